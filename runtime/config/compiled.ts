@@ -1,0 +1,192 @@
+/**
+ * What the running proxy reads: settings and routes with every default filled, every pattern compiled, every secret
+ * resolved. Immutable; made by compile.ts from a checked configuration; never serialised.
+ */
+import type { CompiledPolicy } from "../policy/evaluate.ts";
+import type { DomainPattern } from "./domains.ts";
+import type { Template } from "./template.ts";
+
+/** Settings that only the file given to `gateway run` may carry. */
+export interface BootSettings {
+  /** Public listener, "host:port" or ":port". */
+  readonly address: string;
+  /** Plain HTTP on the public listener, for development or behind a terminating load balancer. */
+  readonly insecureServer: boolean;
+  /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */
+  readonly development: boolean;
+  readonly adminAddress: string;
+  readonly adminToken: string | undefined;
+  /** Current first, then previous ones; raw bytes. */
+  readonly sharedSecrets: readonly Buffer[];
+  /** PEM of the assertion keys, first signs; [] = derived from shared_secret. */
+  readonly signingKeys: readonly string[];
+  /** "memory:", "sqlite:///path", "postgres://…". */
+  readonly storageUrl: string;
+  readonly drainTimeoutMs: number;
+  /** Where authorization records go: "stdout" or a file path. */
+  readonly authorizeLog: string;
+  readonly logLevel: string;
+}
+
+/** Settings that a published slice may carry too. */
+export interface LiveSettings {
+  readonly mcpEnabled: boolean;
+  readonly mcpAllowedClientIdDomains: readonly DomainPattern[];
+  readonly mcpAllowedAsMetadataDomains: readonly DomainPattern[];
+  /** Extra origins that may call MCP routes from a browser; same host and loopback always may. */
+  readonly mcpAllowedOrigins: readonly string[];
+  /** Exact redirect URIs with private-use schemes that registration accepts. */
+  readonly mcpAllowedPrivateRedirectUris: readonly string[];
+  readonly authorizeLogFields: readonly string[];
+  /** Origin ("https://auth.example.com") of sign-in, consent and user pages; undefined = on each route's own host. */
+  readonly authenticateServiceUrl: string | undefined;
+  readonly signOutRedirectUrl: string | undefined;
+  readonly idp: IdpSettings | undefined;
+  readonly cookie: CookieSettings;
+  readonly lifetimes: Lifetimes;
+  readonly passIdentityHeaders: boolean;
+  /** Header name → claim, for `X-Gateway-Claim-…` style headers. */
+  readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
+  /** Global response headers, names as written. */
+  readonly setResponseHeaders: readonly (readonly [name: string, value: string])[];
+  readonly defaultUpstreamTimeoutMs: number;
+}
+
+export interface IdpSettings {
+  readonly providerUrl: string;
+  readonly clientId: string;
+  /** Absent = public client. */
+  readonly clientSecret: string | undefined;
+  readonly scopes: readonly string[];
+  /** Claim that carries the groups. */
+  readonly groupsClaim: string;
+  readonly requestParams: ReadonlyMap<string, string>;
+}
+
+export interface CookieSettings {
+  /** Without the `__Host-` prefix, which is added whenever the listener is secure. */
+  readonly name: string;
+  /** Upper bound of a browser session, seconds. */
+  readonly expirationSeconds: number;
+  readonly sameSite: "lax" | "strict" | "none";
+}
+
+/** All in seconds. */
+export interface Lifetimes {
+  readonly accessToken: number;
+  readonly clientRouteToken: number;
+  readonly refreshToken: number;
+  readonly authorizationCode: number;
+}
+
+export interface Upstream {
+  /** "http://host:port": what undici dispatches to. */
+  readonly origin: string;
+  /** Value of Host by default. */
+  readonly host: string;
+  /** Path of `to` without a trailing slash; "" when none. Prepended to the path of every request. */
+  readonly basePath: string;
+  readonly weight: number;
+}
+
+export type PathMatch =
+  | { readonly kind: "exact"; readonly path: string }
+  /** Whole string prefix as written; "/" matches everything. Segment-wise: "/a" matches "/a" and "/a/b", not "/ab". */
+  | { readonly kind: "prefix"; readonly prefix: string };
+
+/** How the upstream Host header is chosen; at most one form per route. */
+export type HostRule =
+  | { readonly kind: "to" }
+  | { readonly kind: "preserve" }
+  | { readonly kind: "fixed"; readonly value: string }
+  | { readonly kind: "header"; readonly name: string }
+  /** `apply` returns undefined when the pattern does not match the path. Linear time. */
+  | { readonly kind: "path-regex"; readonly apply: (path: string) => string | undefined };
+
+export interface HeaderRules {
+  /** Names as written, with their lower-case form. */
+  readonly set: readonly { readonly name: string; readonly lower: string; readonly value: Template }[];
+  /** Lower-case names; applied after `set`. */
+  readonly remove: ReadonlySet<string>;
+}
+
+export interface ResponseHeaderRules {
+  /** Global ones with the route's overrides applied; they replace the upstream's. */
+  readonly set: readonly { readonly name: string; readonly lower: string; readonly value: string }[];
+  readonly rewrite: readonly { readonly lower: string; readonly prefix: string; readonly value: string }[];
+}
+
+export interface UpstreamOAuth {
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly endpoint: { readonly authUrl: string; readonly tokenUrl: string } | undefined;
+  readonly authStyle: "header" | "params" | undefined;
+  readonly scopes: readonly string[];
+  readonly authorizationUrlParams: ReadonlyMap<string, string>;
+}
+
+export interface McpServer {
+  readonly kind: "server";
+  /** "" or "/sub/path" without trailing slash. */
+  readonly path: string;
+  readonly maxRequestBytes: number;
+  /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
+  readonly resource: string;
+  readonly upstreamOAuth: UpstreamOAuth | undefined;
+  readonly authorizationServerUrl: string | undefined;
+}
+
+export interface McpClient {
+  readonly kind: "client";
+}
+
+export interface CompiledRoute {
+  /** "<owner>/<name>", unique. */
+  readonly key: string;
+  readonly owner: string;
+  /** Display name. */
+  readonly name: string;
+  /** Scheme, host and port of `from`: "https://github.example.com". */
+  readonly origin: string;
+  /** Host as it stands in the Host header: lower case, port only when not the scheme's default. */
+  readonly host: string;
+  /** Host without port, for assertion `iss`/`aud`. */
+  readonly hostname: string;
+  readonly match: PathMatch;
+  /** Prefix or exact path that the route owns, without trailing slash; "" for the whole host. */
+  readonly base: string;
+  readonly to: readonly Upstream[];
+  readonly policy: CompiledPolicy;
+  /** Somebody may pass without signing in (an `accept` allow rule and nothing that needs a user is decided by policy). */
+  readonly allowsAnonymous: boolean;
+  readonly hostRule: HostRule;
+  readonly requestHeaders: HeaderRules;
+  readonly responseHeaders: ResponseHeaderRules;
+  readonly passIdentityHeaders: boolean;
+  /** 0 = no limit. */
+  readonly timeoutMs: number;
+  readonly mcp: McpServer | McpClient | undefined;
+}
+
+/** One consistent configuration in force. */
+export interface Snapshot {
+  /** SHA-256 (hex) of the canonical JSON of settings and routes. */
+  readonly digest: string;
+  /** Grows by one with each swap of this process. */
+  readonly generation: number;
+  readonly settings: LiveSettings;
+  /** Sorted by key. */
+  readonly routes: readonly CompiledRoute[];
+}
+
+/** The configuration in force and its changes; implemented by bundle/. */
+export interface Snapshots {
+  current(): Snapshot;
+  /** Called after each swap, synchronously, with the new snapshot. @returns unsubscribe */
+  subscribe(listener: (next: Snapshot, previous: Snapshot) => void): () => void;
+}
+
+/** A fixed snapshot source, for tests and one-shot commands. */
+export function fixedSnapshot(snapshot: Snapshot): Snapshots {
+  return { current: () => snapshot, subscribe: () => () => {} };
+}

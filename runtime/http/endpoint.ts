@@ -1,0 +1,19 @@
+import type { Snapshot } from "../config/compiled.ts";
+import type { Exchange } from "./exchange.ts";
+
+/**
+ * One of the gateway's own addresses (`/.gateway/…`, `/.well-known/…`). Own endpoints never reach an upstream.
+ * A module hands its endpoints to gateway.ts; proxy/endpoints.ts finds the one for a request.
+ */
+export interface Endpoint {
+  /** Other methods get 405 with Allow. OPTIONS is answered by the finder for endpoints with `cors`. HEAD follows GET. */
+  readonly methods: readonly string[];
+  /** Exact path, or with a trailing "/*" every path below (and the path itself). */
+  readonly path: string;
+  /** Answers CORS `*` without credentials (metadata, registration, token). */
+  readonly cors?: boolean;
+  /** Only where `runtime_flags.mcp` is true; 404 otherwise. */
+  readonly mcp?: boolean;
+  /** A rejected promise or a throw becomes 500 with the request id. */
+  handle(exchange: Exchange, snapshot: Snapshot): void | Promise<void>;
+}

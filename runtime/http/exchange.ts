@@ -1,0 +1,50 @@
+/**
+ * One request and its answer, in the same form for HTTP/1.1 and (later) HTTP/2.
+ *
+ * Untrusted input: everything the client sent. Promises: `host` and `path` are canonical (see server.ts: what cannot be
+ * made canonical was refused before an Exchange exists); header values reach us as the bytes they are (latin1);
+ * an answer is started at most once.
+ */
+import type { Readable } from "node:stream";
+
+export interface Exchange {
+  /** Request id: ours, always fresh; in every answer we make and in every log line. */
+  readonly id: string;
+  /** Upper case. */
+  readonly method: string;
+  /** Canonical path, beginning with "/": percent-encoding normalised, no dot segments, no "//". Never decoded further. */
+  readonly path: string;
+  /** Query with its "?", byte for byte; "" when none. */
+  readonly query: string;
+  /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
+  readonly host: string;
+  readonly secure: boolean;
+  /** Peer address of the socket. */
+  readonly remoteAddress: string;
+  /** Name, value, name, value… as received. */
+  readonly rawHeaders: readonly string[];
+  /** The request body. Not read unless somebody does; must be consumed or the connection is closed after the answer. */
+  readonly body: Readable;
+  /** True when the request can have a body (Content-Length above 0 or chunked). */
+  readonly hasBody: boolean;
+
+  /** Value of a header that may stand once; undefined when absent or when it stands several times with different values. */
+  header(lowerName: string): string | undefined;
+  /** All values of a header, in order. */
+  headerValues(lowerName: string): readonly string[];
+
+  /** True once an answer has been started. */
+  readonly started: boolean;
+  /** Starts an answer. `headers` is flat: name, value, … */
+  start(status: number, headers: readonly string[]): void;
+  /** @returns false when the caller should wait for `onDrain` */
+  write(chunk: Buffer | string): boolean;
+  onDrain(listener: () => void): void;
+  end(chunk?: Buffer | string): void;
+  /** Answers in one go. */
+  respond(status: number, headers: readonly string[], body?: Buffer | string): void;
+  /** Tears the connection (or stream) down: an answer that cannot be completed must not look complete. */
+  abort(): void;
+  /** Called once when the client went away before the answer was complete, or when the answer is complete. */
+  onClose(listener: (complete: boolean) => void): void;
+}

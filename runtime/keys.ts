@@ -1,0 +1,126 @@
+/**
+ * Every key of the process, derived from `shared_secret` by HKDF with one label per purpose.
+ *
+ * Trusted input: the boot file's secrets (current first, then previous ones kept for rotation).
+ * Promise: what was sealed under a previous secret still opens; new seals use the current one; a seal made for one
+ * purpose or one context (`aad`) opens for no other.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+
+import { GatewayError } from "./errors.ts";
+
+export type KeyPurpose =
+  | "session-cookie"
+  | "sign-in-ticket"
+  | "sign-in-nonce"
+  | "csrf"
+  | "external-token"
+  | "refresh-replay"
+  | "provider-tokens"
+  | "vault"
+  | "mcp-session"
+  | "bundle-secret"
+  | "assertion-signing";
+
+/** Authenticated encryption for one purpose. */
+export interface Sealer {
+  /** @returns base64url text: key id (6 bytes), nonce (12), ciphertext, tag (16) */
+  seal(plaintext: string | Buffer, aad: string): string;
+  /** @returns the plaintext, or undefined when the text is not ours, was changed, or was sealed for another `aad` */
+  open(sealed: string, aad: string): Buffer | undefined;
+}
+
+export interface Keys {
+  sealer(purpose: KeyPurpose): Sealer;
+  /** Raw 32-byte keys of a purpose, current first. For HMACs and for key material that is not a seal. */
+  derive(purpose: KeyPurpose): readonly Buffer[];
+}
+
+const KEY_ID_BYTES = 6;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * @param secrets raw secrets, current first; each at least 32 bytes
+ * @throws GatewayError `keys.short-secret`
+ */
+export function createKeys(secrets: readonly Buffer[]): Keys {
+  if (secrets.length === 0) throw new GatewayError("keys.no-secret", "Cannot derive keys: no shared_secret is set");
+  for (const secret of secrets) {
+    if (secret.length < 32) {
+      throw new GatewayError("keys.short-secret", `Cannot derive keys: shared_secret has ${secret.length} bytes, must have at least 32`);
+    }
+  }
+  const derived = new Map<KeyPurpose, readonly Buffer[]>();
+  const sealers = new Map<KeyPurpose, Sealer>();
+  const derive = (purpose: KeyPurpose): readonly Buffer[] => {
+    let keys = derived.get(purpose);
+    if (!keys) {
+      keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret, "gateform", `gateform/${purpose}/v1`, 32)));
+      derived.set(purpose, keys);
+    }
+    return keys;
+  };
+  return {
+    derive,
+    sealer(purpose) {
+      let sealer = sealers.get(purpose);
+      if (!sealer) {
+        sealer = createSealer(derive(purpose));
+        sealers.set(purpose, sealer);
+      }
+      return sealer;
+    },
+  };
+}
+
+/** A sealer over explicit 32-byte keys, current first. */
+export function createSealer(keys: readonly Buffer[]): Sealer {
+  const ids = keys.map((key) => createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES));
+  const current = keys[0];
+  const currentId = ids[0];
+  if (!current || !currentId) throw new GatewayError("keys.no-secret", "Cannot make a sealer: no key is given");
+  return {
+    seal(plaintext, aad) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", current, nonce);
+      cipher.setAAD(Buffer.from(aad));
+      const body = cipher.update(plaintext as string, typeof plaintext === "string" ? "utf8" : undefined);
+      const last = cipher.final();
+      return Buffer.concat([currentId, nonce, body, last, cipher.getAuthTag()]).toString("base64url");
+    },
+    open(sealed, aad) {
+      const bytes = Buffer.from(sealed, "base64url");
+      if (bytes.length < KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES) return undefined;
+      // One spelling per seal: Buffer.from skips foreign characters, so a padded or altered text would open too.
+      if (bytes.toString("base64url") !== sealed) return undefined;
+      const key = keyFor(bytes.subarray(0, KEY_ID_BYTES));
+      if (!key) return undefined;
+      try {
+        const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(KEY_ID_BYTES, KEY_ID_BYTES + NONCE_BYTES));
+        decipher.setAAD(Buffer.from(aad));
+        decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+        const body = decipher.update(bytes.subarray(KEY_ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES));
+        return Buffer.concat([body, decipher.final()]);
+      } catch {
+        // A wrong tag is the normal answer to a forged or foreign seal, not a failure of ours.
+        return undefined;
+      }
+    },
+  };
+
+  function keyFor(id: Buffer): Buffer | undefined {
+    const index = ids.findIndex((known) => known.equals(id));
+    return index === -1 ? undefined : keys[index];
+  }
+}
+
+/** SHA-256 as base64url: how codes, tokens and handles are stored. */
+export function hashSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url");
+}
+
+/** Unguessable text of `bytes` random bytes, base64url. */
+export function randomSecret(bytes = 32): string {
+  return randomBytes(bytes).toString("base64url");
+}

@@ -1,0 +1,46 @@
+/** What is known about one request when it is decided. Built once per request; evaluation only reads it. */
+export interface UserFacts {
+  /** Stable id of the user at the identity provider (`sub`). */
+  readonly id: string;
+  /** As the provider gave it; compared lower-cased. May be "". */
+  readonly email: string;
+  readonly name: string;
+  /** [] when none. */
+  readonly groups: readonly string[];
+  /** All claims of the identity, for `claim/<path>`. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export interface McpFacts {
+  /** JSON-RPC method; absent for GET, DELETE and posted responses. */
+  readonly method?: string;
+  /** Tool name, exactly as decoded from the body; only for `tools/call`. */
+  readonly tool?: string;
+}
+
+export interface Facts {
+  /** Absent when nobody is signed in. */
+  readonly user?: UserFacts;
+  readonly http: {
+    readonly method: string;
+    /** Canonical path without query. */
+    readonly path: string;
+    readonly host: string;
+    /** Address of the peer, as the listener saw it. */
+    readonly ip: string;
+  };
+  /** Only on MCP server routes. */
+  readonly mcp?: McpFacts;
+}
+
+/** The outcome of one check; reason lists are sorted, unique, and [] when empty. */
+export interface Decision {
+  /** The verdict: some allow rule matched and no deny rule did. */
+  readonly allowed: boolean;
+  /** True when a deny rule matched. */
+  readonly denied: boolean;
+  readonly allowWhyTrue: readonly string[];
+  readonly allowWhyFalse: readonly string[];
+  readonly denyWhyTrue: readonly string[];
+  readonly denyWhyFalse: readonly string[];
+}

@@ -1,0 +1,37 @@
+import type { UserFacts } from "../policy/facts.ts";
+
+/** The user as the newest identity record has them. `version` grows whenever claims change. */
+export interface User extends UserFacts {
+  readonly version: number;
+}
+
+/** Who makes a request, by which credential. */
+export interface Principal {
+  /** session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend; service-account: machine. */
+  readonly kind: "session" | "grant" | "application" | "service-account";
+  readonly user: User;
+  /** Session behind the credential, for the assertion's `sid`; the grant id where there is no session. */
+  readonly sid: string;
+  readonly sessionId?: string;
+  readonly grantId?: string;
+  /** OAuth client, for grants. */
+  readonly clientId?: string;
+  /** Epoch seconds after which the credential is worth nothing; open streams end then. */
+  readonly expiresAt: number;
+  /** Keys of the revocation feed that end this principal: "session:…", "grant:…", "client:…", "user:…". */
+  readonly revocationKeys: readonly string[];
+}
+
+export type AuthFailureReason =
+  | "missing"
+  | "malformed"
+  | "expired"
+  | "revoked"
+  | "wrong-audience"
+  | "wrong-kind"
+  | "unknown-user"
+  | "unavailable";
+
+export type AuthResult =
+  | { readonly ok: true; readonly principal: Principal }
+  | { readonly ok: false; readonly reason: AuthFailureReason };

@@ -1,0 +1,73 @@
+/** What the rest of the gateway asks of session/: the interfaces; their implementations are in the files beside. */
+import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { AuthResult, Principal, User } from "./principal.ts";
+
+/** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" when there is none. */
+export interface ProviderTokens {
+  readonly accessToken: string;
+  readonly idToken: string;
+}
+
+/** Credentials of a request → principal. Synchronous on a warm cache, a promise when the store must be asked. */
+export interface Authenticator {
+  /**
+   * An External Token.
+   * @param audience a resource URL of an MCP route, or "<origin>/.gateway/mcp/routes"
+   */
+  bearer(token: string, audience: TokenAudience): AuthResult | Promise<AuthResult>;
+  /** The session cookie of this host. `missing` when there is none. */
+  cookie(exchange: Exchange): AuthResult | Promise<AuthResult>;
+  providerTokens(principal: Principal): Promise<ProviderTokens>;
+}
+
+/** Where a token is presented. A token passes when its `aud` is the resource, the resource's origin, or an application token. */
+export interface TokenAudience {
+  /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
+  readonly resource: string;
+  /** Origin of the host ("https://h"). */
+  readonly origin: string;
+}
+
+/** Browser sign-in, D13. */
+export interface SignIn {
+  /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */
+  redirect(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
+/** Signed identity header, D14. */
+export interface Assertions {
+  /** The JWT for this principal at this route; synchronous, cached up to 60 s. */
+  sign(principal: Principal, route: CompiledRoute): string;
+}
+
+/** External Tokens for MCP client routes' backends. Never has less than 4 minutes left. Synchronous. */
+export interface ApplicationTokens {
+  mint(principal: Principal, route: CompiledRoute): string;
+}
+
+/** Revocation as every process sees it, within 2 s. */
+export interface Revocations {
+  /** True when any of the keys was revoked. Synchronous. */
+  isRevoked(keys: readonly string[]): boolean;
+  /** Grows with every revocation learnt; caches compare it. */
+  readonly epoch: number;
+  revoke(key: string): Promise<void>;
+  subscribe(listener: (key: string) => void): () => void;
+}
+
+/** Users as the provider has them; refreshes single-flight across replicas. */
+export interface Identities {
+  find(userId: string): Promise<User | undefined>;
+  /**
+   * Asks the provider with the stored refresh token whether the user is still good, and stores newer claims and tokens.
+   * refused: no or dead refresh token, or account disabled. unavailable: provider or store cannot be reached; nothing was consumed.
+   */
+  refresh(userId: string): Promise<{ readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: "refused" | "unavailable" }>;
+}
+
+/** Anti-CSRF tokens of our own forms, bound to the browser session. */
+export interface Csrf {
+  token(principal: Principal, form: string): string;
+  verify(principal: Principal, form: string, token: string): boolean;
+}

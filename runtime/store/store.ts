@@ -1,0 +1,63 @@
+/**
+ * What every process keeps together: sessions, grants, clients, slices, the revocation feed, leases.
+ *
+ * Values are JSON. All methods are asynchronous and safe to call from several processes at once. A failing back end
+ * throws `GatewayError("store.unavailable")`; nothing is ever answered from a guess. Secrets are sealed or hashed by
+ * the owners of the records before they come here (see SCHEMA.md).
+ */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export interface StoredRecord<T = Json> {
+  readonly key: string;
+  readonly value: T;
+  /** Starts at 1 and grows by one with each put. */
+  readonly version: number;
+  /** Epoch seconds after which the record no longer exists for readers; absent = no end. */
+  readonly expiresAt?: number;
+  readonly tags: readonly string[];
+}
+
+export interface PutOptions {
+  /** Write only when the stored version is this one; 0 = only when no live record exists. */
+  readonly ifVersion?: number;
+  readonly expiresAt?: number;
+  /** Replaces the record's tags. A tag is how records are listed and deleted together ("user:alice"). */
+  readonly tags?: readonly string[];
+}
+
+export type PutResult = { readonly ok: true; readonly version: number } | { readonly ok: false; readonly reason: "conflict" };
+
+export interface Lease {
+  /** Extends the lease; false when it was lost (expired and taken by another). */
+  renew(ttlMs: number): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+export interface FeedEntry {
+  /** Grows without gaps being promised; order is the order of appending as seen by readers. */
+  readonly sequence: number;
+  readonly entry: Json;
+}
+
+export interface Store {
+  get<T = Json>(key: string): Promise<StoredRecord<T> | undefined>;
+  put(key: string, value: unknown, options?: PutOptions): Promise<PutResult>;
+  /** @returns true when a live record was removed; with `ifVersion`, only that version */
+  delete(key: string, options?: { readonly ifVersion?: number }): Promise<boolean>;
+  /** Reads and deletes in one step: of several callers exactly one gets the record. For single-use codes. */
+  take<T = Json>(key: string): Promise<StoredRecord<T> | undefined>;
+  /** Live records with this tag, ordered by key. */
+  list<T = Json>(tag: string): Promise<readonly StoredRecord<T>[]>;
+  deleteByTag(tag: string): Promise<number>;
+  /** @returns undefined when another holder has it. `ttlMs` bounds how long a dead holder blocks others. */
+  lease(name: string, ttlMs: number): Promise<Lease | undefined>;
+  /** Adds to an append-only feed; entries may be dropped after `expiresAt` (epoch seconds). */
+  append(feed: string, entry: Json, expiresAt: number): Promise<number>;
+  /** Entries after `sequence` (0 = from the beginning), oldest first; at most 1000 a call. */
+  changesSince(feed: string, sequence: number): Promise<readonly FeedEntry[]>;
+  /** Calls back soon after another process or this one appended (a hint; may be spurious). @returns unsubscribe */
+  onAppend(feed: string, listener: () => void): () => void;
+  /** Removes expired records in small transactions. @returns how many */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
