@@ -1,0 +1,104 @@
+/**
+ * The frame of every page: one column, readable in light and dark, with keyboard and screen reader, without script.
+ *
+ * Promise: nothing is loaded from anywhere. The one stylesheet stands in the page and is allowed by its hash, so that
+ * markup that slips through somewhere still can neither run, load, frame nor send anything.
+ */
+import { createHash } from "node:crypto";
+
+import { dangerouslyTrustedHtml, html, type Html } from "./html.ts";
+
+const STYLE = `
+:root { color-scheme: light dark; --text: #1c1e21; --dim: #59606a; --page: #f6f7f9; --card: #fff; --line: #d5d9df; --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --dim: #a3abb5; --page: #14161a; --card: #1d2025; --line: #3a4048; --accent: #8ab4f8; --on-accent: #10131a; --bad: #f2b8b5; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: 2rem 1rem; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
+main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: anywhere; }
+h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; }
+h2 { margin: 1.5rem 0 .5rem; font-size: 1.05rem; }
+p, ul, dl { margin: 0 0 1rem; }
+ul { padding-left: 1.2rem; }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .35rem 1rem; }
+dt { color: var(--dim); }
+dd { margin: 0; }
+code { font: .92em ui-monospace, monospace; }
+a { color: var(--accent); }
+form { margin: 0; }
+label { display: block; margin: 0 0 .5rem; }
+button, .button { display: inline-block; margin: .25rem .5rem .25rem 0; padding: .55rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
+button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.dim { color: var(--dim); font-size: .92rem; }
+.warning { padding: .6rem .9rem; border: 1px solid var(--bad); border-radius: .4rem; color: var(--bad); }
+`;
+
+const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
+const STYLE_ELEMENT = dangerouslyTrustedHtml(`<style>${STYLE}</style>`);
+
+export interface PageParts {
+  /** Title of the window and first heading. */
+  readonly title: string;
+  readonly body: Html;
+}
+
+/** A whole document. Send it with `pageHeaders()`. */
+export function page(parts: PageParts): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>${parts.title}</title>
+        ${STYLE_ELEMENT}
+      </head>
+      <body>
+        <main>
+          <h1>${parts.title}</h1>
+          ${parts.body}
+        </main>
+      </body>
+    </html> `.toString();
+}
+
+/**
+ * The Content-Security-Policy of our pages.
+ *
+ * @param formTargets origins that a form may reach besides our own host. Browsers hold a form's redirects to it too, so a
+ *   form whose answer redirects elsewhere (consent → client, sign-out → provider) must name that origin
+ */
+export function contentSecurityPolicy(formTargets: readonly string[] = []): string {
+  const targets = ["'self'", ...formTargets.filter(isSourceExpression)].join(" ");
+  return `default-src 'none'; style-src ${STYLE_HASH}; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
+}
+
+/** The policy of pages whose forms stay on their own host. */
+export const PAGE_CONTENT_SECURITY_POLICY = contentSecurityPolicy();
+
+/**
+ * Headers that belong to every page, flat: name, value, …
+ *
+ * @param formTargets see `contentSecurityPolicy`
+ */
+export function pageHeaders(formTargets: readonly string[] = []): string[] {
+  return [
+    "content-security-policy",
+    formTargets.length === 0 ? PAGE_CONTENT_SECURITY_POLICY : contentSecurityPolicy(formTargets),
+    "x-content-type-options",
+    "nosniff",
+    "x-frame-options",
+    "DENY",
+    // Not no-referrer: that would make browsers send `Origin: null` with our own forms, which we refuse.
+    "referrer-policy",
+    "same-origin",
+    "cross-origin-opener-policy",
+    "same-origin",
+    "cache-control",
+    "no-store",
+  ];
+}
+
+/** `scheme://host[:port]` or `scheme:`; anything else could carry a second directive into the header. */
+function isSourceExpression(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:(\/\/[A-Za-z0-9.[\]:-]+)?$/.test(text);
+}

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+
+import { describe, expect, it } from "vitest";
+
+import { errorPage } from "../../../runtime/pages/error.ts";
+import { dangerouslyTrustedHtml, html } from "../../../runtime/pages/html.ts";
+import { contentSecurityPolicy, page, pageHeaders } from "../../../runtime/pages/layout.ts";
+
+describe("html()", () => {
+  it.each([
+    ["text", "<script>alert(1)</script>", "&#60;script&#62;alert(1)&#60;/script&#62;"],
+    ["double quote", `" onload="x`, "&#34; onload=&#34;x"],
+    ["single quote", "' x", "&#39; x"],
+    ["backtick", "`x`", "&#96;x&#96;"],
+    ["ampersand", "&lt;", "&#38;lt;"],
+  ])("escapes %s", (_what, value, expected) => {
+    expect(html`<b title="${value}">${value}</b>`.toString()).toBe(`<b title="${expected}">${expected}</b>`);
+  });
+
+  it("nests markup, joins lists, and leaves nothing for absent parts", () => {
+    const items = ["a<", "b"].map((item) => html`<li>${item}</li>`);
+    expect(
+      html`<ul>
+        ${items}
+      </ul>`.toString(),
+    ).toContain("<li>a&#60;</li><li>b</li>");
+    expect(html`(${undefined}${null}${false}${7})`.toString()).toBe("(7)");
+  });
+
+  it("does not take an object with toString for markup", () => {
+    const forged = { toString: () => "<script>" } as unknown as string;
+    expect(html`${forged}`.toString()).toBe("&#60;script&#62;");
+  });
+
+  it("passes markup only through the loudly named function", () => {
+    expect(html`${dangerouslyTrustedHtml("<i>")}`.toString()).toBe("<i>");
+  });
+});
+
+describe("page()", () => {
+  it("has exactly the one stylesheet that the policy allows by hash, and no script", () => {
+    const text = page({ title: "A", body: html`<p>b</p>` });
+    const styles = [...text.matchAll(/<style>([^]*?)<\/style>/g)];
+    expect(styles).toHaveLength(1);
+    const hash = createHash("sha256")
+      .update(styles[0]?.[1] ?? "")
+      .digest("base64");
+    expect(contentSecurityPolicy()).toContain(`style-src 'sha256-${hash}'`);
+    expect(text).not.toMatch(/<script|style="|javascript:/);
+  });
+
+  it("has language, title and one first heading", () => {
+    const text = page({ title: "Who <am> I", body: html`` });
+    expect(text).toContain('<html lang="en">');
+    expect(text.match(/<h1>/g)).toHaveLength(1);
+    expect(text).toContain("<title>Who &#60;am&#62; I</title>");
+  });
+});
+
+describe("contentSecurityPolicy()", () => {
+  it("denies everything but the style and forms to the own host", () => {
+    expect(contentSecurityPolicy()).toMatch(
+      /^default-src 'none'; style-src '\S+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+    );
+  });
+
+  it.each(["https://a.example.com", "http://127.0.0.1:8080", "http://[::1]:3", "cursor:"])(
+    "allows forms to %s",
+    (target) => {
+      expect(contentSecurityPolicy([target])).toContain(`form-action 'self' ${target};`);
+    },
+  );
+
+  it.each(["https://a; script-src *", "*", "'unsafe-inline'", "https://a b", "https://a/\r\nx: y", ""])(
+    "drops %j, which is no origin",
+    (target) => {
+      expect(contentSecurityPolicy([target])).toBe(contentSecurityPolicy());
+    },
+  );
+});
+
+describe("errorPage()", () => {
+  it("shows status, request id and details, escaped", () => {
+    const text = errorPage({
+      status: 403,
+      title: "Access denied",
+      message: "No <rule> allows it",
+      requestId: "req-1",
+      details: [["Client ID", "https://evil.example/<x>"]],
+      links: [{ href: "/.gateway/", text: "Your account" }],
+    });
+    expect(text).toContain("<code>403</code>");
+    expect(text).toContain("<code>req-1</code>");
+    expect(text).toContain("https://evil.example/&#60;x&#62;");
+    expect(text).toContain("No &#60;rule&#62; allows it");
+    expect(text).toContain('href="/.gateway/"');
+  });
+});
+
+describe("pageHeaders()", () => {
+  it("is a flat list with lower-case names", () => {
+    const headers = pageHeaders();
+    expect(headers.length % 2).toBe(0);
+    const names = headers.filter((_, index) => index % 2 === 0);
+    expect(names).toEqual(names.map((name) => name.toLowerCase()));
+    expect(names).toContain("content-security-policy");
+    expect(headers[headers.indexOf("cache-control") + 1]).toBe("no-store");
+  });
+});
