@@ -1,0 +1,80 @@
+/**
+ * What every back end refuses alike, so that code tested on the memory store meets no surprise on a database.
+ *
+ * PostgreSQL text has no NUL and no lone surrogates, and its indexes bound the length of a key; JSON has no undefined,
+ * no bigint and no cycles. All of it is refused before a back end sees it.
+ */
+import { GatewayError } from "../errors.ts";
+import type { PutOptions } from "./store.ts";
+
+const MAX_NAME_BYTES = 1024;
+/** A published slice of 100,000 routes has some 50 MB; nothing else comes near. */
+const MAX_VALUE_BYTES = 64 * 1024 * 1024;
+const MAX_TAGS = 32;
+
+export interface CheckedPut {
+  /** JSON text of the value. */
+  readonly text: string;
+  readonly ifVersion: number | undefined;
+  /** Epoch seconds; null = no end. */
+  readonly expiresAt: number | null;
+  /** Unique, sorted. */
+  readonly tags: readonly string[];
+}
+
+/** @throws GatewayError `store.invalid` when the key, tag, feed or lease name cannot be stored everywhere */
+export function checkName(kind: "key" | "tag" | "feed" | "lease", name: string): void {
+  if (typeof name !== "string" || name === "") throw invalid(`a ${kind} is empty, must be text`);
+  if (name.includes("\0") || !name.isWellFormed()) throw invalid(`a ${kind} has characters that are not text`);
+  const bytes = Buffer.byteLength(name);
+  if (bytes > MAX_NAME_BYTES) throw invalid(`a ${kind} has ${bytes} bytes, must have at most ${MAX_NAME_BYTES}`);
+}
+
+/** @returns JSON text @throws GatewayError `store.invalid` when the value is not JSON */
+export function encodeValue(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw new GatewayError("store.invalid", "Cannot store record: its value is not JSON", { cause: error });
+  }
+  if (text === undefined) throw invalid("its value is not JSON");
+  if (text.length > MAX_VALUE_BYTES) throw invalid(`its value is longer than ${MAX_VALUE_BYTES} bytes`);
+  return text;
+}
+
+/** Everything of a put, checked once. @throws GatewayError `store.invalid` */
+export function checkPut(key: string, value: unknown, options: PutOptions): CheckedPut {
+  checkName("key", key);
+  const { ifVersion, expiresAt, tags = [] } = options;
+  if (ifVersion !== undefined) checkVersion(ifVersion);
+  if (expiresAt !== undefined) checkExpiry(expiresAt);
+  for (const tag of tags) checkName("tag", tag);
+  const unique = [...new Set(tags)].sort();
+  if (unique.length > MAX_TAGS) throw invalid(`it has ${unique.length} tags, must have at most ${MAX_TAGS}`);
+  return { text: encodeValue(value), ifVersion, expiresAt: expiresAt ?? null, tags: unique };
+}
+
+/** @throws GatewayError `store.invalid` unless it is 0 or a positive integer */
+export function checkVersion(version: number): void {
+  if (!Number.isSafeInteger(version) || version < 0) throw invalid(`ifVersion is ${version}, must be 0 or more`);
+}
+
+/** @throws GatewayError `store.invalid` unless it is a whole number of epoch seconds (milliseconds are noticed) */
+export function checkExpiry(expiresAt: number): void {
+  // 1e11 s is the year 5138: a larger number is milliseconds given by mistake and would never expire.
+  if (!Number.isSafeInteger(expiresAt) || expiresAt < 0 || expiresAt > 1e11) {
+    throw invalid(`expiresAt is ${expiresAt}, must be whole epoch seconds`);
+  }
+}
+
+/** @throws GatewayError `store.invalid` unless it is a positive whole number of milliseconds, at most one day */
+export function checkTtl(ttlMs: number): void {
+  if (!Number.isSafeInteger(ttlMs) || ttlMs <= 0 || ttlMs > 86_400_000) {
+    throw invalid(`ttlMs is ${ttlMs}, must be 1 to 86400000`);
+  }
+}
+
+function invalid(state: string): GatewayError {
+  return new GatewayError("store.invalid", `Cannot store record: ${state}`);
+}

@@ -1,0 +1,182 @@
+/**
+ * The store of one process that need not outlive it: development (`memory:`) and tests.
+ *
+ * A strict fake: values go through JSON, callers never share objects with the store or each other, and whatever a
+ * database would refuse is refused here too (check.ts). Every answer comes on a later turn of the microtask queue.
+ */
+import { GatewayError } from "../errors.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import { randomSecret } from "../keys.ts";
+import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue } from "./check.ts";
+import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store, StoredRecord } from "./store.ts";
+
+interface Row {
+  readonly text: string;
+  readonly version: number;
+  readonly expiresAt: number | null;
+  readonly tags: readonly string[];
+}
+
+interface FeedRow {
+  readonly sequence: number;
+  readonly text: string;
+  readonly expiresAt: number;
+}
+
+/** Entries that one call of `changesSince` answers at most. */
+const FEED_PAGE = 1000;
+
+/** A store in this process's memory, empty at first. */
+export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
+  const rows = new Map<string, Row>();
+  const leases = new Map<string, { holder: string; expiresAtMs: number }>();
+  const feeds = new Map<string, FeedRow[]>();
+  const listeners = new Map<string, Set<() => void>>();
+  let lastSequence = 0;
+  let closed = false;
+
+  return {
+    async get<T>(key: string) {
+      ready();
+      checkName("key", key);
+      return toRecord<T>(key, live(key));
+    },
+
+    async put(key: string, value: unknown, options: PutOptions = {}): Promise<PutResult> {
+      ready();
+      const { text, ifVersion, expiresAt, tags } = checkPut(key, value, options);
+      const stored = live(key)?.version ?? 0;
+      if (ifVersion !== undefined && ifVersion !== stored) return { ok: false, reason: "conflict" };
+      rows.set(key, { text, version: stored + 1, expiresAt, tags });
+      return { ok: true, version: stored + 1 };
+    },
+
+    async delete(key, { ifVersion } = {}) {
+      ready();
+      checkName("key", key);
+      if (ifVersion !== undefined) checkVersion(ifVersion);
+      const row = live(key);
+      if (!row || (ifVersion !== undefined && ifVersion !== row.version)) return false;
+      return rows.delete(key);
+    },
+
+    async take<T>(key: string) {
+      ready();
+      checkName("key", key);
+      const row = live(key);
+      rows.delete(key);
+      return toRecord<T>(key, row);
+    },
+
+    async list<T>(tag: string) {
+      ready();
+      checkName("tag", tag);
+      return tagged(tag).flatMap((key) => toRecord<T>(key, live(key)) ?? []);
+    },
+
+    async deleteByTag(tag) {
+      ready();
+      checkName("tag", tag);
+      const keys = tagged(tag);
+      for (const key of keys) rows.delete(key);
+      return keys.length;
+    },
+
+    async lease(name, ttlMs): Promise<Lease | undefined> {
+      ready();
+      checkName("lease", name);
+      checkTtl(ttlMs);
+      const held = leases.get(name);
+      if (held && held.expiresAtMs > clock.now()) return undefined;
+      const holder = randomSecret(16);
+      leases.set(name, { holder, expiresAtMs: clock.now() + ttlMs });
+      return {
+        async renew(nextTtlMs) {
+          ready();
+          checkTtl(nextTtlMs);
+          if (leases.get(name)?.holder !== holder) return false;
+          leases.set(name, { holder, expiresAtMs: clock.now() + nextTtlMs });
+          return true;
+        },
+        async release() {
+          ready();
+          if (leases.get(name)?.holder === holder) leases.delete(name);
+        },
+      };
+    },
+
+    async append(feed, entry, expiresAt) {
+      ready();
+      checkName("feed", feed);
+      checkExpiry(expiresAt);
+      const row = { sequence: ++lastSequence, text: encodeValue(entry), expiresAt };
+      const entries = feeds.get(feed);
+      if (entries) entries.push(row);
+      else feeds.set(feed, [row]);
+      for (const listener of listeners.get(feed) ?? []) queueMicrotask(listener);
+      return row.sequence;
+    },
+
+    async changesSince(feed, sequence): Promise<readonly FeedEntry[]> {
+      ready();
+      checkName("feed", feed);
+      const later = (feeds.get(feed) ?? []).filter((row) => row.sequence > sequence).slice(0, FEED_PAGE);
+      return later.map((row) => ({ sequence: row.sequence, entry: JSON.parse(row.text) as Json }));
+    },
+
+    onAppend(feed, listener) {
+      checkName("feed", feed);
+      const known = listeners.get(feed) ?? new Set();
+      listeners.set(feed, known);
+      // A wrapper of its own: the same function subscribed twice is two subscriptions.
+      const entry = (): void => {
+        if (known.has(entry)) listener();
+      };
+      known.add(entry);
+      return () => void known.delete(entry);
+    },
+
+    async sweep() {
+      ready();
+      let removed = 0;
+      for (const key of rows.keys()) {
+        if (!live(key) && rows.delete(key)) removed++;
+      }
+      for (const [name, held] of leases) {
+        if (held.expiresAtMs <= clock.now() && leases.delete(name)) removed++;
+      }
+      for (const [feed, entries] of feeds) {
+        const kept = entries.filter((row) => row.expiresAt > epochSeconds(clock));
+        removed += entries.length - kept.length;
+        feeds.set(feed, kept);
+      }
+      return removed;
+    },
+
+    async close() {
+      closed = true;
+      listeners.clear();
+    },
+  };
+
+  function ready(): void {
+    if (closed) throw new GatewayError("store.unavailable", "Cannot use the store: it is closed");
+  }
+
+  function live(key: string): Row | undefined {
+    const row = rows.get(key);
+    return row && (row.expiresAt === null || row.expiresAt > epochSeconds(clock)) ? row : undefined;
+  }
+
+  function tagged(tag: string): string[] {
+    const keys = [...rows.keys()].filter((key) => live(key)?.tags.includes(tag));
+    // Bytes of UTF-8, as the databases order text here; JavaScript's own order differs beyond U+FFFF.
+    return keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  }
+
+  function toRecord<T>(key: string, row: Row | undefined): StoredRecord<T> | undefined {
+    if (!row) return undefined;
+    const { text, version, expiresAt, tags } = row;
+    return { key, value: JSON.parse(text) as T, version, tags, ...(expiresAt === null ? {} : { expiresAt }) };
+  }
+}

@@ -1,0 +1,43 @@
+/** A memory store that can be made to fail, for "the store is down" cases. */
+import { GatewayError } from "../../runtime/errors.ts";
+import type { Clock } from "../../runtime/ports.ts";
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
+
+export interface BreakableStore {
+  readonly store: Store;
+  /** While true every asynchronous call rejects with `store.unavailable`, like a database that is gone. */
+  broken: boolean;
+  /** Names of the methods called, in order: for "this path touches the store zero times". */
+  readonly calls: string[];
+}
+
+export function createBreakableStore(clock: Clock): BreakableStore {
+  const inner = createMemoryStore({ clock });
+  const calls: string[] = [];
+  const handle: { broken: boolean } = { broken: false };
+  const store = new Proxy(inner, {
+    get(target, name: keyof Store) {
+      if (name === "onAppend") return target.onAppend.bind(target);
+      return (...args: unknown[]): Promise<unknown> => {
+        calls.push(name);
+        if (handle.broken && name !== "close") {
+          return Promise.reject(
+            new GatewayError("store.unavailable", "Cannot reach the store: it is broken by the test"),
+          );
+        }
+        return (target[name] as (...args: unknown[]) => Promise<unknown>)(...args);
+      };
+    },
+  });
+  return {
+    store,
+    calls,
+    get broken() {
+      return handle.broken;
+    },
+    set broken(broken: boolean) {
+      handle.broken = broken;
+    },
+  };
+}
