@@ -10,6 +10,6 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     fileParallelism: true,
-    reporters: process.env["CI"] === "true" ? ["default"] : ["dot"],
+    reporters: ["default", "./test/support/summary-reporter.ts"],
   },
 });
