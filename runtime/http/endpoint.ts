@@ -8,7 +8,10 @@ import type { Exchange } from "./exchange.ts";
 export interface Endpoint {
   /** Other methods get 405 with Allow. OPTIONS is answered by the finder for endpoints with `cors`. HEAD follows GET. */
   readonly methods: readonly string[];
-  /** Exact path, or with a trailing "/*" every path below (and the path itself). */
+  /**
+   * Exact path; or with a trailing "/*" every path below (and the path itself); or with a leading "*" every path that
+   * ends with the rest ("*" + "/.well-known/openid-configuration": discovery below the path of an MCP route).
+   */
   readonly path: string;
   /** Answers CORS `*` without credentials (metadata, registration, token). */
   readonly cors?: boolean;
