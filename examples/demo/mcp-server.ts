@@ -1,0 +1,127 @@
+/**
+ * The MCP server behind the demo's two MCP routes, on the official SDK.
+ *
+ * It has no authentication and no authorization of its own: it listens on loopback and trusts the gateway in front. It
+ * speaks both protocol eras: stateless 2026-07-28, and the sessions of 2025 by the SDK's stateless fallback.
+ *
+ * `node examples/demo/mcp-server.ts` starts it alone and prints its address.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { localhostHostValidation, type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, fromJsonSchema, type McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+
+/** A tool call that reached the server. What the gateway denied is not among them. */
+export interface SeenCall {
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+export interface RunningMcpServer {
+  /** Address of the MCP endpoint, "http://127.0.0.1:PORT/mcp". */
+  readonly url: string;
+  /** "http://127.0.0.1:PORT", what a route's `to` is. */
+  readonly origin: string;
+  /** Calls so far, oldest first. */
+  readonly calls: readonly SeenCall[];
+  close(): Promise<void>;
+}
+
+const MCP_PATH = "/mcp";
+
+/** Starts the server on loopback; without `port` on a free one. */
+export async function startMcpServer(options: { readonly port?: number } = {}): Promise<RunningMcpServer> {
+  const calls: SeenCall[] = [];
+  const notes: string[] = [];
+  const repositories = new Set(["gateway", "website", "playground"]);
+  const handler = createMcpHandler((context) => createTools(context, { calls, notes, repositories }));
+  const serveMcp = toNodeHandler(handler);
+  // A page in the user's browser must not reach this server by a DNS name that points to loopback.
+  const hasLocalHost = localhostHostValidation();
+
+  const server = createServer((request, response) => {
+    if (!hasLocalHost(request, response)) return;
+    if (new URL(request.url ?? "/", "http://localhost").pathname !== MCP_PATH) {
+      response.writeHead(404, { "content-type": "text/plain" }).end(`No such page; the MCP endpoint is ${MCP_PATH}\n`);
+      return;
+    }
+    // The cast: Node types `method` as "string or undefined", the SDK as optional.
+    void serveMcp(request as NodeIncomingMessageLike, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 0, "127.0.0.1", resolve);
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    origin,
+    url: origin + MCP_PATH,
+    calls,
+    async close() {
+      await handler.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+interface State {
+  readonly calls: SeenCall[];
+  readonly notes: string[];
+  readonly repositories: Set<string>;
+}
+
+/** One instance serves one request, so what tools remember lives in `state`. */
+function createTools(context: McpRequestContext, state: State): McpServer {
+  const server = new McpServer({ name: "demo", version: "1.0.0" });
+  const tool = (name: string, description: string, parameters: readonly string[], run: (input: Input) => unknown) =>
+    server.registerTool(name, { description, inputSchema: textParameters(parameters) }, (input) => {
+      state.calls.push({ tool: name, arguments: input });
+      return { content: [{ type: "text" as const, text: JSON.stringify(run(input)) }] };
+    });
+
+  tool("list_repos", "Lists the repositories", [], () => [...state.repositories]);
+  tool("create_issue", "Opens an issue in a repository", ["repo", "title"], ({ repo, title }) => ({
+    repo,
+    title,
+    number: state.calls.filter((call) => call.tool === "create_issue").length,
+  }));
+  tool("delete_repo", "Deletes a repository for good", ["repo"], ({ repo }) => ({
+    deleted: state.repositories.delete(repo ?? ""),
+  }));
+  tool("add_note", "Keeps a note", ["text"], ({ text }) => {
+    state.notes.push(text ?? "");
+    return { notes: state.notes.length };
+  });
+  tool("list_notes", "Lists the notes", [], () => state.notes);
+  tool("whoami", "Shows what the gateway told this server about you", [], () => gatewayHeaders(context.requestInfo));
+  return server;
+}
+
+type Input = Readonly<Record<string, string>>;
+
+/** An input schema of required texts. */
+function textParameters(names: readonly string[]) {
+  return fromJsonSchema<Input>({
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    required: [...names],
+  });
+}
+
+/** The headers that the gateway added; an MCP server would verify the assertion, see web-app.ts. */
+function gatewayHeaders(request: Request | undefined): Record<string, string> {
+  const added = [...(request?.headers ?? [])].filter(
+    ([name]) => name.startsWith("x-gateway-") || name.startsWith("x-demo-"),
+  );
+  return Object.fromEntries(added);
+}
+
+if (import.meta.main) {
+  const running = await startMcpServer({ port: Number(process.env["DEMO_MCP_PORT"] ?? 0) });
+  console.log(`MCP server on ${running.url}`);
+}
