@@ -1,0 +1,98 @@
+/**
+ * Whole request bodies, bounded in size and time.
+ *
+ * Untrusted input: the body and its declared length. Promise: never more than `maxBytes` are kept, whatever the client
+ * declares; a body that does not end is given up.
+ */
+import { isUtf8 } from "node:buffer";
+
+import type { Exchange } from "./exchange.ts";
+import { parseQuery, type Parameters } from "./query.ts";
+
+export type BodyRefusal = "too-large" | "aborted" | "timeout" | "unsupported-encoding";
+
+export type BodyResult =
+  | { readonly ok: true; readonly bytes: Buffer }
+  | { readonly ok: false; readonly reason: BodyRefusal };
+
+const EMPTY = Buffer.alloc(0);
+/** A client that sends slower than this per body is not waited for. */
+const READ_TIMEOUT_MS = 30_000;
+
+/** @param maxBytes inclusive */
+export function readBody(exchange: Exchange, maxBytes: number): Promise<BodyResult> {
+  return new Promise((resolve) => {
+    readBodyInto(exchange, maxBytes, resolve);
+  });
+}
+
+/** The same without a promise, for the hot path. `done` is called exactly once. */
+export function readBodyInto(exchange: Exchange, maxBytes: number, done: (result: BodyResult) => void): void {
+  if (!exchange.hasBody) {
+    done({ ok: true, bytes: EMPTY });
+    return;
+  }
+  const declared = exchange.header("content-length");
+  if (declared !== undefined && Number(declared) > maxBytes) {
+    done({ ok: false, reason: "too-large" });
+    return;
+  }
+  const body = exchange.body;
+  let first: Buffer | undefined;
+  let more: Buffer[] | undefined;
+  let size = 0;
+  let settled = false;
+
+  const finish = (result: BodyResult): void => {
+    if (settled) return;
+    settled = true;
+    clearTimeout(timer);
+    body.off("data", onData);
+    body.off("end", onEnd);
+    body.off("error", onAborted);
+    body.off("close", onAborted);
+    done(result);
+  };
+  const onData = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (size > maxBytes) {
+      body.pause();
+      finish({ ok: false, reason: "too-large" });
+      return;
+    }
+    if (first === undefined) first = chunk;
+    else (more ??= [first]).push(chunk);
+  };
+  const onEnd = (): void => finish({ ok: true, bytes: more ? Buffer.concat(more) : (first ?? EMPTY) });
+  const onAborted = (): void => finish({ ok: false, reason: "aborted" });
+  const timer = setTimeout(() => finish({ ok: false, reason: "timeout" }), READ_TIMEOUT_MS);
+  timer.unref();
+
+  body.on("data", onData);
+  body.on("end", onEnd);
+  body.on("error", onAborted);
+  body.on("close", onAborted);
+}
+
+export type FormResult =
+  | { readonly ok: true; readonly values: Parameters }
+  | { readonly ok: false; readonly reason: BodyRefusal | "media-type" | "duplicate-parameter" | "malformed-parameter" };
+
+/** The parameters of an `application/x-www-form-urlencoded` body; a name that stands twice refuses the whole form. */
+export async function readForm(exchange: Exchange, maxBytes: number): Promise<FormResult> {
+  const [type = "", ...parameters] = (exchange.header("content-type") ?? "").toLowerCase().split(";");
+  if (type.trim() !== "application/x-www-form-urlencoded") return { ok: false, reason: "media-type" };
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  if (charset !== undefined && charset !== "charset=utf-8" && charset !== 'charset="utf-8"')
+    return { ok: false, reason: "media-type" };
+  if (!hasNoContentCoding(exchange)) return { ok: false, reason: "unsupported-encoding" };
+  const body = await readBody(exchange, maxBytes);
+  if (!body.ok) return body;
+  return isUtf8(body.bytes) ? parseQuery(body.bytes.toString("utf8")) : { ok: false, reason: "malformed-parameter" };
+}
+
+/** True when the body stands as it is; we never decompress what a client sends. */
+export function hasNoContentCoding(exchange: Exchange): boolean {
+  const coding = exchange.headerValues("content-encoding");
+  return coding.length === 0 || (coding.length === 1 && coding[0]?.trim().toLowerCase() === "identity");
+}

@@ -1,0 +1,95 @@
+/** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are passed over, not judged. */
+import { GatewayError } from "../errors.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** All cookies of a request. When a name stands twice neither is believed: another host may have planted one. */
+export function parseCookies(exchange: Exchange): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const twice = new Set<string>();
+  for (const header of exchange.headerValues("cookie")) {
+    for (const pair of header.split(";")) {
+      const equals = pair.indexOf("=");
+      if (equals === -1) continue;
+      const name = pair.slice(0, equals).trim();
+      if (found.has(name)) twice.add(name);
+      found.set(name, unquote(pair.slice(equals + 1).trim()));
+    }
+  }
+  for (const name of twice) found.delete(name);
+  return found;
+}
+
+/**
+ * One cookie of a request, without reading the others.
+ *
+ * @returns undefined when absent or when it stands twice
+ */
+export function readCookie(exchange: Exchange, name: string): string | undefined {
+  let value: string | undefined;
+  for (const header of exchange.headerValues("cookie")) {
+    // Most requests do not carry it: one search instead of taking the header apart.
+    if (!header.includes(name)) continue;
+    for (const pair of header.split(";")) {
+      const equals = pair.indexOf("=");
+      if (equals === -1 || pair.slice(0, equals).trim() !== name) continue;
+      if (value !== undefined) return undefined;
+      value = unquote(pair.slice(equals + 1).trim());
+    }
+  }
+  return value;
+}
+
+export interface CookieAttributes {
+  /** Default "/". */
+  readonly path?: string;
+  /** Seconds; 0 deletes the cookie; absent = until the browser closes. */
+  readonly maxAgeSeconds?: number;
+  /** Default true. */
+  readonly httpOnly?: boolean;
+  /** Default true; a `__Host-` name needs it. */
+  readonly secure?: boolean;
+  /** Default "lax". */
+  readonly sameSite?: "lax" | "strict" | "none";
+}
+
+/**
+ * The value of a Set-Cookie header.
+ *
+ * @throws GatewayError `cookie.invalid` when name or value has a character that would change the header
+ */
+export function serializeCookie(name: string, value: string, attributes: CookieAttributes = {}): string {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || !/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(value)) {
+    throw new GatewayError(
+      "cookie.invalid",
+      `Cannot set cookie ${JSON.stringify(name)}: name or value has a character that cookies cannot carry`,
+    );
+  }
+  let text = `${name}=${value}; Path=${attributes.path ?? "/"}`;
+  if (attributes.maxAgeSeconds !== undefined) text += `; Max-Age=${Math.max(0, Math.floor(attributes.maxAgeSeconds))}`;
+  if (attributes.httpOnly ?? true) text += "; HttpOnly";
+  if (attributes.secure ?? true) text += "; Secure";
+  const sameSite = attributes.sameSite ?? "lax";
+  return `${text}; SameSite=${sameSite === "lax" ? "Lax" : sameSite === "strict" ? "Strict" : "None"}`;
+}
+
+/**
+ * A Cookie header without some of its cookies; the others keep their bytes.
+ *
+ * @returns undefined when nothing is left
+ */
+export function withoutCookies(header: string, isOurs: (name: string) => boolean): string | undefined {
+  let changed = false;
+  const kept: string[] = [];
+  for (const pair of header.split(";")) {
+    const equals = pair.indexOf("=");
+    const name = (equals === -1 ? pair : pair.slice(0, equals)).trim();
+    if (isOurs(name)) changed = true;
+    else if (name !== "" || equals !== -1) kept.push(pair.trim());
+  }
+  if (!changed) return header;
+  return kept.length === 0 ? undefined : kept.join("; ");
+}
+
+function unquote(value: string): string {
+  return value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+}

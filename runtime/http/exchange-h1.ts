@@ -1,0 +1,184 @@
+/** The Exchange over one request and response of node:http. server.ts has judged target and headers before. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+
+import type { Exchange } from "./exchange.ts";
+
+/** What the exchange asks of the server it belongs to. */
+export interface ExchangeOwner {
+  readonly secure: boolean;
+  /** True while the server is shutting down: every answer then closes its connection. */
+  readonly draining: boolean;
+}
+
+export interface ExchangeTarget {
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+}
+
+/** Up to here head and body leave in one write; copying them together is cheaper than a second write. */
+const ONE_WRITE_BYTES = 16_384;
+/** How much of a body that nobody wanted is read so that the client can see the answer, before the connection is cut. */
+const MAX_DISCARDED_BYTES = 1_048_576;
+const MAX_DISCARD_MS = 5_000;
+
+export class Http1Exchange implements Exchange {
+  readonly id: string = randomUUID();
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly rawHeaders: readonly string[];
+  readonly hasBody: boolean;
+  started = false;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #owner: ExchangeOwner;
+  #wrote = false;
+  #closeListeners: ((complete: boolean) => void)[] | undefined;
+  #awaitsContinue: boolean;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    owner: ExchangeOwner,
+    target: ExchangeTarget,
+    hasBody: boolean,
+    awaitsContinue: boolean,
+  ) {
+    this.method = request.method ?? "GET";
+    this.path = target.path;
+    this.query = target.query;
+    this.host = target.host;
+    this.rawHeaders = request.rawHeaders;
+    this.hasBody = hasBody;
+    this.#request = request;
+    this.#response = response;
+    this.#owner = owner;
+    this.#awaitsContinue = awaitsContinue;
+  }
+
+  get secure(): boolean {
+    return this.#owner.secure;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? "";
+  }
+
+  /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
+  get body(): Readable {
+    if (this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      if (!this.started) this.#response.writeContinue();
+    }
+    return this.#request;
+  }
+
+  header(lowerName: string): string | undefined {
+    const raw = this.rawHeaders;
+    let value: string | undefined;
+    for (let index = 0; index < raw.length; index += 2) {
+      const name = raw[index] as string;
+      if (name.length !== lowerName.length || (name !== lowerName && name.toLowerCase() !== lowerName)) continue;
+      const next = raw[index + 1] as string;
+      if (value !== undefined && value !== next) return undefined;
+      value = next;
+    }
+    return value;
+  }
+
+  headerValues(lowerName: string): readonly string[] {
+    const raw = this.rawHeaders;
+    const values: string[] = [];
+    for (let index = 0; index < raw.length; index += 2) {
+      const name = raw[index] as string;
+      if (name.length === lowerName.length && name.toLowerCase() === lowerName) values.push(raw[index + 1] as string);
+    }
+    return values;
+  }
+
+  start(status: number, headers: readonly string[]): void {
+    this.#head(status, headers);
+    // The body may come much later (a stream): the head must not wait for it, but may leave together with a first chunk.
+    process.nextTick(flushHead, this);
+  }
+
+  write(chunk: Buffer | string): boolean {
+    this.#wrote = true;
+    return this.#response.write(chunk);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#response.once("drain", listener);
+  }
+
+  end(chunk?: Buffer | string): void {
+    if (chunk === undefined || chunk.length === 0) this.#response.end();
+    else if (typeof chunk === "string" || this.#wrote || chunk.length > ONE_WRITE_BYTES) this.#response.end(chunk);
+    // As a latin1 string node joins it with the head into one write, byte for byte.
+    else this.#response.end(chunk.toString("latin1"), "latin1");
+    this.#wrote = true;
+    if (this.hasBody && !this.#request.complete) this.#discardRest();
+  }
+
+  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
+    this.#head(status, headers);
+    this.end(body);
+  }
+
+  abort(): void {
+    const { socket } = this.#request;
+    // A plain close would look like the end of an answer that is delimited by it.
+    if (this.started && !this.#response.writableFinished) socket.resetAndDestroy();
+    else socket.destroy();
+  }
+
+  onClose(listener: (complete: boolean) => void): void {
+    if (this.#closeListeners) {
+      this.#closeListeners.push(listener);
+      return;
+    }
+    const listeners = [listener];
+    this.#closeListeners = listeners;
+    const response = this.#response;
+    response.once("close", () => {
+      for (const each of listeners) each(response.writableFinished);
+    });
+  }
+
+  /** Sends the head alone when nothing has been written with it by now. For `start()`. */
+  flush(): void {
+    if (!this.#wrote && !this.#response.writableEnded) this.#response.flushHeaders();
+  }
+
+  #head(status: number, headers: readonly string[]): void {
+    this.started = true;
+    // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
+    const closes = this.#owner.draining || this.#awaitsContinue;
+    this.#response.writeHead(status, (closes ? [...headers, "connection", "close"] : headers) as string[]);
+  }
+
+  /** Reads on for a while after an early answer: closing at once would destroy the answer on its way (RFC 9112 §9.6). */
+  #discardRest(): void {
+    const request = this.#request;
+    let left = MAX_DISCARDED_BYTES;
+    const timer = setTimeout(() => request.socket.destroy(), MAX_DISCARD_MS);
+    timer.unref();
+    request.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) request.socket.destroy();
+    });
+    request.once("close", () => clearTimeout(timer));
+    request.on("error", ignore);
+    request.resume();
+  }
+}
+
+function flushHead(exchange: Http1Exchange): void {
+  exchange.flush();
+}
+
+function ignore(): void {}

@@ -1,0 +1,93 @@
+/** Answers of our own, each in one go. All carry the request id, and none is kept by a cache. */
+import { STATUS_CODES } from "node:http";
+
+import { errorPage } from "../pages/error.ts";
+import { pageHeaders } from "../pages/layout.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface ErrorParts {
+  /** Stable and for machines: "route.not-found". */
+  readonly code: string;
+  /** For people, without internals. */
+  readonly message: string;
+  /** Facts worth showing, label and value. */
+  readonly details?: readonly (readonly [label: string, value: string])[];
+}
+
+/** @param headers more headers, flat: name, value, … */
+export function respondJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
+  send(exchange, status, "application/json", JSON.stringify(body), headers);
+}
+
+export function respondText(exchange: Exchange, status: number, text: string, headers: readonly string[] = []): void {
+  send(exchange, status, "text/plain; charset=utf-8", text, headers);
+}
+
+/** @param headers when one of them is a content-security-policy they replace the headers every page has; see `pageHeaders()` */
+export function respondHtml(exchange: Exchange, status: number, html: string, headers: readonly string[] = []): void {
+  const own = has(headers, "content-security-policy") ? headers : [...pageHeaders(), ...headers];
+  send(exchange, status, "text/html; charset=utf-8", html, own);
+}
+
+/** @param location absolute URL or absolute path, already judged safe by the caller */
+export function redirect(
+  exchange: Exchange,
+  status: 302 | 303 | 307 | 308,
+  location: string,
+  headers: readonly string[] = [],
+): void {
+  send(exchange, status, undefined, "", ["location", location, ...headers]);
+}
+
+/** A refusal or failure, as a page for browsers and as JSON for everything else. */
+export function respondError(
+  exchange: Exchange,
+  status: number,
+  parts: ErrorParts,
+  headers: readonly string[] = [],
+): void {
+  if (!acceptsHtml(exchange)) {
+    const details = Object.fromEntries(parts.details ?? []);
+    respondJson(
+      exchange,
+      status,
+      { error: parts.code, message: parts.message, request_id: exchange.id, ...(parts.details ? { details } : {}) },
+      headers,
+    );
+    return;
+  }
+  const html = errorPage({
+    status,
+    title: STATUS_CODES[status] ?? "Error",
+    message: parts.message,
+    requestId: exchange.id,
+    ...(parts.details ? { details: parts.details } : {}),
+  });
+  respondHtml(exchange, status, html, headers);
+}
+
+/** True for what browsers send when a person navigates; wildcards alone are programs. */
+export function acceptsHtml(exchange: Exchange): boolean {
+  return exchange.header("accept")?.toLowerCase().includes("text/html") === true;
+}
+
+function send(
+  exchange: Exchange,
+  status: number,
+  type: string | undefined,
+  body: string,
+  headers: readonly string[],
+): void {
+  if (exchange.started) return;
+  const bytes = Buffer.from(body);
+  const all = ["x-request-id", exchange.id];
+  if (type !== undefined && !has(headers, "content-type")) all.push("content-type", type);
+  if (!has(headers, "cache-control")) all.push("cache-control", "no-store");
+  all.push("content-length", String(bytes.length), ...headers);
+  exchange.respond(status, all, bytes);
+}
+
+function has(headers: readonly string[], lowerName: string): boolean {
+  for (let index = 0; index < headers.length; index += 2) if (headers[index]?.toLowerCase() === lowerName) return true;
+  return false;
+}

@@ -1,0 +1,181 @@
+/**
+ * The canonical form of what a request asks for: host and path.
+ *
+ * Untrusted input: request target and Host. Promise: what comes out has one reading. Routing, policy, record and
+ * upstream all see the same bytes, so that no two of them can disagree about the resource (the class of
+ * CVE-2019-9901 and CVE-2021-29492). What frameworks read in several ways is refused, not repaired.
+ */
+
+export type TargetRefusal =
+  | "target-form"
+  | "target-host-mismatch"
+  | "target-character"
+  | "path-encoding"
+  | "path-encoded-separator"
+  | "path-encoded-control"
+  | "path-dot-segment"
+  | "path-empty-segment"
+  | "path-parameter"
+  | "host-missing"
+  | "host-invalid";
+
+export type Target =
+  | { readonly ok: true; readonly path: string; readonly query: string; readonly host: string }
+  | { readonly ok: false; readonly reason: TargetRefusal };
+
+export type PathResult =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly reason: TargetRefusal };
+
+/** Per byte of a path: 0 = taken as it is, 1 = percent-encoded, 2 = refused, 3 = "%", 4 = "/" , 5 = "." , 6 = ";". */
+const CLASS = new Uint8Array(256).fill(2);
+const UNRESERVED = new Uint8Array(256);
+const HEX = "0123456789ABCDEF";
+for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~") {
+  CLASS[char.charCodeAt(0)] = 0;
+  UNRESERVED[char.charCodeAt(0)] = 1;
+}
+// sub-delims, ":" and "@" may stand in a segment (RFC 3986 §3.3).
+for (const char of "!$&'()*+,=:@") CLASS[char.charCodeAt(0)] = 0;
+// Not allowed there but sent by browsers and hand-written clients; URL parsers agree on encoding them.
+for (const char of '"<>`{}|^[]') CLASS[char.charCodeAt(0)] = 1;
+CLASS[37] = 3;
+CLASS[47] = 4;
+CLASS[46] = 5;
+CLASS[59] = 6;
+
+/**
+ * @param target   request target as it stands in the request line
+ * @param host     value of the one Host header, undefined when there was none
+ * @param defaultPort port that is left out of the host, 80 or 443
+ */
+export function canonicalTarget(target: string, host: string | undefined, defaultPort: string): Target {
+  if (host === undefined) return refuse("host-missing");
+  const canonicalHost = canonicalAuthority(host, defaultPort);
+  if (canonicalHost === undefined) return refuse("host-invalid");
+
+  let origin = target;
+  if (target.charCodeAt(0) !== 47) {
+    // absolute-form must be accepted (RFC 9112 §3.2.2), but two different hosts in one request have two readings.
+    const absolute = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target);
+    if (!absolute) return refuse("target-form");
+    if (canonicalAuthority(absolute[1] ?? "", defaultPort) !== canonicalHost) return refuse("target-host-mismatch");
+    const rest = absolute[2] ?? "";
+    origin = rest.charCodeAt(0) === 47 ? rest : `/${rest}`;
+  }
+
+  const mark = origin.indexOf("?");
+  const query = mark === -1 ? "" : origin.slice(mark);
+  if (query !== "" && !isCleanQuery(query)) return refuse("target-character");
+  const result = canonicalPath(mark === -1 ? origin : origin.slice(0, mark));
+  if (!result.ok) return result;
+  return { ok: true, path: result.path, query, host: canonicalHost };
+}
+
+/** Lower case, default port removed; undefined when it is no `host[:port]`. Names, IPv4 and bracketed IPv6. */
+export function canonicalAuthority(text: string, defaultPort: string): string | undefined {
+  const lower = text.toLowerCase();
+  const match = /^([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/.exec(lower);
+  if (!match || lower.length > 255) return undefined;
+  const [, name = "", port] = match;
+  if (name.includes("..")) return undefined;
+  if (port === undefined) return name;
+  if (Number(port) === 0 || Number(port) > 65_535) return undefined;
+  return port === defaultPort ? name : `${name}:${Number(port)}`;
+}
+
+/** One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). */
+export function canonicalPath(raw: string): PathResult {
+  if (raw.charCodeAt(0) !== 47) return refuse("target-form");
+  let needsRewrite = false;
+  for (let index = 0; index < raw.length; index += 1) {
+    const kind = CLASS[raw.charCodeAt(index)] ?? 2;
+    if (kind === 0) continue;
+    if (kind === 2) return refuse("target-character");
+    if (kind === 1 || kind === 3) needsRewrite = true;
+  }
+  const path = needsRewrite ? rewrite(raw) : raw;
+  if (typeof path !== "string") return path;
+  const problem = segmentProblem(path);
+  return problem === undefined ? { ok: true, path } : refuse(problem);
+}
+
+/** True when the path has parts that some servers cut off (`/admin;x`): find-route.ts looks at both readings. */
+export function hasPathParameter(path: string): boolean {
+  return path.includes(";") || path.includes("%3B");
+}
+
+/** The path as a server that cuts parameters off reads it. */
+export function withoutPathParameters(path: string): string {
+  return path
+    .split("/")
+    .map((segment) => segment.replace(/(?:;|%3B).*$/, ""))
+    .join("/");
+}
+
+function rewrite(raw: string): string | { readonly ok: false; readonly reason: TargetRefusal } {
+  let path = "";
+  for (let index = 0; index < raw.length; index += 1) {
+    const code = raw.charCodeAt(index);
+    const kind = CLASS[code];
+    if (kind === 1) {
+      path += encodeByte(code);
+      continue;
+    }
+    if (kind !== 3) {
+      path += raw[index];
+      continue;
+    }
+    const pair = raw.slice(index + 1, index + 3);
+    if (!/^[0-9A-Fa-f]{2}$/.test(pair)) return refuse("path-encoding");
+    const byte = Number.parseInt(pair, 16);
+    const reason = byteProblem(byte);
+    if (reason !== undefined) return refuse(reason);
+    path += UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : encodeByte(byte);
+    index += 2;
+  }
+  return path;
+}
+
+function byteProblem(byte: number): TargetRefusal | undefined {
+  // Decoded by the upstream they would be separators that the policy did not see.
+  if (byte === 0x2f || byte === 0x5c) return "path-encoded-separator";
+  if (byte < 0x20 || byte === 0x7f) return "path-encoded-control";
+  // Never part of UTF-8; C0 and C1 begin the overlong forms of "/" and ".".
+  if (byte === 0xc0 || byte === 0xc1 || byte > 0xf4) return "path-encoding";
+  return undefined;
+}
+
+/** Looks at whole segments of a path whose unreserved characters are all decoded. */
+function segmentProblem(path: string): TargetRefusal | undefined {
+  let start = 1;
+  while (start <= path.length) {
+    let end = path.indexOf("/", start);
+    if (end === -1) end = path.length;
+    // A trailing slash is a path of its own; two slashes in a row are one slash to some servers.
+    if (end === start && end !== path.length) return "path-empty-segment";
+    const first = path.charCodeAt(start);
+    if (first === 46 && /^\.{1,2}(?:;|%3B|$)/.test(path.slice(start, end))) return "path-dot-segment";
+    // "/;x/admin" is "//admin" to servers that cut parameters off.
+    if ((first === 59 || first === 37) && /^(?:;|%3B)/.test(path.slice(start, end))) return "path-parameter";
+    start = end + 1;
+  }
+  return undefined;
+}
+
+/** Visible ASCII without "#": a fragment is never sent by a client that follows the rules. */
+function isCleanQuery(query: string): boolean {
+  for (let index = 0; index < query.length; index += 1) {
+    const code = query.charCodeAt(index);
+    if (code <= 0x20 || code >= 0x7f || code === 35) return false;
+  }
+  return true;
+}
+
+function encodeByte(byte: number): string {
+  return `%${HEX[byte >> 4]}${HEX[byte & 15]}`;
+}
+
+function refuse(reason: TargetRefusal): { readonly ok: false; readonly reason: TargetRefusal } {
+  return { ok: false, reason };
+}
