@@ -28,6 +28,8 @@ export interface Facts {
     readonly host: string;
     /** Address of the peer, as the listener saw it. */
     readonly ip: string;
+    /** OPTIONS with Origin and Access-Control-Request-Method; absent means no. */
+    readonly isCorsPreflight?: boolean;
   };
   /** Only on MCP server routes. */
   readonly mcp?: McpFacts;

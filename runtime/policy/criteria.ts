@@ -1,0 +1,207 @@
+/**
+ * The criteria of the policy language, one entry each: name, what data it takes, how it judges, which reasons it gives.
+ *
+ * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
+ * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
+ */
+import { emailDomain, claimTexts, isInRanges, parseRanges } from "./subjects.ts";
+import { compileListMatch, compileStringMatch, describe, parseListMatch, parseStringMatch } from "./match.ts";
+import type { Report } from "./match.ts";
+import type { Facts } from "./facts.ts";
+
+/** Pure; reads only the facts. Called only when what the criterion is about is known. */
+export type Test = (facts: Facts) => boolean;
+
+/** A criterion with its data read. */
+export interface ReadCriterion {
+  /** The data in canonical form: shorthands written out, sets sorted. */
+  readonly canonical: unknown;
+  readonly test: Test;
+}
+
+export interface Criterion {
+  /** As written in a policy; `claim` is followed by "/" and a path. */
+  readonly name: string;
+  readonly takesPath: boolean;
+  /** One sentence for users. */
+  readonly doc: string;
+  /** What must be known to judge: without a signed-in user, or before a message is read, the outcome is unknown. */
+  readonly about: "user" | "tool" | "request" | "nothing";
+  /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
+  readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
+  /** JSON Schema of the data. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** @returns undefined after everything wrong with the data was reported */
+  read(data: unknown, subPath: string, path: string, report: Report): ReadCriterion | undefined;
+  /** What the facts say, for the rule trace. */
+  actual(facts: Facts, subPath: string): string;
+}
+
+export const USER_UNAUTHENTICATED = "user-unauthenticated";
+export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
+export const TOOL_OK = "mcp-tool-ok";
+
+const STRING_MATCH_SCHEMA = { $ref: "#/$defs/stringMatch" };
+const LIST_MATCH_SCHEMA = { $ref: "#/$defs/listMatch" };
+const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
+
+const asIs = (text: string): string => text;
+const lower = (text: string): string => text.toLowerCase();
+const upper = (text: string): string => text.toUpperCase();
+
+export const CRITERIA: readonly Criterion[] = [
+  {
+    ...presence("accept", () => true),
+    doc: "Always true: everybody, signed in or not.",
+    about: "nothing",
+    reasons: { ok: "accept", no: "accept", fixed: true },
+  },
+  {
+    ...presence("reject", () => false),
+    doc: "Always false.",
+    about: "nothing",
+    reasons: { ok: "reject", no: "reject", fixed: true },
+  },
+  {
+    ...presence("authenticated_user", (facts) => facts.user !== undefined),
+    doc: "True for every signed-in user.",
+    about: "user",
+    reasons: { ok: "authenticated-user", no: "user-unauthorized" },
+  },
+  {
+    ...text("user", asIs, (facts) => facts.user?.id ?? ""),
+    doc: "The user's id at the identity provider (claim `sub`).",
+    about: "user",
+    reasons: { ok: "user-ok", no: "user-unauthorized" },
+  },
+  {
+    ...text("email", lower, (facts) => (facts.user?.email ?? "").toLowerCase()),
+    doc: "The user's e-mail address, compared in lower case.",
+    about: "user",
+    reasons: { ok: "email-ok", no: "email-unauthorized" },
+  },
+  {
+    ...text("domain", lower, (facts) => emailDomain(facts.user?.email ?? "")),
+    doc: "The part of the user's e-mail address after the @, compared in lower case.",
+    about: "user",
+    reasons: { ok: "domain-ok", no: "domain-unauthorized" },
+  },
+  {
+    ...list("groups", (facts) => facts.user?.groups ?? []),
+    doc: "The user's groups as the identity provider gives them.",
+    about: "user",
+    reasons: { ok: "groups-ok", no: "groups-unauthorized" },
+  },
+  {
+    ...list("claim", (facts, subPath) => claimTexts(facts.user?.claims ?? {}, subPath)),
+    takesPath: true,
+    doc: "A claim of the user, written claim/<path>; a claim with one value is a list of one.",
+    about: "user",
+    reasons: { ok: "claim-ok", no: "claim-unauthorized" },
+  },
+  {
+    ...text("mcp_tool", asIs, toolName),
+    doc: "The tool that a tools/call message names; false for every other message. Best placed under deny.",
+    about: "tool",
+    reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
+  },
+  {
+    ...text("http_method", upper, (facts) => facts.http.method.toUpperCase()),
+    doc: "The HTTP method.",
+    about: "request",
+    reasons: { ok: "http-method-ok", no: "http-method-unauthorized" },
+  },
+  {
+    ...text("http_path", asIs, (facts) => facts.http.path),
+    doc: "The canonical request path without the query; case-sensitive.",
+    about: "request",
+    reasons: { ok: "http-path-ok", no: "http-path-unauthorized" },
+  },
+  {
+    name: "source_ip",
+    takesPath: false,
+    doc: "The address of the peer: an IP address or CIDR range, or a list of them.",
+    about: "request",
+    reasons: { ok: "source-ip-ok", no: "source-ip-unauthorized" },
+    schema: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }] },
+    read(data, _subPath, path, report) {
+      const ranges = parseRanges(data, path, report);
+      return ranges && { canonical: ranges.texts, test: (facts) => isInRanges(facts.http.ip, ranges) };
+    },
+    actual: (facts) => facts.http.ip,
+  },
+  {
+    ...presence("cors_preflight", (facts) => facts.http.isCorsPreflight === true),
+    doc: "True for a CORS preflight: OPTIONS with Origin and Access-Control-Request-Method.",
+    about: "request",
+    reasons: { ok: "cors-request", no: "non-cors-request", fixed: true },
+  },
+];
+
+const BY_NAME: ReadonlyMap<string, Criterion> = new Map(CRITERIA.map((criterion) => [criterion.name, criterion]));
+
+/** @param key as written: "email", or "claim/<path>" which splits at the first slash */
+export function findCriterion(key: string): { criterion: Criterion; subPath: string } | undefined {
+  const slash = key.indexOf("/");
+  const criterion = BY_NAME.get(slash === -1 ? key : key.slice(0, slash));
+  return criterion && { criterion, subPath: slash === -1 ? "" : key.slice(slash + 1) };
+}
+
+type Shape = Pick<Criterion, "name" | "takesPath" | "schema" | "read" | "actual">;
+
+/** A criterion that takes no data. `false` is refused: it reads like a negation and would not be one. */
+function presence(name: string, test: Test): Shape {
+  return {
+    name,
+    takesPath: false,
+    schema: PRESENCE_SCHEMA,
+    read(data, _subPath, path, report) {
+      const isPlain = data === true || data === 1 || data === null || (typeof data === "object" && isEmpty(data));
+      if (isPlain) return { canonical: true, test };
+      report(path, `is ${describe(data)}, must be true`);
+      return undefined;
+    },
+    actual: (facts) => String(test(facts)),
+  };
+}
+
+function text(name: string, fold: (text: string) => string, subject: (facts: Facts) => string): Shape {
+  return {
+    name,
+    takesPath: false,
+    schema: STRING_MATCH_SCHEMA,
+    read(data, _subPath, path, report) {
+      const match = parseStringMatch(data, path, report);
+      if (!match) return undefined;
+      const matches = compileStringMatch(match, fold);
+      return { canonical: match, test: (facts) => matches(subject(facts)) };
+    },
+    actual: (facts) => JSON.stringify(subject(facts)),
+  };
+}
+
+function list(name: string, subject: (facts: Facts, subPath: string) => readonly string[]): Shape {
+  return {
+    name,
+    takesPath: false,
+    schema: LIST_MATCH_SCHEMA,
+    read(data, subPath, path, report) {
+      const match = parseListMatch(data, path, report);
+      if (!match) return undefined;
+      const matches = compileListMatch(match);
+      return { canonical: match, test: (facts) => matches(subject(facts, subPath)) };
+    },
+    actual: (facts, subPath) => JSON.stringify(subject(facts, subPath)),
+  };
+}
+
+/** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
+function toolName(facts: Facts): string {
+  const tool = facts.mcp?.tool;
+  if (tool === undefined) throw new Error("Cannot judge mcp_tool: the message names no tool");
+  return tool;
+}
+
+function isEmpty(value: object): boolean {
+  return !Array.isArray(value) && Object.keys(value).length === 0;
+}

@@ -1,0 +1,123 @@
+/**
+ * Decides one request against a route's policy.
+ *
+ * Untrusted input: the facts. Promises: pure (same facts, same answer); deny wins over allow; no matching allow means no;
+ * what cannot be judged, a throw included, is a denial. The proxy, `gateway explain` and unit tests call this same code.
+ *
+ * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
+ * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
+ */
+import { GatewayError } from "../errors.ts";
+import { TOOL_OK } from "./criteria.ts";
+import type { Decision, Facts } from "./facts.ts";
+import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import { canonicalPolicy, parsePolicy } from "./parse.ts";
+import type { PolicyDoc, RulesDoc } from "./parse.ts";
+import { mayReachSomething } from "./reach.ts";
+import { compileTree, findAny } from "./tree.ts";
+import type { PolicyTree } from "./tree.ts";
+
+/** The reason when evaluation itself failed. */
+export const POLICY_ERROR = "policy-error";
+
+export interface CompiledPolicy extends PolicyTree {
+  /** Canonical document; [] = nobody may anything. */
+  readonly doc: readonly RulesDoc[];
+  /** Has an `mcp_tool` criterion. */
+  readonly needsTool: boolean;
+  /** Some request without a signed-in user could be allowed. */
+  readonly mayAllowAnonymous: boolean;
+  /** Decisions already made, by what was found: a policy has few distinct ones. Filled by `evaluate`. */
+  readonly known: KnownDecisions;
+}
+
+/** [for tool calls, for everything else] → finding under allow → finding under deny → decision. */
+type KnownDecisions = readonly [Map<Finding, Map<Finding, Decision>>, Map<Finding, Map<Finding, Decision>>];
+
+/** Past it decisions are made anew each time, so that no caller can grow the maps without end. */
+const MAX_KNOWN = 64;
+
+/**
+ * @param doc a document that parses; undefined = no policy, which allows nothing
+ * @throws GatewayError `policy.invalid` when it does not parse
+ */
+export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
+  const parsed = parsePolicy(doc ?? []);
+  if (!parsed.ok) {
+    const [first] = parsed.problems;
+    throw new GatewayError("policy.invalid", `Cannot compile the policy: "${first?.path}" ${first?.message}`);
+  }
+  const rules = canonicalPolicy(parsed.policy);
+  const tree = compileTree(rules);
+  return {
+    ...tree,
+    doc: rules,
+    needsTool: [...tree.allow, ...tree.deny].some(({ leaves }) =>
+      leaves.some((leaf) => leaf.criterion.about === "tool"),
+    ),
+    mayAllowAnonymous: mayReachSomething(tree, undefined),
+    known: [new Map(), new Map()],
+  };
+}
+
+/** @returns the verdict with its reasons, ready for the record; the object is shared and frozen */
+export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
+  try {
+    const allow = findAny(policy.allow, facts);
+    const deny = findAny(policy.deny, facts);
+    return findDecision(policy, allow, deny, facts.mcp?.method === "tools/call");
+  } catch {
+    // A criterion that cannot be judged must not turn into "no deny rule matched".
+    return FAILED;
+  }
+}
+
+/** The decision for a request that was refused before or beside its policy (400, 401, 413, 415), for its record. */
+export function refusedDecision(reason: string): Decision {
+  return freeze({
+    allowed: false,
+    denied: false,
+    allowWhyTrue: [],
+    allowWhyFalse: [reason],
+    denyWhyTrue: [],
+    denyWhyFalse: [],
+  });
+}
+
+const FAILED = refusedDecision(POLICY_ERROR);
+
+function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isToolCall: boolean): Decision {
+  const byAllow = policy.known[isToolCall ? 0 : 1];
+  let byDeny = byAllow.get(allow);
+  const known = byDeny?.get(deny);
+  if (known) return known;
+  const decision = makeDecision(policy.reasons, allow, deny, isToolCall);
+  if (!byDeny && byAllow.size < MAX_KNOWN) byAllow.set(allow, (byDeny = new Map()));
+  if (byDeny && byDeny.size < MAX_KNOWN) byDeny.set(deny, decision);
+  return decision;
+}
+
+/** @see design D9: how the reasons of both actions make up the record */
+function makeDecision(names: readonly string[], allow: Finding, deny: Finding, isToolCall: boolean): Decision {
+  const denied = outcomeOf(deny) === TRUE;
+  const allowed = outcomeOf(allow) === TRUE && outcomeOf(deny) === FALSE;
+  const whyNot = (outcomeOf(allow) === TRUE ? 0 : reasonsOf(allow)) | (outcomeOf(deny) === FALSE ? 0 : reasonsOf(deny));
+  const whyAllowed = allowed ? reasonNames(reasonsOf(allow), names) : [];
+  // Every tool call that passes says so, also where no `mcp_tool` rule, or only one under deny, spoke of it.
+  if (allowed && isToolCall && !whyAllowed.includes(TOOL_OK)) whyAllowed.push(TOOL_OK);
+  const whyDeny = reasonNames(reasonsOf(deny), names);
+  return freeze({
+    allowed,
+    denied,
+    allowWhyTrue: whyAllowed.sort(),
+    allowWhyFalse: allowed ? [] : reasonNames(whyNot, names),
+    denyWhyTrue: denied ? whyDeny : [],
+    denyWhyFalse: denied ? [] : whyDeny,
+  });
+}
+
+function freeze(decision: Decision): Decision {
+  for (const value of Object.values(decision) as unknown[]) Object.freeze(value);
+  return Object.freeze(decision);
+}

@@ -1,0 +1,189 @@
+/**
+ * The two matchers of the policy language, as data and as compiled tests.
+ *
+ * A string matcher judges one text, a list matcher judges a list of texts. Several operators in one matcher must all
+ * hold. A bare value is shorthand: `is` for text, `has` for lists.
+ */
+import { unknownWord } from "./suggest.ts";
+
+/** Where a problem is reported; `path` is relative to the policy ("allow.or[0].email"). */
+export type Report = (path: string, message: string) => void;
+
+/** Canonical string matcher: at least one operator, in the order of STRING_OPERATORS. */
+export interface StringMatch {
+  is?: string;
+  not?: string;
+  contains?: string;
+  starts_with?: string;
+  ends_with?: string;
+  in?: readonly string[];
+  not_in?: readonly string[];
+}
+
+/** Canonical list matcher. */
+export interface ListMatch {
+  has?: string;
+  is?: string;
+  exclude?: string;
+}
+
+export const STRING_OPERATORS = ["is", "not", "contains", "starts_with", "ends_with", "in", "not_in"] as const;
+export const LIST_OPERATORS = ["has", "is", "exclude"] as const;
+
+const WITH_LISTS: ReadonlySet<string> = new Set(["in", "not_in"]);
+const PARTS: ReadonlySet<string> = new Set(["contains", "starts_with", "ends_with"]);
+
+/** @returns the canonical matcher, or undefined after everything wrong with it was reported */
+export function parseStringMatch(value: unknown, path: string, report: Report): StringMatch | undefined {
+  if (typeof value === "string") return { is: value };
+  const operands = parseOperators(value, STRING_OPERATORS, path, report);
+  if (!operands) return undefined;
+  const match: Record<string, string | readonly string[]> = {};
+  let sound = true;
+  for (const operator of STRING_OPERATORS) {
+    if (!operands.has(operator)) continue;
+    const operand = operands.get(operator);
+    const at = `${path}.${operator}`;
+    if (WITH_LISTS.has(operator)) {
+      const list = parseTextList(operand, at, report);
+      if (list) match[operator] = list;
+      else sound = false;
+    } else if (typeof operand !== "string") {
+      report(at, `is ${describe(operand)}, must be text`);
+      sound = false;
+    } else if (operand === "" && PARTS.has(operator)) {
+      // Every text contains "": as an allow rule it would open everything.
+      report(at, "is empty and would match everything, must have at least one character");
+      sound = false;
+    } else {
+      match[operator] = operand;
+    }
+  }
+  return sound ? match : undefined;
+}
+
+/** @returns the canonical matcher, or undefined after everything wrong with it was reported */
+export function parseListMatch(value: unknown, path: string, report: Report): ListMatch | undefined {
+  if (typeof value === "string") return { has: value };
+  const operands = parseOperators(value, LIST_OPERATORS, path, report);
+  if (!operands) return undefined;
+  const match: Record<string, string> = {};
+  let sound = true;
+  for (const operator of LIST_OPERATORS) {
+    if (!operands.has(operator)) continue;
+    const operand = operands.get(operator);
+    if (typeof operand === "string") {
+      match[operator] = operand;
+    } else {
+      report(`${path}.${operator}`, `is ${describe(operand)}, must be text`);
+      sound = false;
+    }
+  }
+  return sound ? match : undefined;
+}
+
+/** @param fold applied to the operands here and to each subject by the caller's fact: both sides compare in one form */
+export function compileStringMatch(match: StringMatch, fold: (text: string) => string): (subject: string) => boolean {
+  const tests: ((subject: string) => boolean)[] = [];
+  const { is, not, contains, starts_with: start, ends_with: end } = match;
+  if (is !== undefined) tests.push(equals(fold(is)));
+  if (not !== undefined) tests.push(negate(equals(fold(not))));
+  if (contains !== undefined)
+    tests.push(
+      (
+        (part) => (subject: string) =>
+          subject.includes(part)
+      )(fold(contains)),
+    );
+  if (start !== undefined)
+    tests.push(
+      (
+        (part) => (subject: string) =>
+          subject.startsWith(part)
+      )(fold(start)),
+    );
+  if (end !== undefined)
+    tests.push(
+      (
+        (part) => (subject: string) =>
+          subject.endsWith(part)
+      )(fold(end)),
+    );
+  if (match.in) tests.push(oneOf(match.in.map(fold)));
+  if (match.not_in) tests.push(negate(oneOf(match.not_in.map(fold))));
+  return all(tests);
+}
+
+export function compileListMatch(match: ListMatch): (subject: readonly string[]) => boolean {
+  const tests: ((subject: readonly string[]) => boolean)[] = [];
+  const { has, is, exclude } = match;
+  if (has !== undefined) tests.push((subject) => subject.includes(has));
+  if (is !== undefined) tests.push((subject) => subject.length === 1 && subject[0] === is);
+  if (exclude !== undefined) tests.push((subject) => !subject.includes(exclude));
+  return all(tests);
+}
+
+/** What a value is, for messages: never the value itself when it is long or structured. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return "empty";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  if (typeof value === "string") return value.length > 60 ? "a long text" : JSON.stringify(value);
+  return `the ${typeof value} ${String(value)}`;
+}
+
+/** A plain object, so `Object.entries` tells all there is. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parseOperators(
+  value: unknown,
+  known: readonly string[],
+  path: string,
+  report: Report,
+): Map<string, unknown> | undefined {
+  if (!isRecord(value)) {
+    report(path, `is ${describe(value)}, must be text or an object with ${known.join(", ")}`);
+    return undefined;
+  }
+  const operands = new Map(Object.entries(value));
+  const unknown = [...operands.keys()].filter((operator) => !known.includes(operator));
+  for (const operator of unknown) report(`${path}.${operator}`, unknownWord("operator", operator, known));
+  if (operands.size === 0) report(path, `has no operator, must have at least one of ${known.join(", ")}`);
+  return operands.size === 0 || unknown.length > 0 ? undefined : operands;
+}
+
+function parseTextList(value: unknown, path: string, report: Report): readonly string[] | undefined {
+  if (!Array.isArray(value)) {
+    report(path, `is ${describe(value)}, must be a list of texts`);
+    return undefined;
+  }
+  const items: readonly unknown[] = value;
+  const wrong = items.findIndex((item) => typeof item !== "string");
+  if (wrong !== -1) {
+    report(`${path}[${wrong}]`, `is ${describe(items[wrong])}, must be text`);
+    return undefined;
+  }
+  // Order and repeats mean nothing in a set of names: one spelling for comparison.
+  return [...new Set(items as readonly string[])].sort();
+}
+
+function equals(expected: string): (subject: string) => boolean {
+  return (subject) => subject === expected;
+}
+
+function oneOf(expected: readonly string[]): (subject: string) => boolean {
+  const names = new Set(expected);
+  return (subject) => names.has(subject);
+}
+
+function negate(test: (subject: string) => boolean): (subject: string) => boolean {
+  return (subject) => !test(subject);
+}
+
+function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subject: Subject) => boolean {
+  const [only] = tests;
+  if (tests.length === 1 && only) return only;
+  return (subject) => tests.every((test) => test(subject));
+}

@@ -1,0 +1,158 @@
+/**
+ * A policy as written (YAML, JSON or a Terraform string, already decoded) → a checked document.
+ *
+ * Untrusted input: the value. Promise: what parses also compiles, and every problem is reported at once with its path.
+ * Nothing is rewritten here; `canonicalPolicy` gives the one spelling that comparisons and diffs use.
+ */
+import { CRITERIA, findCriterion } from "./criteria.ts";
+import { describe, isRecord } from "./match.ts";
+import type { Report } from "./match.ts";
+import { unknownWord } from "./suggest.ts";
+
+/** One criterion: an object with exactly one key. */
+export type CriterionDoc = Readonly<Record<string, unknown>>;
+
+/** Operators of one action; several of them are joined by "or". Empty lists say nothing. */
+export interface ActionDoc {
+  /** All are true. */
+  readonly and?: readonly CriterionDoc[];
+  /** At least one is true. */
+  readonly or?: readonly CriterionDoc[];
+  /** All are false. */
+  readonly not?: readonly CriterionDoc[];
+  /** At least one is false. */
+  readonly nor?: readonly CriterionDoc[];
+}
+
+export interface RulesDoc {
+  readonly allow?: ActionDoc;
+  readonly deny?: ActionDoc;
+}
+
+/** A policy: one rules object or several, whose actions are joined by "or". */
+export type PolicyDoc = RulesDoc | readonly RulesDoc[];
+
+export interface PolicyProblem {
+  /** Relative to the policy: "" is the policy itself, "[0].allow.or[1].email.starts_with" a value in it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ParsedPolicy =
+  | { readonly ok: true; readonly policy: PolicyDoc }
+  | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
+
+export const ACTIONS = ["allow", "deny"] as const;
+export const OPERATORS = ["and", "or", "not", "nor"] as const;
+export type Action = (typeof ACTIONS)[number];
+export type Operator = (typeof OPERATORS)[number];
+
+const CRITERION_NAMES = CRITERIA.map((criterion) =>
+  criterion.takesPath ? `${criterion.name}/<path>` : criterion.name,
+);
+
+export function parsePolicy(value: unknown): ParsedPolicy {
+  const problems: PolicyProblem[] = [];
+  const report: Report = (path, message) => void problems.push({ path, message });
+  if (Array.isArray(value)) {
+    for (const [index, rules] of value.entries()) checkRules(rules, `[${index}]`, report);
+  } else {
+    checkRules(value, "", report);
+  }
+  return problems.length === 0 ? { ok: true, policy: value as PolicyDoc } : { ok: false, problems };
+}
+
+/**
+ * The one spelling of a policy: a list of rules, keys in fixed order, matchers written out, sets sorted, empty lists
+ * dropped. Two documents with the same canonical form decide alike. The order of criteria is kept, for readable diffs.
+ *
+ * @param doc a parsed document
+ */
+export function canonicalPolicy(doc: PolicyDoc): readonly RulesDoc[] {
+  const rules: readonly RulesDoc[] = isList(doc) ? doc : [doc];
+  return rules.map(canonicalRules).filter((each) => Object.keys(each).length > 0);
+}
+
+/** `doc` is a list of rules objects; narrows what Array.isArray does not for readonly arrays. */
+export function isList(doc: PolicyDoc): doc is readonly RulesDoc[] {
+  return Array.isArray(doc);
+}
+
+function canonicalRules(rules: RulesDoc): RulesDoc {
+  const entries = ACTIONS.flatMap((action) => {
+    const block = rules[action];
+    if (!block) return [];
+    const operators = OPERATORS.flatMap((operator) => {
+      const criteria = block[operator] ?? [];
+      return criteria.length === 0 ? [] : [[operator, criteria.map(canonicalCriterion)] as const];
+    });
+    return operators.length === 0 ? [] : [[action, Object.fromEntries(operators)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function canonicalCriterion(doc: CriterionDoc): CriterionDoc {
+  const [key = "", data] = Object.entries(doc)[0] ?? [];
+  const found = findCriterion(key);
+  const read = found?.criterion.read(data, found.subPath, "", () => {});
+  return { [key]: read === undefined ? data : read.canonical };
+}
+
+function checkRules(value: unknown, path: string, report: Report): void {
+  if (!checkKeys(value, "action", ACTIONS, path, report)) return;
+  for (const action of ACTIONS) {
+    if (!Object.hasOwn(value, action)) continue;
+    const block = value[action];
+    const at = path === "" ? action : `${path}.${action}`;
+    if (!checkKeys(block, "operator", OPERATORS, at, report)) continue;
+    for (const operator of OPERATORS) {
+      if (Object.hasOwn(block, operator)) checkCriteria(block[operator], `${at}.${operator}`, report);
+    }
+  }
+}
+
+function checkKeys(
+  value: unknown,
+  what: string,
+  known: readonly string[],
+  path: string,
+  report: Report,
+): value is Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) {
+    report(path, `is ${describe(value)}, must be an object with ${known.join(", ")}`);
+    return false;
+  }
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key)) report(path === "" ? key : `${path}.${key}`, unknownWord(what, key, known));
+  }
+  return true;
+}
+
+function checkCriteria(value: unknown, path: string, report: Report): void {
+  if (!Array.isArray(value)) {
+    report(path, `is ${describe(value)}, must be a list of criteria`);
+    return;
+  }
+  for (const [index, item] of value.entries()) checkCriterion(item, `${path}[${index}]`, report);
+}
+
+function checkCriterion(value: unknown, path: string, report: Report): void {
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  const [entry] = entries;
+  if (!entry || entries.length !== 1) {
+    const state = isRecord(value) ? `has ${entries.length} keys` : `is ${describe(value)}`;
+    report(path, `${state}, must be an object with exactly one criterion`);
+    return;
+  }
+  const [key, data] = entry;
+  const found = findCriterion(key);
+  if (!found) {
+    report(`${path}.${key}`, unknownWord("criterion", key, CRITERION_NAMES));
+  } else if (found.criterion.takesPath && found.subPath === "") {
+    report(`${path}.${key}`, `has no path, must be written ${found.criterion.name}/<path>`);
+  } else if (!found.criterion.takesPath && key !== found.criterion.name) {
+    report(`${path}.${key}`, `takes no path, must be written ${found.criterion.name}`);
+  } else {
+    found.criterion.read(data, found.subPath, `${path}.${key}`, report);
+  }
+}

@@ -1,0 +1,91 @@
+/** How criteria read what they judge out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
+import ipaddr from "ipaddr.js";
+
+import { describe, isRecord } from "./match.ts";
+import type { Report } from "./match.ts";
+
+/**
+ * The domain of an e-mail address in lower case; "" when there is no address.
+ *
+ * @throws when there is more than one "@": which of them ends the local part is a matter of taste, so nobody may guess
+ */
+export function emailDomain(email: string): string {
+  const at = email.indexOf("@");
+  if (at === -1) return "";
+  if (email.includes("@", at + 1)) throw new Error("Cannot judge the e-mail domain: the address has more than one @");
+  return email.slice(at + 1).toLowerCase();
+}
+
+/**
+ * The texts of a claim: a claim named like the whole path first, else the path's segments one inside the other.
+ * Numbers and flags count by their text; objects and null count as nothing.
+ */
+export function claimTexts(claims: Readonly<Record<string, unknown>>, path: string): readonly string[] {
+  if (Object.hasOwn(claims, path)) return texts(claims[path]);
+  let value: unknown = claims;
+  for (const segment of path.split("/")) {
+    // hasOwn: "constructor" and its like are inherited by every object and are not claims.
+    if (!isRecord(value) || !Object.hasOwn(value, segment)) return [];
+    value = value[segment];
+  }
+  return texts(value);
+}
+
+/** Address ranges, parsed. */
+export interface Ranges {
+  /** Canonical CIDR texts, sorted. */
+  readonly texts: readonly string[];
+  readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
+}
+
+export function parseRanges(data: unknown, path: string, report: Report): Ranges | undefined {
+  const items: readonly unknown[] = Array.isArray(data) ? data : [data];
+  if (items.length === 0) {
+    report(path, "is an empty list, must have at least one IP address or CIDR range");
+    return undefined;
+  }
+  const parsed = new Map<string, readonly [ipaddr.IPv4 | ipaddr.IPv6, number]>();
+  let sound = true;
+  for (const [index, item] of items.entries()) {
+    const range = typeof item === "string" ? parseRange(item) : undefined;
+    if (range) {
+      parsed.set(`${range[0].toString()}/${range[1]}`, range);
+    } else {
+      report(
+        Array.isArray(data) ? `${path}[${index}]` : path,
+        `is ${describe(item)}, must be an IP address or CIDR range`,
+      );
+      sound = false;
+    }
+  }
+  const texts = [...parsed.keys()].sort();
+  return sound ? { texts, ranges: [...parsed.values()] } : undefined;
+}
+
+/** @throws when `address` is not an IP address */
+export function isInRanges(address: string, { ranges }: Ranges): boolean {
+  // process: a listener on "::" sees IPv4 peers as ::ffff:a.b.c.d.
+  const peer = ipaddr.process(address);
+  return ranges.some(([network, bits]) => peer.kind() === network.kind() && peer.match([network, bits]));
+}
+
+function parseRange(text: string): readonly [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined {
+  const slash = text.indexOf("/");
+  const host = slash === -1 ? text : text.slice(0, slash);
+  // The library also reads "10.1" and octal "010.0.0.1", which people and resolvers read differently.
+  const isFourPart = ipaddr.IPv4.isValidFourPartDecimal(host);
+  if (!isFourPart && !(host.includes(":") && ipaddr.IPv6.isValid(host))) return undefined;
+  const address = ipaddr.parse(host);
+  const widest = address.kind() === "ipv4" ? 32 : 128;
+  const bitsText = slash === -1 ? String(widest) : text.slice(slash + 1);
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(bitsText) || Number(bitsText) > widest) return undefined;
+  return [address, Number(bitsText)];
+}
+
+function texts(value: unknown): readonly string[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.flatMap((item) => {
+    if (typeof item === "string") return [item];
+    return typeof item === "number" || typeof item === "boolean" ? [String(item)] : [];
+  });
+}

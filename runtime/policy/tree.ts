@@ -1,0 +1,166 @@
+/** The compiled form of a policy: operators over leaves, each leaf with the findings it can give. */
+import { GatewayError } from "../errors.ts";
+import { NOT_A_TOOL_CALL, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
+import type { Criterion, Test } from "./criteria.ts";
+import type { Facts } from "./facts.ts";
+import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonsOf } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import { ACTIONS, OPERATORS } from "./parse.ts";
+import type { Action, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
+
+/** One criterion of a policy. */
+export interface Leaf {
+  readonly criterion: Criterion;
+  /** As written: "email", "claim/department". */
+  readonly key: string;
+  readonly subPath: string;
+  /** Canonical data. */
+  readonly data: unknown;
+  readonly test: Test;
+  readonly yes: Finding;
+  readonly no: Finding;
+  /** The criterion is about the user, and nobody is signed in. */
+  readonly unauthenticated: Finding;
+  /** `mcp_tool` on a message that calls no tool. */
+  readonly notToolCall: Finding;
+}
+
+/** An operator over its criteria; there is at least one. */
+export interface OperatorRule {
+  readonly operator: Operator;
+  readonly leaves: readonly Leaf[];
+}
+
+export interface PolicyTree {
+  readonly allow: readonly OperatorRule[];
+  readonly deny: readonly OperatorRule[];
+  /** Every reason this policy can give, sorted; a finding's reasons are positions in it. */
+  readonly reasons: readonly string[];
+}
+
+/** @param rules canonical */
+export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
+  const placed = ACTIONS.flatMap((action) =>
+    rules.flatMap((each) =>
+      OPERATORS.map((operator) => ({ action, operator, criteria: each[action]?.[operator] ?? [] })),
+    ),
+  );
+  const reasons = [
+    ...new Set(
+      placed.flatMap(({ action, operator, criteria }) => criteria.flatMap((doc) => leafReasons(doc, action, operator))),
+    ),
+  ].sort();
+  if (reasons.length > MAX_REASONS) {
+    throw new GatewayError(
+      "policy.invalid",
+      `Cannot compile the policy: it can give ${reasons.length} reasons, at most ${MAX_REASONS} fit`,
+    );
+  }
+  const compile = (wanted: Action): readonly OperatorRule[] =>
+    placed
+      .filter(({ action, criteria }) => action === wanted && criteria.length > 0)
+      .map(({ operator, criteria }) => ({
+        operator,
+        leaves: criteria.map((doc) => compileLeaf(doc, wanted, operator, reasons)),
+      }));
+  return { allow: compile("allow"), deny: compile("deny"), reasons };
+}
+
+/** What one criterion finds. */
+export function findLeaf(leaf: Leaf, facts: Facts): Finding {
+  const about = leaf.criterion.about;
+  if (about === "user" && facts.user === undefined) return leaf.unauthenticated;
+  if (about === "tool" && facts.mcp?.method !== "tools/call") return leaf.notToolCall;
+  return leaf.test(facts) ? leaf.yes : leaf.no;
+}
+
+/** What one operator with all its criteria finds. */
+export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Finding {
+  // The reasons of the true, false and unknown leaves; every leaf gives one, so 0 means there is no such leaf.
+  // No short cut: the record names every criterion that spoke for the outcome.
+  let held = 0;
+  let missed = 0;
+  let unknown = 0;
+  for (const leaf of leaves) {
+    const one = findLeaf(leaf, facts);
+    const outcome = outcomeOf(one);
+    if (outcome === TRUE) held |= reasonsOf(one);
+    else if (outcome === FALSE) missed |= reasonsOf(one);
+    else unknown |= reasonsOf(one);
+  }
+  switch (operator) {
+    case "and":
+      if (missed !== 0) return finding(FALSE, missed);
+      return unknown === 0 ? finding(TRUE, held) : finding(UNKNOWN, unknown);
+    case "or":
+      if (held !== 0) return finding(TRUE, held);
+      return unknown === 0 ? finding(FALSE, missed) : finding(UNKNOWN, unknown);
+    case "not": // all false
+      if (held !== 0) return finding(FALSE, held);
+      return unknown === 0 ? finding(TRUE, missed) : finding(UNKNOWN, unknown);
+    case "nor": // at least one false
+      if (missed !== 0) return finding(TRUE, missed);
+      return unknown === 0 ? finding(FALSE, held) : finding(UNKNOWN, unknown);
+  }
+  return operator satisfies never;
+}
+
+/** Several operators, and several rules of one action, are joined by "or". No rule at all is false without a reason. */
+export function findAny(rules: readonly OperatorRule[], facts: Facts): Finding {
+  let held = 0;
+  let missed = 0;
+  let unknown = 0;
+  for (const rule of rules) {
+    const one = findRule(rule, facts);
+    const outcome = outcomeOf(one);
+    if (outcome === TRUE) held |= reasonsOf(one);
+    else if (outcome === FALSE) missed |= reasonsOf(one);
+    else unknown |= reasonsOf(one);
+  }
+  if (held !== 0) return finding(TRUE, held);
+  return unknown === 0 ? finding(FALSE, missed) : finding(UNKNOWN, unknown);
+}
+
+function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reasons: readonly string[]): Leaf {
+  const { key, data, criterion, subPath } = openCriterion(doc);
+  const read = criterion.read(data, subPath, key, (path, message) => {
+    throw new GatewayError("policy.invalid", `Cannot compile the policy: "${path}" ${message}`);
+  });
+  if (!read) throw new GatewayError("policy.invalid", `Cannot compile the policy: "${key}" cannot be read`);
+  const bit = (reason: string): number => 1 << reasons.indexOf(reason);
+  const { yes, no } = spokenReasons(criterion, action, operator);
+  return {
+    criterion,
+    key,
+    subPath,
+    data: read.canonical,
+    test: read.test,
+    yes: finding(TRUE, bit(yes)),
+    no: finding(FALSE, bit(no)),
+    unauthenticated: finding(UNKNOWN, criterion.about === "user" ? bit(USER_UNAUTHENTICATED) : 0),
+    notToolCall: finding(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
+  };
+}
+
+/**
+ * A reason says whether a criterion speaks for access or against it, so its place turns it round: a tool that matches
+ * under `deny`, or under `allow` in a `not`, is `mcp-tool-unauthorized`; one that does not match there is `mcp-tool-ok`.
+ */
+function spokenReasons({ reasons }: Criterion, action: Action, operator: Operator): { yes: string; no: string } {
+  const isTurned = (action === "deny") !== (operator === "not" || operator === "nor");
+  return isTurned && reasons.fixed !== true ? { yes: reasons.no, no: reasons.ok } : { yes: reasons.ok, no: reasons.no };
+}
+
+function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): readonly string[] {
+  const { criterion } = openCriterion(doc);
+  const { yes, no } = spokenReasons(criterion, action, operator);
+  if (criterion.about === "user") return [yes, no, USER_UNAUTHENTICATED];
+  return criterion.about === "tool" ? [yes, no, NOT_A_TOOL_CALL] : [yes, no];
+}
+
+function openCriterion(doc: CriterionDoc): { key: string; data: unknown; criterion: Criterion; subPath: string } {
+  const [key = "", data] = Object.entries(doc)[0] ?? [];
+  const found = findCriterion(key);
+  if (!found) throw new GatewayError("policy.invalid", `Cannot compile the policy: there is no criterion "${key}"`);
+  return { key, data, ...found };
+}
