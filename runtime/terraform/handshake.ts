@@ -1,0 +1,76 @@
+/**
+ * Being a plugin of Terraform: started by it, bound to it, gone with it.
+ *
+ * Trusted: the environment that Terraform gives us (its certificate above all). Untrusted: everybody else on this
+ * machine, hence a socket in a directory of our own and TLS with certificates on both sides.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { makeCertificate } from "./certificate.ts";
+import { createProviderLog } from "./provider-log.ts";
+import type { Provider } from "./provider.ts";
+import { serveProvider } from "./server.ts";
+
+const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+const CORE_PROTOCOL = 1;
+const PROVIDER_PROTOCOL = 6;
+/** How often we look whether Terraform still lives: an orphan would keep its socket and memory for ever. */
+const WATCHDOG_MS = 1000;
+/** Time for the last answer to leave. Terraform kills us soon after anyway. */
+const SHUTDOWN_GRACE_MS = 20;
+
+export type Refusal = "by-hand" | "protocol" | "no-certificate" | "platform";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Why this process cannot serve; undefined when Terraform started it as it should. */
+export function refuseStart(env: Environment, platform: NodeJS.Platform): Refusal | undefined {
+  if (env["TF_PLUGIN_MAGIC_COOKIE"] !== COOKIE) return "by-hand";
+  const versions = (env["PLUGIN_PROTOCOL_VERSIONS"] ?? String(PROVIDER_PROTOCOL)).split(",");
+  if (!versions.includes(String(PROVIDER_PROTOCOL))) return "protocol";
+  // Without it anybody on this machine who finds the socket could apply in Terraform's name.
+  if (!env["PLUGIN_CLIENT_CERT"]) return "no-certificate";
+  // Terraform wants TCP there; a listener that other users of the machine reach is not built yet.
+  if (platform === "win32") return "platform";
+  return undefined;
+}
+
+/** The one line on standard output: versions, socket and our certificate, base64 without padding. */
+export function handshakeLine(socketPath: string, certificate: Buffer): string {
+  const encoded = certificate.toString("base64").replace(/=+$/, "");
+  return `${CORE_PROTOCOL}|${PROVIDER_PROTOCOL}|unix|${socketPath}|grpc|${encoded}\n`;
+}
+
+/** Serves until Terraform says shutdown or is gone. Call only when refuseStart() found nothing. */
+export async function servePlugin(provider: Provider, process: NodeJS.Process): Promise<void> {
+  const log = createProviderLog((line) => void process.stderr.write(line), Date.now);
+  const certificate = makeCertificate(Date.now());
+  const directory = mkdtempSync(join(tmpdir(), "gwtf-"));
+  const leave = (): void => {
+    rmSync(directory, { recursive: true, force: true });
+    process.exit(0);
+  };
+
+  // Ctrl-C reaches the whole process group; Terraform decides what becomes of the running apply.
+  process.on("SIGINT", () => {
+    log.debug({}, "interrupt left to Terraform");
+  });
+  process.on("SIGTERM", leave);
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) leave();
+  }, WATCHDOG_MS).unref();
+
+  const socketPath = join(directory, "s");
+  const { privateKey, certificate: pem, der } = certificate;
+  await serveProvider({
+    provider,
+    log,
+    socketPath,
+    tls: { privateKey, certificate: pem, clientCertificate: process.env["PLUGIN_CLIENT_CERT"] ?? "" },
+    onShutdown: () => setTimeout(leave, SHUTDOWN_GRACE_MS),
+  });
+  process.stdout.write(handshakeLine(socketPath, der));
+}

@@ -1,0 +1,143 @@
+/**
+ * The provider's schema, made from the Field tree: there is no second list of settings.
+ *
+ * `gateway_bundle` carries the live settings at its top and the routes as labelled blocks. Blocks, not nested
+ * attributes, because Terraform silently drops misspelt keys of nested attributes, and refuses misspelt blocks.
+ */
+import type { Field } from "../config/fields.ts";
+import { routeFields } from "../config/route.ts";
+import { settingsFields } from "../config/settings.ts";
+import { functionSchemas } from "./functions.ts";
+import { blockOf } from "./field-schema.ts";
+import {
+  jsonFunction,
+  jsonSchema,
+  type SchemaAttribute,
+  type SchemaBlock,
+  type SchemaNested,
+  wireFunction,
+  wireSchema,
+} from "./schema-model.ts";
+import type { Message } from "./wire.ts";
+
+export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
+export const PROVIDER_SOURCE = "gateform/gateway";
+export const BUNDLE_TYPE = "gateway_bundle";
+export const ROUTE_BLOCK = "route";
+
+/** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
+export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
+
+/** Settings of a route block. The name is the label of the block. */
+export const bundleRouteFields: readonly Field[] = routeFields.filter(({ name }) => name !== "name");
+
+/** Names at the top of the resource that are about publishing and not about the gateway. */
+export const PUBLISHING_NAMES = ["owner", "seal_key", "sha256", "generation", "bundle_json", "file", ROUTE_BLOCK];
+
+/** Names that Terraform keeps for itself in every resource. */
+const RESERVED_NAMES = ["count", "for_each", "depends_on", "provider", "lifecycle", "connection", "provisioner"];
+
+const publishingAttributes: readonly SchemaAttribute[] = [
+  {
+    name: "owner",
+    type: "string",
+    use: "required",
+    doc: "Name of the slice that this bundle publishes, one per team or state. Lower-case letters, digits and dashes. Changing it replaces the resource.",
+  },
+  {
+    name: "seal_key",
+    type: "string",
+    use: "optional",
+    doc: "Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.",
+  },
+  {
+    name: "sha256",
+    type: "string",
+    use: "computed",
+    doc: "SHA-256 (hex) of the canonical JSON of the slice.",
+  },
+  {
+    name: "generation",
+    type: "number",
+    use: "computed",
+    doc: "Grows by one with each change of the published content.",
+  },
+  {
+    name: "bundle_json",
+    type: "string",
+    use: "computed",
+    // It repeats everything above, so a plan would show each change twice, and plain secrets in clear text.
+    sensitive: true,
+    doc: "The slice as JSON, for shipping it by other means (a ConfigMap, a bucket). Marked sensitive because the settings above show every change already.",
+  },
+];
+
+const fileTarget: SchemaNested = {
+  name: "file",
+  nesting: "single",
+  block: {
+    doc: "Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.",
+    attributes: [
+      { name: "directory", type: "string", use: "required", doc: "An existing directory." },
+      {
+        name: "mode",
+        type: "string",
+        use: "optional",
+        doc: 'Permission bits in octal, such as "0640". Default: `0644`.',
+      },
+    ],
+    blocks: [],
+  },
+};
+
+/** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
+export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, bundleRouteFields);
+
+/** The provider itself needs no configuration. */
+export const providerBlock: SchemaBlock = {
+  doc: "Publishes routes, policies and settings of a gateway as one bundle.",
+  attributes: [],
+  blocks: [],
+};
+
+export function makeBundleSchema(settings: readonly Field[], route: readonly Field[]): SchemaBlock {
+  for (const { name } of settings) {
+    if ([...PUBLISHING_NAMES, ...RESERVED_NAMES].includes(name)) {
+      throw new TypeError(`Cannot make the Terraform schema: the name "${name}" is not free for a setting`);
+    }
+  }
+  const top = blockOf(settings, "");
+  const routes: SchemaNested = {
+    name: ROUTE_BLOCK,
+    nesting: "map",
+    block: blockOf(route, "A route; the label is its name, unique within the owner."),
+  };
+  return {
+    doc: "One owner's settings and routes, checked and published as a whole.",
+    attributes: [...publishingAttributes, ...top.attributes],
+    blocks: [fileTarget, ...top.blocks, routes],
+  };
+}
+
+/** The schema as the message that Terraform asks for. */
+export function providerSchema(): Message {
+  return {
+    provider: wireSchema(providerBlock),
+    resources: { [BUNDLE_TYPE]: wireSchema(bundleSchema) },
+    functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, wireFunction(fn)])),
+  };
+}
+
+/** The schema exactly as `terraform providers schema -json` prints it; generators read it without Terraform. */
+export function providerSchemaJson(): unknown {
+  return {
+    format_version: "1.0",
+    provider_schemas: {
+      [PROVIDER_ADDRESS]: {
+        provider: jsonSchema(providerBlock),
+        resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleSchema) },
+        functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, jsonFunction(fn)])),
+      },
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * Terraform's values as they travel: MessagePack on the wire, JSON in stored states.
+ *
+ * Decoding and encoding are directed by the type, so what is read is exactly of its type and what is written carries
+ * every attribute. Unknown values keep their refinement bytes: Terraform compares a planned value with the configured
+ * one including refinements and calls a difference a provider bug.
+ */
+import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
+
+import { GatewayError } from "../errors.ts";
+import { Dynamic, isList, isMap, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
+
+const EXTENSION_UNKNOWN = 0;
+const EXTENSION_REFINED = 12;
+
+const extensionCodec = new ExtensionCodec();
+extensionCodec.register({ type: EXTENSION_UNKNOWN, encode: () => null, decode: () => UNKNOWN });
+extensionCodec.register({
+  type: EXTENSION_REFINED,
+  encode: () => null,
+  decode: (bytes) => new Unknown(Uint8Array.from(bytes)),
+});
+
+/** @throws GatewayError `terraform.value` when the bytes are not a value of the type */
+export function decodeValue(type: ValueType, msgpack: Uint8Array): Value {
+  let raw: unknown;
+  try {
+    raw = decode(msgpack, { extensionCodec, useBigInt64: true, mapKeyConverter: safeKey });
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError("terraform.value", "Cannot read a value from Terraform: it is not MessagePack", {
+      cause: error,
+    });
+  }
+  return fromRaw(type, raw, "");
+}
+
+export function encodeValue(type: ValueType, value: Value): Buffer {
+  return Buffer.from(encode(toRaw(type, value, ""), { extensionCodec, useBigInt64: true }));
+}
+
+/**
+ * A value from the JSON of a state file or an import, by its current type: attributes that the type does not have are
+ * dropped, missing ones become null, values of another type become null.
+ */
+export function valueFromJson(type: ValueType, json: unknown): Value {
+  if (json === null || json === undefined) return null;
+  if (type === "string") return typeof json === "string" ? json : null;
+  if (type === "bool") return typeof json === "boolean" ? json : null;
+  if (type === "number") return typeof json === "number" || typeof json === "bigint" ? numberValue(json) : null;
+  if (type === "dynamic") return null;
+  switch (type[0]) {
+    case "list":
+    case "set":
+      return Array.isArray(json) ? json.map((item) => valueFromJson(type[1], item)) : null;
+    case "tuple":
+      return Array.isArray(json) ? type[1].map((itemType, index) => valueFromJson(itemType, json[index])) : null;
+    case "map":
+      return isRecord(json) ? mapValues(json, (item) => valueFromJson(type[1], item)) : null;
+    default:
+      return isRecord(json) ? mapValues(type[1], (itemType, name) => valueFromJson(itemType, own(json, name))) : null;
+  }
+}
+
+/** Reads JSON without losing digits of big integers. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    if (typeof value !== "number" || Number.isSafeInteger(value) || !source || !/^-?\d+$/.test(source)) return value;
+    return BigInt(source);
+  });
+}
+
+function fromRaw(type: ValueType, raw: unknown, path: string): Value {
+  if (raw === null || raw === undefined) return null;
+  if (raw instanceof Unknown) return raw;
+  if (type === "string") return expect(typeof raw === "string", raw as string, "text", path);
+  if (type === "bool") return expect(typeof raw === "boolean", raw as boolean, "a boolean", path);
+  if (type === "number") {
+    if (typeof raw === "number" || typeof raw === "bigint") return numberValue(raw);
+    return expect(typeof raw === "string", raw as string, "a number", path);
+  }
+  if (type === "dynamic") {
+    if (!Array.isArray(raw) || raw.length !== 2) return expect(false, null, "a type and a value", path);
+    const inner = JSON.parse(Buffer.from(raw[0] as Uint8Array).toString()) as ValueType;
+    return new Dynamic(inner, fromRaw(inner, raw[1], path));
+  }
+  switch (type[0]) {
+    case "list":
+    case "set":
+      if (!Array.isArray(raw)) return expect(false, null, "a list", path);
+      return raw.map((item, index) => fromRaw(type[1], item, `${path}[${index}]`));
+    case "tuple":
+      if (!Array.isArray(raw) || raw.length !== type[1].length) return expect(false, null, "a tuple", path);
+      return type[1].map((itemType, index) => fromRaw(itemType, raw[index], `${path}[${index}]`));
+    case "map":
+      if (!isRecord(raw)) return expect(false, null, "a map", path);
+      return mapValues(raw, (item, key) => fromRaw(type[1], item, `${path}.${key}`));
+    default:
+      if (!isRecord(raw)) return expect(false, null, "an object", path);
+      return mapValues(type[1], (itemType, name) => fromRaw(itemType, own(raw, name), `${path}.${name}`));
+  }
+}
+
+function toRaw(type: ValueType, value: Value | undefined, path: string): unknown {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Unknown) {
+    return value.refinement
+      ? new ExtData(EXTENSION_REFINED, value.refinement)
+      : new ExtData(EXTENSION_UNKNOWN, new Uint8Array(1));
+  }
+  if (type === "dynamic") {
+    if (!(value instanceof Dynamic)) return expect(false, null, "a dynamic value", path);
+    return [Buffer.from(JSON.stringify(value.type)), toRaw(value.type, value.value, path)];
+  }
+  if (type === "string") return expect(typeof value === "string", value, "text", path);
+  if (type === "bool") return expect(typeof value === "boolean", value, "a boolean", path);
+  if (type === "number") return rawNumber(value, path);
+  switch (type[0]) {
+    case "list":
+    case "set":
+      if (!isList(value)) return expect(false, null, "a list", path);
+      return value.map((item, index) => toRaw(type[1], item, `${path}[${index}]`));
+    case "tuple":
+      if (!isList(value)) return expect(false, null, "a tuple", path);
+      return type[1].map((itemType, index) => toRaw(itemType, value[index], `${path}[${index}]`));
+    case "map":
+      if (!isMap(value)) return expect(false, null, "a map", path);
+      return mapValues(value, (item, key) => toRaw(type[1], item, `${path}.${key}`));
+    default:
+      if (!isMap(value)) return expect(false, null, "an object", path);
+      return mapValues(type[1], (itemType, name) => toRaw(itemType, own(value, name) as Value, `${path}.${name}`));
+  }
+}
+
+/** Non-integers become text: as a binary float, 0.1 would not equal the 0.1 of the configuration. */
+function numberValue(raw: number | bigint): number | bigint | string {
+  if (typeof raw === "bigint") {
+    return raw >= BigInt(Number.MIN_SAFE_INTEGER) && raw <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(raw) : raw;
+  }
+  return Number.isSafeInteger(raw) ? raw : decimalText(raw);
+}
+
+const INT64_MIN = -(2n ** 63n);
+const UINT64_MAX = 2n ** 64n - 1n;
+
+function rawNumber(value: Value, path: string): unknown {
+  if (typeof value === "number") return Number.isSafeInteger(value) ? value : decimalText(value);
+  if (typeof value === "bigint") return value >= INT64_MIN && value <= UINT64_MAX ? value : value.toString();
+  return expect(typeof value === "string", value, "a number", path);
+}
+
+function decimalText(value: number): string {
+  if (Number.isInteger(value)) return BigInt(value).toString();
+  return String(value);
+}
+
+/** @throws GatewayError `terraform.value`; the value itself is not quoted, it may be a secret */
+function expect<T>(holds: boolean, value: T, what: string, path: string): T {
+  if (holds) return value;
+  throw new GatewayError(
+    "terraform.value",
+    `Cannot convert a Terraform value: "${path.replace(/^\./, "")}" must be ${what}`,
+  );
+}
+
+function safeKey(key: unknown): string {
+  if (key === "__proto__")
+    throw new GatewayError("terraform.value", 'Cannot read a value from Terraform: "__proto__" is not a usable name');
+  return String(key);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExtData);
+}
+
+function own(record: object, name: string): unknown {
+  return Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+}
+
+function mapValues<In, Out>(
+  record: Readonly<Record<string, In>>,
+  change: (value: In, key: string) => Out,
+): Record<string, Out> {
+  // fromEntries defines own properties, so a key named "__proto__" stays a key.
+  return Object.fromEntries(Object.keys(record).map((key) => [key, change(record[key] as In, key)]));
+}

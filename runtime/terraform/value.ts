@@ -1,0 +1,96 @@
+/** Terraform's values (cty): how types are written, what a value is in this program, and how values are compared. */
+import { decode } from "@msgpack/msgpack";
+
+export type ValueType =
+  | "string"
+  | "number"
+  | "bool"
+  | "dynamic"
+  | readonly ["list" | "set" | "map", ValueType]
+  | readonly ["tuple", readonly ValueType[]]
+  | readonly ["object", Readonly<Record<string, ValueType>>];
+
+/** A value that Terraform does not know yet. */
+export class Unknown {
+  /** MessagePack of the refinement (extension type 12), passed through as it came. */
+  readonly refinement: Uint8Array | undefined;
+
+  constructor(refinement?: Uint8Array) {
+    this.refinement = refinement;
+  }
+
+  /** True when Terraform promises that the value will not be null. */
+  get notNull(): boolean {
+    if (!this.refinement) return false;
+    const refined = decode(this.refinement, { mapKeyConverter: (key) => String(key) }) as Record<string, unknown>;
+    return refined[REFINEMENT_NULLNESS] === false;
+  }
+}
+
+/** Numbers: integers as number or bigint, anything else as decimal text, because Terraform's numbers are not binary. */
+export type Value = null | string | number | bigint | boolean | Unknown | Dynamic | readonly Value[] | ValueMap;
+export interface ValueMap {
+  readonly [key: string]: Value;
+}
+
+/** A value of type `dynamic` together with the type it turned out to have. */
+export class Dynamic {
+  readonly type: ValueType;
+  readonly value: Value;
+
+  constructor(type: ValueType, value: Value) {
+    this.type = type;
+    this.value = value;
+  }
+}
+
+export const UNKNOWN = new Unknown();
+
+/** The MessagePack key under which a refinement says whether the value can be null. */
+const REFINEMENT_NULLNESS = "1";
+
+export function isUnknown(value: Value | undefined): value is Unknown {
+  return value instanceof Unknown;
+}
+
+/** True when no part of the value is unknown. */
+export function isWhollyKnown(value: Value): boolean {
+  if (value instanceof Unknown) return false;
+  if (value instanceof Dynamic) return isWhollyKnown(value.value);
+  if (Array.isArray(value)) return value.every(isWhollyKnown);
+  if (isMap(value)) return Object.values(value).every(isWhollyKnown);
+  return true;
+}
+
+export function isMap(value: Value | undefined): value is ValueMap {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Unknown) &&
+    !(value instanceof Dynamic)
+  );
+}
+
+export function isList(value: Value | undefined): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+/** Deep equality of two values of one type. Unknown equals unknown. */
+export function equalValues(left: Value, right: Value): boolean {
+  if (left === right) return true;
+  if (left instanceof Unknown || right instanceof Unknown) return left instanceof Unknown && right instanceof Unknown;
+  if (isList(left)) {
+    return (
+      isList(right) &&
+      left.length === right.length &&
+      left.every((item, index) => equalValues(item, right[index] ?? null))
+    );
+  }
+  if (!isMap(left) || !isMap(right)) return false;
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && equalValues(left[key] ?? null, right[key] ?? null))
+  );
+}
