@@ -129,7 +129,8 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
   if (typeof value === "string") return value.length > 60 ? "a long text" : JSON.stringify(value);
-  return `the ${typeof value} ${String(value)}`;
+  if (typeof value === "number" || typeof value === "boolean") return `the ${typeof value} ${value}`;
+  return `a ${typeof value}`;
 }
 
 /** A plain object, so `Object.entries` tells all there is. */

@@ -1,0 +1,89 @@
+/** The request headers that say how an MCP body is to be read, or repeat something of it. Untrusted: all of them. */
+
+/** Values trimmed of outer blanks, as received (latin1). */
+export interface MessageHeaders {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly mcpMethod: string | undefined;
+  readonly mcpName: string | undefined;
+  readonly protocolVersion: string | undefined;
+  /** One of them stood more than once. Not even equal values: upstreams pick the first, the last, or join them. */
+  readonly repeated: "content" | "mcp" | undefined;
+}
+
+type Slot = "contentType" | "contentEncoding" | "mcpMethod" | "mcpName" | "protocolVersion";
+
+/** @param rawHeaders name, value, name, value… as received */
+export function readMessageHeaders(rawHeaders: readonly string[]): MessageHeaders {
+  const found: Record<Slot, string | undefined> & { repeated: "content" | "mcp" | undefined } = {
+    contentType: undefined,
+    contentEncoding: undefined,
+    mcpMethod: undefined,
+    mcpName: undefined,
+    protocolVersion: undefined,
+    repeated: undefined,
+  };
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const slot = slotOf(rawHeaders[i] as string);
+    if (slot === undefined) continue;
+    if (found[slot] === undefined) found[slot] = trimBlanks(rawHeaders[i + 1] as string);
+    else found.repeated = slot === "contentType" || slot === "contentEncoding" ? "content" : (found.repeated ?? "mcp");
+  }
+  return found;
+}
+
+/** `application/json` in any case, with no parameter but `charset=utf-8`. @see RFC 9110 §8.3.1 */
+export function isJsonMediaType(contentType: string | undefined): boolean {
+  if (contentType === "application/json") return true;
+  return contentType !== undefined && JSON_MEDIA_TYPE.test(contentType);
+}
+
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-?8|"utf-?8")[ \t]*)?$/i;
+
+export function isIdentityCoding(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || contentEncoding.toLowerCase() === "identity";
+}
+
+/**
+ * The value a mirror header stands for: printable ASCII as it is, `=?base64?…?=` decoded.
+ *
+ * @returns undefined when it has other characters, or the coding is not exact base64 of UTF-8
+ * @see MCP 2026-07-28, Streamable HTTP, header encoding
+ */
+export function decodeMirror(value: string): string | undefined {
+  if (!/^[\x20-\x7e\t]*$/.test(value)) return undefined;
+  // A value with only one half of the marker means itself.
+  if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX) || value.length < PREFIX.length + SUFFIX.length)
+    return value;
+  const coded = value.slice(PREFIX.length, -SUFFIX.length);
+  const bytes = Buffer.from(coded, "base64");
+  // Buffer.from skips what it does not know, so equal re-encoding is the check of alphabet and padding.
+  if (bytes.toString("base64") !== coded) return undefined;
+  const text = bytes.toString("utf8");
+  return Buffer.from(text).equals(bytes) ? text : undefined;
+}
+
+const PREFIX = "=?base64?";
+const SUFFIX = "?=";
+
+function slotOf(name: string): Slot | undefined {
+  // By length first: lower-casing every header of every request would cost more than the rest of this file.
+  switch (name.length) {
+    case 8:
+      return name.toLowerCase() === "mcp-name" ? "mcpName" : undefined;
+    case 10:
+      return name.toLowerCase() === "mcp-method" ? "mcpMethod" : undefined;
+    case 12:
+      return name.toLowerCase() === "content-type" ? "contentType" : undefined;
+    case 16:
+      return name.toLowerCase() === "content-encoding" ? "contentEncoding" : undefined;
+    case 20:
+      return name.toLowerCase() === "mcp-protocol-version" ? "protocolVersion" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function trimBlanks(value: string): string {
+  return value.replace(/^[ \t]+|[ \t]+$/g, "");
+}

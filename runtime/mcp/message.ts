@@ -1,0 +1,274 @@
+/**
+ * The one reading of an MCP message on which policy is decided.
+ *
+ * Untrusted input: bytes and headers. Promise: a message that is accepted means the same to every upstream, so the
+ * original bytes may be forwarded once policy has agreed; whatever parsers, eras or headers could read differently is
+ * refused. Pure: no I/O. @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP; RFC 8259; JSON-RPC 2.0
+ */
+import { isUtf8 } from "node:buffer";
+
+import type { McpFacts } from "../policy/facts.ts";
+import { PROTOCOL_VERSION, knownMember } from "./members.ts";
+import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
+import type { MessageHeaders } from "./message-headers.ts";
+import { checkMirrors } from "./mirrors.ts";
+import { refusal } from "./refusals.ts";
+import type { McpRefusal, RefusalReason } from "./refusals.ts";
+import { JsonScanner, ScanFault, spanText } from "./scan.ts";
+import type { ScanReason, Span } from "./scan.ts";
+
+export interface MessageOptions {
+  /**
+   * "recommended" refuses tool names outside the alphabet that MCP recommends (A–Z a–z 0–9 _ - . and 1–128 long): advisable
+   * where a policy names tools, since an upstream may compare names more loosely than we do. Default "any".
+   */
+  readonly toolNames?: "any" | "recommended";
+}
+
+export interface McpMessage {
+  readonly ok: true;
+  readonly kind: "request" | "notification" | "response";
+  /** JSON text of the id, as sent: large integers stay what they are. */
+  readonly id: string | undefined;
+  /** What policy sees: method, and for `tools/call` the tool. {} for a posted response. */
+  readonly facts: McpFacts;
+  /** The message follows revision 2026-07-28 or a later one: no sessions, closing the stream cancels. */
+  readonly isModern: boolean;
+  /** The message as received, proven unambiguous. */
+  readonly bytes: Buffer;
+  /** Where the tool's arguments stand in `bytes`; see `toolArguments`. */
+  readonly argumentsSpan: Span | undefined;
+}
+
+/** What stands in the envelope, before it is judged. */
+interface Envelope {
+  jsonrpc: Span | undefined;
+  id: Span | undefined;
+  method: Span | undefined;
+  params: Span | undefined;
+  result: Span | undefined;
+  error: Span | undefined;
+  name: Span | undefined;
+  uri: Span | undefined;
+  taskId: Span | undefined;
+  arguments: Span | undefined;
+  /** `params._meta["io.modelcontextprotocol/protocolVersion"]`. */
+  version: Span | undefined;
+}
+
+export function parseMessage(
+  bytes: Buffer,
+  headers: MessageHeaders,
+  options: MessageOptions = {},
+): McpMessage | McpRefusal {
+  if (headers.repeated === "content" || !isJsonMediaType(headers.contentType)) return refusal("mcp-media-type");
+  if (!isIdentityCoding(headers.contentEncoding)) return refusal("mcp-content-encoding");
+  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  if (hasByteOrderMark || !isUtf8(bytes)) return refusal("mcp-not-utf8");
+  const envelope = readEnvelope(bytes);
+  if (typeof envelope === "string") return refusal(envelope);
+  const message = judgeShape(bytes, envelope, options);
+  if (!message.ok) return message;
+  return judgeHeaders(message, envelope, headers);
+}
+
+/** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or gives none. */
+export function toolArguments(message: McpMessage): string | undefined {
+  const span = message.argumentsSpan;
+  return span?.kind === "object" ? message.bytes.toString("utf8", span.start, span.end) : undefined;
+}
+
+// Kept between messages for its arrays; nothing of a message stays in it, and no call interleaves with another.
+const scanner = new JsonScanner();
+
+function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
+  try {
+    scanner.start(bytes);
+    const kind = scanner.peek();
+    if (kind === "array") return "mcp-batch";
+    if (kind !== "object") {
+      scanner.skipValue();
+      scanner.finish();
+      return "mcp-invalid-message";
+    }
+    const envelope = emptyEnvelope();
+    const hasLookAlike = readMembers(envelope);
+    scanner.finish();
+    return hasLookAlike ? "mcp-look-alike-key" : envelope;
+  } catch (error) {
+    if (error instanceof ScanFault) return SCAN_REFUSALS[error.reason];
+    throw error;
+  } finally {
+    scanner.release();
+  }
+}
+
+const SCAN_REFUSALS: Readonly<Record<ScanReason, RefusalReason>> = {
+  "malformed-json": "mcp-malformed-json",
+  "duplicate-key": "mcp-duplicate-key",
+  "too-deep": "mcp-too-deep",
+  "too-many-members": "mcp-too-many-members",
+};
+
+/** @returns true when a key of the envelope, of `params` or of `_meta` looks like a known one */
+function readMembers(envelope: Envelope): boolean {
+  let hasLookAlike = false;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    const member = knownMember(scanner);
+    switch (member) {
+      case "params":
+        if (scanner.peek() === "object") {
+          envelope.params = OBJECT;
+          if (readParams(envelope)) hasLookAlike = true;
+        } else {
+          envelope.params = scanner.take();
+        }
+        break;
+      case "jsonrpc":
+      case "id":
+      case "method":
+      case "result":
+      case "error":
+        envelope[member] = scanner.take();
+        break;
+      default:
+        if (member === "look-alike") hasLookAlike = true;
+        scanner.skipValue();
+    }
+  }
+  return hasLookAlike;
+}
+
+function readParams(envelope: Envelope): boolean {
+  let hasLookAlike = false;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    const member = knownMember(scanner);
+    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments") {
+      envelope[member] = scanner.take();
+    } else if (member === "_meta" && scanner.peek() === "object") {
+      if (readMeta(envelope)) hasLookAlike = true;
+    } else {
+      if (member === "look-alike") hasLookAlike = true;
+      scanner.skipValue();
+    }
+  }
+  return hasLookAlike;
+}
+
+function readMeta(envelope: Envelope): boolean {
+  let hasLookAlike = false;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    const member = knownMember(scanner);
+    if (member === PROTOCOL_VERSION) envelope.version = scanner.take();
+    else scanner.skipValue();
+    if (member === "look-alike") hasLookAlike = true;
+  }
+  return hasLookAlike;
+}
+
+/** Marks that `params` is an object; where it stands is of no use. */
+const OBJECT: Span = { kind: "object", start: 0, end: 0, isEscaped: false };
+
+function emptyEnvelope(): Envelope {
+  return {
+    jsonrpc: undefined,
+    id: undefined,
+    method: undefined,
+    params: undefined,
+    result: undefined,
+    error: undefined,
+    name: undefined,
+    uri: undefined,
+    taskId: undefined,
+    arguments: undefined,
+    version: undefined,
+  };
+}
+
+/** JSON-RPC 2.0 §4–5 as MCP narrows it: ids are strings or integers, params an object. */
+function judgeShape(bytes: Buffer, envelope: Envelope, options: MessageOptions): McpMessage | McpRefusal {
+  if (!isVersion2(bytes, envelope.jsonrpc)) return refusal("mcp-invalid-message");
+  const id = envelope.id && idText(bytes, envelope.id);
+  if (envelope.id && id === undefined) return refusal("mcp-invalid-message");
+  if (!envelope.method) return judgeResponse(bytes, envelope, id);
+
+  if (envelope.result || envelope.error) return refusal("mcp-invalid-message", id);
+  const method = plainText(bytes, envelope.method);
+  if (method === undefined || !METHOD.test(method)) return refusal("mcp-invalid-message", id);
+  // An upstream that compares methods loosely would run the tool that we did not see.
+  if (method !== "tools/call" && method.toLowerCase() === "tools/call") return refusal("mcp-invalid-message", id);
+  const paramsKind = envelope.params?.kind;
+  if (paramsKind !== undefined && paramsKind !== "object" && paramsKind !== "null") {
+    return refusal("mcp-invalid-message", id);
+  }
+  const kind = id === undefined ? "notification" : "request";
+  if (method !== "tools/call") {
+    return { ok: true, kind, id, facts: { method }, isModern: false, bytes, argumentsSpan: undefined };
+  }
+  const tool = plainText(bytes, envelope.name);
+  const argumentsKind = envelope.arguments?.kind ?? "object";
+  if (tool === undefined || !isToolName(tool, options)) return refusal("mcp-invalid-tool-call", id);
+  if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
+  return { ok: true, kind, id, facts: { method, tool }, isModern: false, bytes, argumentsSpan: envelope.arguments };
+}
+
+/** A response to the server's request: `result` or `error`, and nothing of a request. */
+function judgeResponse(bytes: Buffer, envelope: Envelope, id: string | undefined): McpMessage | McpRefusal {
+  const { result, error, params } = envelope;
+  const isResult = result !== undefined && result.kind === "object" && error === undefined && id !== undefined;
+  // An error may lack an id: the client could not read the request.
+  const isError = error !== undefined && error.kind === "object" && result === undefined;
+  if (params || !(isResult || isError)) return refusal("mcp-invalid-message", id);
+  return { ok: true, kind: "response", id, facts: {}, isModern: false, bytes, argumentsSpan: undefined };
+}
+
+function judgeHeaders(message: McpMessage, envelope: Envelope, headers: MessageHeaders): McpMessage | McpRefusal {
+  const { bytes } = message;
+  const verdict = checkMirrors(headers, {
+    isRequest: message.kind === "request",
+    method: message.facts.method,
+    version: textOf(bytes, envelope.version),
+    hasVersion: envelope.version !== undefined,
+    name: textOf(bytes, envelope.name),
+    uri: textOf(bytes, envelope.uri),
+    taskId: textOf(bytes, envelope.taskId),
+  });
+  if (verdict === "mismatch") return refusal("mcp-header-mismatch", message.id);
+  return verdict === "modern" ? { ...message, isModern: true } : message;
+}
+
+/** Visible ASCII: every method of MCP is, and nothing else can be compared loosely. */
+const METHOD = /^[\x21-\x7e]{1,256}$/;
+const RECOMMENDED_TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+function isToolName(name: string, options: MessageOptions): boolean {
+  if (options.toolNames === "recommended") return RECOMMENDED_TOOL_NAME.test(name);
+  return name !== "";
+}
+
+function isVersion2(bytes: Buffer, span: Span | undefined): boolean {
+  return plainText(bytes, span) === "2.0";
+}
+
+/** JSON text of a good id. `null`, fractions, exponents and everything else are refused: MCP allows strings and integers. */
+function idText(bytes: Buffer, span: Span): string | undefined {
+  if (span.kind === "text") return bytes.toString("utf8", span.start - 1, span.end + 1);
+  if (span.kind !== "number") return undefined;
+  const text = bytes.toString("latin1", span.start, span.end);
+  return /^-?[0-9]+$/.test(text) ? text : undefined;
+}
+
+function textOf(bytes: Buffer, span: Span | undefined): string | undefined {
+  return span?.kind === "text" ? spanText(bytes, span) : undefined;
+}
+
+/** Text on which policy is decided: no lone surrogates, which parsers replace, no control characters, which C cuts at. */
+function plainText(bytes: Buffer, span: Span | undefined): string | undefined {
+  const text = textOf(bytes, span);
+  // oxlint-disable-next-line no-control-regex -- exactly these are meant
+  if (text === undefined || /[\0-\x1f\x7f-\x9f]/.test(text)) return undefined;
+  return span?.isEscaped === true && !text.isWellFormed() ? undefined : text;
+}

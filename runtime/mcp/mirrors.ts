@@ -1,0 +1,75 @@
+/**
+ * Headers that repeat the body (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`): the body is the source of truth, but
+ * whoever reads the body must refuse a header that says something else, since others on the way trust the header.
+ *
+ * @see MCP 2026-07-28, Streamable HTTP, request headers
+ */
+import { decodeMirror } from "./message-headers.ts";
+import type { MessageHeaders } from "./message-headers.ts";
+
+/** What the body says. Absent members are undefined; so are members that are not text. */
+export interface Mirrored {
+  readonly isRequest: boolean;
+  readonly method: string | undefined;
+  /** `_meta` claims a protocol version, text or not. */
+  readonly hasVersion: boolean;
+  readonly version: string | undefined;
+  readonly name: string | undefined;
+  readonly uri: string | undefined;
+  readonly taskId: string | undefined;
+}
+
+/** First revision that demands the mirror headers. */
+const MODERN_FROM = "2026-07-28";
+
+/**
+ * In every era a header that is present must match; from 2026-07-28 on they must be present, too.
+ *
+ * @returns which era the message belongs to, or "mismatch"
+ */
+export function checkMirrors(headers: MessageHeaders, body: Mirrored): "legacy" | "modern" | "mismatch" {
+  if (headers.repeated === "mcp") return "mismatch";
+  const { protocolVersion, mcpMethod, mcpName } = headers;
+  // A claim that is not text cannot be compared with anything.
+  if (body.hasVersion && body.version === undefined) return "mismatch";
+  if (protocolVersion !== undefined && body.hasVersion && protocolVersion !== body.version) return "mismatch";
+  const isModern = isModernVersion(body.version) || isModernVersion(protocolVersion);
+  if (isModern && protocolVersion === undefined) return "mismatch";
+
+  if (mcpMethod !== undefined && decodeMirror(mcpMethod) !== body.method) return "mismatch";
+  if (mcpName !== undefined && !isNameOf(decodeMirror(mcpName), body)) return "mismatch";
+  if (isModern && body.isRequest) {
+    if (mcpMethod === undefined) return "mismatch";
+    if (mcpName === undefined && requiredName(body) !== undefined) return "mismatch";
+  }
+  return isModern ? "modern" : "legacy";
+}
+
+/** Revisions are dates and sort as text; anything else is newer than we know, and gets the stricter rules. */
+function isModernVersion(version: string | undefined): boolean {
+  if (version === undefined) return false;
+  return version >= MODERN_FROM || !/^\d{4}-\d{2}-\d{2}$/.test(version);
+}
+
+function isNameOf(value: string | undefined, body: Mirrored): boolean {
+  if (value === undefined) return false;
+  switch (body.method) {
+    case "tools/call":
+    case "prompts/get":
+      return value === body.name;
+    case "resources/read":
+      return value === body.uri;
+    case "tasks/get":
+    case "tasks/update":
+    case "tasks/cancel":
+      return value === body.taskId;
+    default:
+      // Extensions may mirror one of the same members for methods that we do not know.
+      return value === body.name || value === body.uri || value === body.taskId;
+  }
+}
+
+function requiredName({ method, name, uri }: Mirrored): string | undefined {
+  if (method === "tools/call" || method === "prompts/get") return name;
+  return method === "resources/read" ? uri : undefined;
+}
