@@ -1,0 +1,77 @@
+/**
+ * Props → the document that a configuration file would have, driven by the Field tree: the same setting under the same
+ * name, `preserveHostHeader` for `preserve_host_header`. Only values with a type of their own are folded here; what they
+ * may be is judged by the same loader that reads files.
+ */
+import type { Field } from "../runtime/config/fields.ts";
+import { nearest } from "../runtime/config/problem.ts";
+import { type Domain, domainPatterns } from "./domains.ts";
+import { type HeaderValue, literal, requestHeaderValue } from "./header-value.ts";
+import { Secret } from "./secret.ts";
+
+/** A part of a configuration, as plain JSON; strings may hold tokens of the framework. */
+export type Document = Readonly<Record<string, unknown>>;
+
+/** "host_rewrite_header" → "hostRewriteHeader". */
+export function propName(setting: string): string {
+  return setting.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/**
+ * @param fields the settings that may be given
+ * @param place  for messages: what the props belong to
+ * @throws Error for a prop that is no setting (TypeScript refuses it too), and for values a typed part refuses
+ */
+export function documentFrom(fields: readonly Field[], props: object, place: string): Document {
+  const byProp = new Map(fields.map((field) => [propName(field.name), field]));
+  const document: Record<string, unknown> = {};
+  for (const [prop, value] of Object.entries(props)) {
+    if (value === undefined) continue;
+    const field = byProp.get(prop);
+    if (!field) throw unknownProp(prop, byProp.keys(), place);
+    if (value instanceof Secret) document[field.name + value.suffix] = value.value;
+    else document[field.name] = settingFrom(field, value, `${place}, ${prop}`);
+  }
+  return document;
+}
+
+function settingFrom(field: Field, value: unknown, place: string): unknown {
+  switch (field.kind) {
+    case "block":
+      return documentFrom(field.fields ?? [], value as object, place);
+    case "block-list":
+      return (value as readonly object[]).map((item) =>
+        documentFrom(blockFields(field), literalResponseValue(field, item), place),
+      );
+    case "domain-pattern-list":
+      return domainPatterns(value as readonly (Domain | string)[]);
+    case "template-map":
+      return mapValues(value, (name, text) => requestHeaderValue(name, text as HeaderValue | string).template);
+    case "text-map":
+      return field.name === "set_response_headers"
+        ? mapValues(value, (_, text) => literal(text as string).template)
+        : value;
+    default:
+      return value;
+  }
+}
+
+function blockFields(field: Field): readonly Field[] {
+  return field.fields ?? [];
+}
+
+/** In values of response headers "$$" means "$" too, and constructs take literal text. */
+function literalResponseValue(field: Field, item: object): object {
+  if (field.name !== "rewrite_response_headers" || !("value" in item) || typeof item.value !== "string") return item;
+  return { ...item, value: literal(item.value).template };
+}
+
+function mapValues(map: unknown, change: (name: string, value: unknown) => unknown): Document {
+  return Object.fromEntries(Object.entries(map as object).map(([name, value]) => [name, change(name, value)]));
+}
+
+function unknownProp(prop: string, known: Iterable<string>, place: string): Error {
+  const near = nearest(prop, known);
+  const wish = near === undefined ? "" : `, did you mean "${near}"?`;
+  return new Error(`Cannot make ${place}: "${prop}" is not a known setting${wish}`);
+}

@@ -1,0 +1,41 @@
+import { parseDomainPattern } from "../runtime/config/domains.ts";
+import { errorText } from "../runtime/errors.ts";
+import { hasUnresolved } from "./terraform-text.ts";
+
+/** A domain pattern that was checked: `example.com`, or `*.example.com` for its subdomains at any depth. */
+export class Domain {
+  readonly pattern: string;
+
+  private constructor(pattern: string) {
+    this.pattern = pattern;
+  }
+
+  /** Exactly this domain. @throws Error when it is not a domain name */
+  static exactly(domain: string): Domain {
+    if (domain.startsWith("*")) {
+      throw new Error(`Cannot use domain "${domain}": it has a wildcard, write Domain.subdomainsOf(…)`);
+    }
+    return Domain.parse(domain);
+  }
+
+  /** Every subdomain, but not the domain itself. @throws Error when it is not a domain name */
+  static subdomainsOf(domain: string): Domain {
+    return Domain.parse(`*.${domain}`);
+  }
+
+  /** A pattern as files have it. @throws Error when it is not one */
+  static parse(pattern: string): Domain {
+    // A value of another resource is judged when Terraform knows it.
+    if (hasUnresolved(pattern)) return new Domain(pattern);
+    try {
+      return new Domain(parseDomainPattern(pattern).text);
+    } catch (cause) {
+      throw new Error(`Cannot use domain "${pattern}": it ${errorText(cause)}`, { cause });
+    }
+  }
+}
+
+/** The patterns of a prop that takes both forms. */
+export function domainPatterns(values: readonly (Domain | string)[]): string[] {
+  return values.map((value) => (typeof value === "string" ? Domain.parse(value) : value).pattern);
+}

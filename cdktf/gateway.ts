@@ -1,0 +1,142 @@
+import type { Slice } from "../runtime/config/slice.ts";
+import { settingsFields } from "../runtime/config/settings.ts";
+import { canonicalDocument, routeBlocks, settingsConfig } from "./bundle-config.ts";
+import { type Document, documentFrom } from "./document.ts";
+import { Aspects, Construct, Lazy, TerraformStack } from "./framework.ts";
+import { Bundle } from "./generated/bundle.ts";
+import { GatewayProvider } from "./generated/provider.ts";
+import type { Route } from "./route.ts";
+import type { GatewaySettings } from "./settings.ts";
+import { writeBundleFile } from "./synth.ts";
+import { type Judgement, judge } from "./validate.ts";
+
+/** A gateway's slice: settings, and where it is published. */
+export interface GatewayProps extends GatewaySettings {
+  /**
+   * Name of the slice that this program publishes, one per team or state. Lower-case letters, digits, "-", "_", ".".
+   * Changing it replaces the Terraform resource.
+   * @default "default"
+   */
+  readonly owner?: string;
+  /**
+   * Publish to a directory that a gateway watches.
+   * @default - nothing is published; `bundleJson` may be shipped by other means
+   */
+  readonly file?: FileTarget;
+}
+
+/** Publishing as `<owner>.json` in a directory, replaced in one step. */
+export interface FileTarget {
+  /** An existing directory. */
+  readonly directory: string;
+  /**
+   * Permission bits in octal.
+   * @default 0644
+   */
+  readonly mode?: string;
+}
+
+const LIVE_FIELDS = settingsFields.filter(({ scope }) => scope === "live");
+
+/**
+ * What one owner publishes to the gateway: settings, and the routes made below it.
+ *
+ * ```ts
+ * const gateway = new Gateway(stack, "gateway", { runtimeFlags: { mcp: true }, file: { directory: "/etc/gateway" } });
+ * new Route(gateway, "wiki", { … });
+ * ```
+ *
+ * All becomes one Terraform resource, so an apply changes all of it or nothing.
+ */
+export class Gateway extends Construct {
+  readonly owner: string;
+  /** The Terraform resource, for what has no prop here (`addOverride`, `lifecycle`, `importFrom`). */
+  readonly bundle: Bundle;
+  readonly #settings: Document;
+  readonly #routes = new Map<string, Route>();
+  #judged: { readonly routes: number; readonly judgement: Judgement } | undefined;
+
+  constructor(scope: Construct, id: string, props: GatewayProps = {}) {
+    super(scope, id);
+    const { owner = "default", file, ...settings } = props;
+    this.owner = owner;
+    this.#settings = documentFrom(LIVE_FIELDS, settings, `gateway "${id}"`);
+    // The bindings are made from the same fields as the document, so the properties fit.
+    this.bundle = new Bundle(this, "Resource", {
+      ...settingsConfig(this.#settings),
+      owner,
+      route: Lazy.anyValue({ produce: () => routeBlocks(this.slice.routes) }),
+      ...(file && { file }),
+    });
+    this.node.addValidation({ validate: () => [...this.#judgement().gateway] });
+    writeBundleFile(this);
+    provideProvider(this);
+  }
+
+  /** The gateway that a construct belongs to. @throws Error when there is none above it */
+  static of(construct: Construct): Gateway {
+    const gateway = construct.node.scopes.findLast((scope) => scope instanceof Gateway);
+    if (!gateway)
+      throw new Error(`Cannot find the gateway of "${construct.node.path}": it must be made below a Gateway`);
+    return gateway;
+  }
+
+  /** What is published, in canonical form; strings may hold tokens. */
+  get slice(): Slice {
+    const routes = [...this.#routes].map(([name, route]) => [name, canonicalDocument(route.document, name)] as const);
+    const hasSettings = Object.keys(this.#settings).length > 0;
+    return {
+      version: 1,
+      owner: this.owner,
+      ...(hasSettings && { settings: this.#settings }),
+      routes: Object.fromEntries(routes),
+    };
+  }
+
+  /** SHA-256 (hex) of the published slice, as a token. */
+  get sha256(): string {
+    return this.bundle.sha256;
+  }
+
+  /** The slice as JSON, as a token: for a ConfigMap, a bucket object and the like. */
+  get bundleJson(): string {
+    return this.bundle.bundleJson;
+  }
+
+  /** @internal called by routes */
+  addRoute(route: Route): void {
+    const taken = this.#routes.get(route.routeName);
+    if (taken) {
+      throw new Error(
+        `Cannot add route "${route.routeName}" at "${route.node.path}": the gateway has a route of that name ` +
+          `at "${taken.node.path}", names must be unique`,
+      );
+    }
+    this.#routes.set(route.routeName, route);
+  }
+
+  /** @internal problems that concern one route, for its own validation */
+  problemsOf(route: Route): string[] {
+    return [...(this.#judgement().routes.get(route.routeName) ?? [])];
+  }
+
+  /** Once for all constructs below: each asks for its own part, and nothing changes while validations run. */
+  #judgement(): Judgement {
+    if (this.#judged?.routes !== this.#routes.size) {
+      this.#judged = { routes: this.#routes.size, judgement: judge(this.slice) };
+    }
+    return this.#judged.judgement;
+  }
+}
+
+/** One provider per stack is needed, and it has nothing to configure: made at synthesis unless the program made it. */
+function provideProvider(gateway: Gateway): void {
+  const stack = TerraformStack.of(gateway);
+  Aspects.of(stack).add({
+    visit(node) {
+      if (node !== stack || stack.node.findAll().some((child) => child instanceof GatewayProvider)) return;
+      // oxlint-disable-next-line no-new -- a construct registers itself with its scope
+      new GatewayProvider(stack, "gateway-provider");
+    },
+  });
+}

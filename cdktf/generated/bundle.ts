@@ -1,0 +1,3047 @@
+// @ts-nocheck
+// Made by generate.ts, do not edit.
+// generated from terraform resource schema
+
+import { Construct } from 'constructs';
+import * as cdktf from 'cdktf';
+
+// Configuration
+
+export interface BundleConfig extends cdktf.TerraformMetaArguments {
+  /**
+  * Name of the slice that this bundle publishes, one per team or state. Lower-case letters, digits and dashes. Changing it replaces the resource.
+  *
+  */
+  readonly owner: string;
+  /**
+  * Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.
+  *
+  */
+  readonly sealKey?: string;
+  /**
+  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. Default: URL-based client IDs are refused
+  *
+  */
+  readonly mcpAllowedClientIdDomains?: string[];
+  /**
+  * Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`. Default: no discovery
+  *
+  */
+  readonly mcpAllowedAsMetadataDomains?: string[];
+  /**
+  * Browser origins that may call MCP routes beside the route's own and loopback ones. Default: same host and loopback
+  *
+  */
+  readonly mcpAllowedOrigins?: string[];
+  /**
+  * Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback". Default: https and loopback redirect URIs only
+  *
+  */
+  readonly mcpAllowedPrivateRedirectUris?: string[];
+  /**
+  * Fields included in authorization records: request-id, bundle-digest, user, email, name, groups, route, host, http-method, path, ip, status, session-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  *
+  */
+  readonly authorizeLogFields?: string[];
+  /**
+  * Origin of the sign-in, consent and user pages; its host serves no route. Default: each route's own host
+  *
+  */
+  readonly authenticateServiceUrl?: string;
+  /**
+  * Where browsers go after signing out. Default: the signed-out page
+  *
+  */
+  readonly signoutRedirectUrl?: string;
+  /**
+  * Issuer URL of the OpenID Connect identity provider. Default: nobody can sign in
+  *
+  */
+  readonly idpProviderUrl?: string;
+  /**
+  * Client identifier at the identity provider. Default: nobody can sign in
+  *
+  */
+  readonly idpClientId?: string;
+  /**
+  * Client secret at the identity provider. Stored in the Terraform state and the bundle as plain text; prefer `idp_client_secret_ref`.
+  *
+  */
+  readonly idpClientSecret?: string;
+  /**
+  * Where the gateway reads `idp_client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly idpClientSecretRef?: string;
+  /**
+  * `idp_client_secret` encrypted to the gateway's public key (compact JWE). Computed from `idp_client_secret_wo`.
+  *
+  */
+  readonly idpClientSecretSealed?: string;
+  /**
+  * `idp_client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `idp_client_secret_wo_version`.
+  *
+  */
+  readonly idpClientSecretWo?: string;
+  /**
+  * Grows when `idp_client_secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly idpClientSecretWoVersion?: number;
+  /**
+  * Scopes requested at sign-in. Default: `openid, profile, email, offline_access`.
+  *
+  */
+  readonly idpScopes?: string[];
+  /**
+  * Claim that carries the user's groups. Default: `groups`.
+  *
+  */
+  readonly idpGroupsClaim?: string;
+  /**
+  * Extra query parameters on the provider's authorization URL. Default: none
+  *
+  */
+  readonly idpRequestParams?: { [key: string]: string };
+  /**
+  * Name of the session cookie; `__Host-` is added on HTTPS. Default: `gateway_session`.
+  *
+  */
+  readonly cookieName?: string;
+  /**
+  * Longest life of a browser session. Default: `14h`.
+  *
+  */
+  readonly cookieExpiration?: string;
+  /**
+  * SameSite attribute of the session cookie. One of `lax`, `strict`, `none`. Default: `lax`.
+  *
+  */
+  readonly cookieSameSite?: string;
+  /**
+  * Life of External Tokens given to MCP clients. Default: `15m`.
+  *
+  */
+  readonly accessTokenLifetime?: string;
+  /**
+  * Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out with less than 4 left. Default: `5m`.
+  *
+  */
+  readonly clientRouteTokenLifetime?: string;
+  /**
+  * Life of MCP refresh tokens, from their last use. Default: `90d`.
+  *
+  */
+  readonly refreshTokenLifetime?: string;
+  /**
+  * Life of MCP authorization codes. Default: `60s`.
+  *
+  */
+  readonly authorizationCodeLifetime?: string;
+  /**
+  * Send the signed identity header and claim headers to upstreams. Default: `true`.
+  *
+  */
+  readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
+  /**
+  * Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them. Default: none
+  *
+  */
+  readonly jwtClaimsHeaders?: { [key: string]: string };
+  /**
+  * Static response headers of all routes; a route's own `set_response_headers` take precedence. Default: none
+  *
+  */
+  readonly setResponseHeaders?: { [key: string]: string };
+  /**
+  * Default of the routes' `timeout`; "0s" means no limit. Default: `30s`.
+  *
+  */
+  readonly defaultUpstreamTimeout?: string;
+  /**
+  * Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.
+  *
+  */
+  readonly file?: BundleFile;
+  /**
+  * Switches of experimental parts. Default: all off
+  *
+  */
+  readonly runtimeFlags?: BundleRuntimeFlags;
+  /**
+  * A route; the label is its name, unique within the owner.
+  *
+  */
+  readonly route?: { [key: string]: BundleRoute } | cdktf.IResolvable;
+}
+export interface BundleFile {
+  /**
+  * An existing directory.
+  *
+  */
+  readonly directory: string;
+  /**
+  * Permission bits in octal, such as "0640". Default: `0644`.
+  *
+  */
+  readonly mode?: string;
+}
+
+export function bundleFileToTerraform(struct?: BundleFile | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    directory: cdktf.stringToTerraform(struct!.directory),
+    mode: cdktf.stringToTerraform(struct!.mode),
+  }
+}
+
+
+export function bundleFileToHclTerraform(struct?: BundleFile | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    directory: {
+      value: cdktf.stringToHclTerraform(struct!.directory),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    mode: {
+      value: cdktf.stringToHclTerraform(struct!.mode),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleFileOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleFile | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._directory !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.directory = this._directory;
+    }
+    if (this._mode !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.mode = this._mode;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleFile | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._directory = undefined;
+      this._mode = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._directory = value.directory;
+      this._mode = value.mode;
+    }
+  }
+
+  // directory - computed: false, optional: false, required: true
+  private _directory?: string; 
+  public get directory() {
+    return this.getStringAttribute('directory');
+  }
+  public set directory(value: string) {
+    this._directory = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get directoryInput() {
+    return this._directory;
+  }
+
+  // mode - computed: false, optional: true, required: false
+  private _mode?: string; 
+  public get mode() {
+    return this.getStringAttribute('mode');
+  }
+  public set mode(value: string) {
+    this._mode = value;
+  }
+  public resetMode() {
+    this._mode = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get modeInput() {
+    return this._mode;
+  }
+}
+export interface BundleRuntimeFlags {
+  /**
+  * Must be true to enable MCP; until then MCP routes answer 503. Default: `false`.
+  *
+  */
+  readonly mcp?: boolean | cdktf.IResolvable;
+}
+
+export function bundleRuntimeFlagsToTerraform(struct?: BundleRuntimeFlags | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    mcp: cdktf.booleanToTerraform(struct!.mcp),
+  }
+}
+
+
+export function bundleRuntimeFlagsToHclTerraform(struct?: BundleRuntimeFlags | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    mcp: {
+      value: cdktf.booleanToHclTerraform(struct!.mcp),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRuntimeFlags | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._mcp !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.mcp = this._mcp;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRuntimeFlags | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._mcp = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._mcp = value.mcp;
+    }
+  }
+
+  // mcp - computed: false, optional: true, required: false
+  private _mcp?: boolean | cdktf.IResolvable; 
+  public get mcp() {
+    return this.getBooleanAttribute('mcp');
+  }
+  public set mcp(value: boolean | cdktf.IResolvable) {
+    this._mcp = value;
+  }
+  public resetMcp() {
+    this._mcp = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpInput() {
+    return this._mcp;
+  }
+}
+export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
+  /**
+  * Upstream authorization endpoint.
+  *
+  */
+  readonly authUrl: string;
+  /**
+  * Upstream token endpoint.
+  *
+  */
+  readonly tokenUrl: string;
+  /**
+  * How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or what the upstream's metadata says
+  *
+  */
+  readonly authStyle?: string;
+}
+
+export function bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    auth_url: cdktf.stringToTerraform(struct!.authUrl),
+    token_url: cdktf.stringToTerraform(struct!.tokenUrl),
+    auth_style: cdktf.stringToTerraform(struct!.authStyle),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    auth_url: {
+      value: cdktf.stringToHclTerraform(struct!.authUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_url: {
+      value: cdktf.stringToHclTerraform(struct!.tokenUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    auth_style: {
+      value: cdktf.stringToHclTerraform(struct!.authStyle),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._authUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authUrl = this._authUrl;
+    }
+    if (this._tokenUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenUrl = this._tokenUrl;
+    }
+    if (this._authStyle !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authStyle = this._authStyle;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._authUrl = undefined;
+      this._tokenUrl = undefined;
+      this._authStyle = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._authUrl = value.authUrl;
+      this._tokenUrl = value.tokenUrl;
+      this._authStyle = value.authStyle;
+    }
+  }
+
+  // auth_url - computed: false, optional: false, required: true
+  private _authUrl?: string; 
+  public get authUrl() {
+    return this.getStringAttribute('auth_url');
+  }
+  public set authUrl(value: string) {
+    this._authUrl = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authUrlInput() {
+    return this._authUrl;
+  }
+
+  // token_url - computed: false, optional: false, required: true
+  private _tokenUrl?: string; 
+  public get tokenUrl() {
+    return this.getStringAttribute('token_url');
+  }
+  public set tokenUrl(value: string) {
+    this._tokenUrl = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenUrlInput() {
+    return this._tokenUrl;
+  }
+
+  // auth_style - computed: false, optional: true, required: false
+  private _authStyle?: string; 
+  public get authStyle() {
+    return this.getStringAttribute('auth_style');
+  }
+  public set authStyle(value: string) {
+    this._authStyle = value;
+  }
+  public resetAuthStyle() {
+    this._authStyle = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authStyleInput() {
+    return this._authStyle;
+  }
+}
+export interface BundleRouteMcpServerUpstreamOauth2 {
+  /**
+  * OAuth client identifier for the upstream service. Default: the gateway registers itself
+  *
+  */
+  readonly clientId?: string;
+  /**
+  * OAuth client secret. Never stored per user; read from the route at each token refresh. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  *
+  */
+  readonly clientSecret?: string;
+  /**
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientSecretRef?: string;
+  /**
+  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  *
+  */
+  readonly clientSecretSealed?: string;
+  /**
+  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  *
+  */
+  readonly clientSecretWo?: string;
+  /**
+  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientSecretWoVersion?: number;
+  /**
+  * Scopes requested from the upstream. Default: what the upstream's metadata names
+  *
+  */
+  readonly scopes?: string[];
+  /**
+  * Extra query parameters on the authorization URL, for example to request offline access. Default: none
+  *
+  */
+  readonly authorizationUrlParams?: { [key: string]: string };
+  /**
+  * Upstream OAuth endpoints. Default: discovered through RFC 9728 metadata
+  *
+  */
+  readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
+}
+
+export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    client_id: cdktf.stringToTerraform(struct!.clientId),
+    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
+    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
+    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
+    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
+    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
+    authorization_url_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.authorizationUrlParams),
+    endpoint: bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct!.endpoint),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    client_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    scopes: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    authorization_url_params: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.authorizationUrlParams),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    endpoint: {
+      value: bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct!.endpoint),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2Endpoint",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._clientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientId = this._clientId;
+    }
+    if (this._clientSecret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecret = this._clientSecret;
+    }
+    if (this._clientSecretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretRef = this._clientSecretRef;
+    }
+    if (this._clientSecretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretSealed = this._clientSecretSealed;
+    }
+    if (this._clientSecretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWo = this._clientSecretWo;
+    }
+    if (this._clientSecretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
+    }
+    if (this._scopes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.scopes = this._scopes;
+    }
+    if (this._authorizationUrlParams !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authorizationUrlParams = this._authorizationUrlParams;
+    }
+    if (this._endpoint?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.endpoint = this._endpoint?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._clientId = undefined;
+      this._clientSecret = undefined;
+      this._clientSecretRef = undefined;
+      this._clientSecretSealed = undefined;
+      this._clientSecretWo = undefined;
+      this._clientSecretWoVersion = undefined;
+      this._scopes = undefined;
+      this._authorizationUrlParams = undefined;
+      this._endpoint.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._clientId = value.clientId;
+      this._clientSecret = value.clientSecret;
+      this._clientSecretRef = value.clientSecretRef;
+      this._clientSecretSealed = value.clientSecretSealed;
+      this._clientSecretWo = value.clientSecretWo;
+      this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._scopes = value.scopes;
+      this._authorizationUrlParams = value.authorizationUrlParams;
+      this._endpoint.internalValue = value.endpoint;
+    }
+  }
+
+  // client_id - computed: false, optional: true, required: false
+  private _clientId?: string; 
+  public get clientId() {
+    return this.getStringAttribute('client_id');
+  }
+  public set clientId(value: string) {
+    this._clientId = value;
+  }
+  public resetClientId() {
+    this._clientId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientIdInput() {
+    return this._clientId;
+  }
+
+  // client_secret - computed: false, optional: true, required: false
+  private _clientSecret?: string; 
+  public get clientSecret() {
+    return this.getStringAttribute('client_secret');
+  }
+  public set clientSecret(value: string) {
+    this._clientSecret = value;
+  }
+  public resetClientSecret() {
+    this._clientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretInput() {
+    return this._clientSecret;
+  }
+
+  // client_secret_ref - computed: false, optional: true, required: false
+  private _clientSecretRef?: string; 
+  public get clientSecretRef() {
+    return this.getStringAttribute('client_secret_ref');
+  }
+  public set clientSecretRef(value: string) {
+    this._clientSecretRef = value;
+  }
+  public resetClientSecretRef() {
+    this._clientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretRefInput() {
+    return this._clientSecretRef;
+  }
+
+  // client_secret_sealed - computed: true, optional: true, required: false
+  private _clientSecretSealed?: string; 
+  public get clientSecretSealed() {
+    return this.getStringAttribute('client_secret_sealed');
+  }
+  public set clientSecretSealed(value: string) {
+    this._clientSecretSealed = value;
+  }
+  public resetClientSecretSealed() {
+    this._clientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretSealedInput() {
+    return this._clientSecretSealed;
+  }
+
+  // client_secret_wo - computed: false, optional: true, required: false
+  private _clientSecretWo?: string; 
+  public get clientSecretWo() {
+    return this.getStringAttribute('client_secret_wo');
+  }
+  public set clientSecretWo(value: string) {
+    this._clientSecretWo = value;
+  }
+  public resetClientSecretWo() {
+    this._clientSecretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoInput() {
+    return this._clientSecretWo;
+  }
+
+  // client_secret_wo_version - computed: false, optional: true, required: false
+  private _clientSecretWoVersion?: number; 
+  public get clientSecretWoVersion() {
+    return this.getNumberAttribute('client_secret_wo_version');
+  }
+  public set clientSecretWoVersion(value: number) {
+    this._clientSecretWoVersion = value;
+  }
+  public resetClientSecretWoVersion() {
+    this._clientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoVersionInput() {
+    return this._clientSecretWoVersion;
+  }
+
+  // scopes - computed: false, optional: true, required: false
+  private _scopes?: string[]; 
+  public get scopes() {
+    return this.getListAttribute('scopes');
+  }
+  public set scopes(value: string[]) {
+    this._scopes = value;
+  }
+  public resetScopes() {
+    this._scopes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get scopesInput() {
+    return this._scopes;
+  }
+
+  // authorization_url_params - computed: false, optional: true, required: false
+  private _authorizationUrlParams?: { [key: string]: string }; 
+  public get authorizationUrlParams() {
+    return this.getStringMapAttribute('authorization_url_params');
+  }
+  public set authorizationUrlParams(value: { [key: string]: string }) {
+    this._authorizationUrlParams = value;
+  }
+  public resetAuthorizationUrlParams() {
+    this._authorizationUrlParams = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizationUrlParamsInput() {
+    return this._authorizationUrlParams;
+  }
+
+  // endpoint - computed: false, optional: true, required: false
+  private _endpoint = new BundleRouteMcpServerUpstreamOauth2EndpointOutputReference(this, "endpoint");
+  public get endpoint() {
+    return this._endpoint;
+  }
+  public putEndpoint(value: BundleRouteMcpServerUpstreamOauth2Endpoint) {
+    this._endpoint.internalValue = value;
+  }
+  public resetEndpoint() {
+    this._endpoint.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get endpointInput() {
+    return this._endpoint.internalValue;
+  }
+}
+export interface BundleRouteMcpServer {
+  /**
+  * Largest request body in bytes; larger ones are refused with 413. Default: `4096`.
+  *
+  */
+  readonly maxRequestBytes?: number;
+  /**
+  * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
+  *
+  */
+  readonly path?: string;
+  /**
+  * Authorization server issuer used when discovery fails. HTTPS only. Default: none
+  *
+  */
+  readonly authorizationServerUrl?: string;
+  /**
+  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Default: discovered when the upstream asks for it
+  *
+  */
+  readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
+}
+
+export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
+    path: cdktf.stringToTerraform(struct!.path),
+    authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
+    upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
+  }
+}
+
+
+export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    max_request_bytes: {
+      value: cdktf.numberToHclTerraform(struct!.maxRequestBytes),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    authorization_server_url: {
+      value: cdktf.stringToHclTerraform(struct!.authorizationServerUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    upstream_oauth2: {
+      value: bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct!.upstreamOauth2),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServer | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._maxRequestBytes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxRequestBytes = this._maxRequestBytes;
+    }
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
+    if (this._authorizationServerUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
+    }
+    if (this._upstreamOauth2?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.upstreamOauth2 = this._upstreamOauth2?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServer | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._maxRequestBytes = undefined;
+      this._path = undefined;
+      this._authorizationServerUrl = undefined;
+      this._upstreamOauth2.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._maxRequestBytes = value.maxRequestBytes;
+      this._path = value.path;
+      this._authorizationServerUrl = value.authorizationServerUrl;
+      this._upstreamOauth2.internalValue = value.upstreamOauth2;
+    }
+  }
+
+  // max_request_bytes - computed: false, optional: true, required: false
+  private _maxRequestBytes?: number; 
+  public get maxRequestBytes() {
+    return this.getNumberAttribute('max_request_bytes');
+  }
+  public set maxRequestBytes(value: number) {
+    this._maxRequestBytes = value;
+  }
+  public resetMaxRequestBytes() {
+    this._maxRequestBytes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxRequestBytesInput() {
+    return this._maxRequestBytes;
+  }
+
+  // path - computed: false, optional: true, required: false
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  public resetPath() {
+    this._path = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
+  }
+
+  // authorization_server_url - computed: false, optional: true, required: false
+  private _authorizationServerUrl?: string; 
+  public get authorizationServerUrl() {
+    return this.getStringAttribute('authorization_server_url');
+  }
+  public set authorizationServerUrl(value: string) {
+    this._authorizationServerUrl = value;
+  }
+  public resetAuthorizationServerUrl() {
+    this._authorizationServerUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizationServerUrlInput() {
+    return this._authorizationServerUrl;
+  }
+
+  // upstream_oauth2 - computed: false, optional: true, required: false
+  private _upstreamOauth2 = new BundleRouteMcpServerUpstreamOauth2OutputReference(this, "upstream_oauth2");
+  public get upstreamOauth2() {
+    return this._upstreamOauth2;
+  }
+  public putUpstreamOauth2(value: BundleRouteMcpServerUpstreamOauth2) {
+    this._upstreamOauth2.internalValue = value;
+  }
+  public resetUpstreamOauth2() {
+    this._upstreamOauth2.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get upstreamOauth2Input() {
+    return this._upstreamOauth2.internalValue;
+  }
+}
+export interface BundleRouteMcpClient {
+}
+
+export function bundleRouteMcpClientToTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+  }
+}
+
+
+export function bundleRouteMcpClientToHclTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+  };
+  return attrs;
+}
+
+export class BundleRouteMcpClientOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpClient | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpClient | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+    }
+  }
+}
+export interface BundleRouteMcp {
+  /**
+  * Marks the route as an MCP server. May be empty. Default: not an MCP server
+  *
+  */
+  readonly server?: BundleRouteMcpServer;
+  /**
+  * Marks the route as an MCP client: the application receives External Tokens. Always empty. Default: not an MCP client
+  *
+  */
+  readonly client?: BundleRouteMcpClient;
+}
+
+export function bundleRouteMcpToTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    server: bundleRouteMcpServerToTerraform(struct!.server),
+    client: bundleRouteMcpClientToTerraform(struct!.client),
+  }
+}
+
+
+export function bundleRouteMcpToHclTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    server: {
+      value: bundleRouteMcpServerToHclTerraform(struct!.server),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServer",
+    },
+    client: {
+      value: bundleRouteMcpClientToHclTerraform(struct!.client),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpClient",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcp | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._server?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.server = this._server?.internalValue;
+    }
+    if (this._client?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.client = this._client?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcp | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._server.internalValue = undefined;
+      this._client.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._server.internalValue = value.server;
+      this._client.internalValue = value.client;
+    }
+  }
+
+  // server - computed: false, optional: true, required: false
+  private _server = new BundleRouteMcpServerOutputReference(this, "server");
+  public get server() {
+    return this._server;
+  }
+  public putServer(value: BundleRouteMcpServer) {
+    this._server.internalValue = value;
+  }
+  public resetServer() {
+    this._server.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get serverInput() {
+    return this._server.internalValue;
+  }
+
+  // client - computed: false, optional: true, required: false
+  private _client = new BundleRouteMcpClientOutputReference(this, "client");
+  public get client() {
+    return this._client;
+  }
+  public putClient(value: BundleRouteMcpClient) {
+    this._client.internalValue = value;
+  }
+  public resetClient() {
+    this._client.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientInput() {
+    return this._client.internalValue;
+  }
+}
+export interface BundleRouteRewriteResponseHeaders {
+  /**
+  * Name of the response header, such as `Location`.
+  *
+  */
+  readonly header: string;
+  /**
+  * Literal text the value must begin with to be rewritten. Empty text matches every value.
+  *
+  */
+  readonly prefix: string;
+  /**
+  * What the prefix is replaced by. A literal `$` may be written `$$`.
+  *
+  */
+  readonly value: string;
+}
+
+export function bundleRouteRewriteResponseHeadersToTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    header: cdktf.stringToTerraform(struct!.header),
+    prefix: cdktf.stringToTerraform(struct!.prefix),
+    value: cdktf.stringToTerraform(struct!.value),
+  }
+}
+
+
+export function bundleRouteRewriteResponseHeadersToHclTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    header: {
+      value: cdktf.stringToHclTerraform(struct!.header),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    prefix: {
+      value: cdktf.stringToHclTerraform(struct!.prefix),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    value: {
+      value: cdktf.stringToHclTerraform(struct!.value),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._header !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.header = this._header;
+    }
+    if (this._prefix !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefix = this._prefix;
+    }
+    if (this._value !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.value = this._value;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._header = undefined;
+      this._prefix = undefined;
+      this._value = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._header = value.header;
+      this._prefix = value.prefix;
+      this._value = value.value;
+    }
+  }
+
+  // header - computed: false, optional: false, required: true
+  private _header?: string; 
+  public get header() {
+    return this.getStringAttribute('header');
+  }
+  public set header(value: string) {
+    this._header = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get headerInput() {
+    return this._header;
+  }
+
+  // prefix - computed: false, optional: false, required: true
+  private _prefix?: string; 
+  public get prefix() {
+    return this.getStringAttribute('prefix');
+  }
+  public set prefix(value: string) {
+    this._prefix = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixInput() {
+    return this._prefix;
+  }
+
+  // value - computed: false, optional: false, required: true
+  private _value?: string; 
+  public get value() {
+    return this.getStringAttribute('value');
+  }
+  public set value(value: string) {
+    this._value = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get valueInput() {
+    return this._value;
+  }
+}
+
+export class BundleRouteRewriteResponseHeadersList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteRewriteResponseHeadersOutputReference {
+    return new BundleRouteRewriteResponseHeadersOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
+export interface BundleRoute {
+  /**
+  * Name of the route: part of its key, and what lists and pages show. Default: made from `from` and the path
+  *
+  */
+  readonly name?: string;
+  /**
+  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set.
+  *
+  */
+  readonly from: string;
+  /**
+  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic.
+  *
+  */
+  readonly to: string[];
+  /**
+  * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base. Default: every path of the host
+  *
+  */
+  readonly prefix?: string;
+  /**
+  * The route takes requests with exactly this path. Not together with `prefix`. Default: every path of the host
+  *
+  */
+  readonly path?: string;
+  /**
+  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. JSON text; write it with `jsonencode(…)`. Default: everything is denied
+  *
+  */
+  readonly policy?: string;
+  /**
+  * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
+  *
+  */
+  readonly preserveHostHeader?: boolean | cdktf.IResolvable;
+  /**
+  * Set the Host header to this fixed `host` or `host:port`. Default: the host of `to`
+  *
+  */
+  readonly hostRewrite?: string;
+  /**
+  * Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used. Default: the host of `to`
+  *
+  */
+  readonly hostRewriteHeader?: string;
+  /**
+  * RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`. Default: the host of `to`
+  *
+  */
+  readonly hostPathRegexRewritePattern?: string;
+  /**
+  * What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\1` to `\9`. Default: the host of `to`
+  *
+  */
+  readonly hostPathRegexRewriteSubstitution?: string;
+  /**
+  * Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`. Default: no headers are set
+  *
+  */
+  readonly setRequestHeaders?: { [key: string]: string };
+  /**
+  * Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed. Default: no headers are removed
+  *
+  */
+  readonly removeRequestHeaders?: string[];
+  /**
+  * Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused. Default: only the global `set_response_headers`
+  *
+  */
+  readonly setResponseHeaders?: { [key: string]: string };
+  /**
+  * Send the signed identity header and claim headers to the upstream. Default: the global `pass_identity_headers`
+  *
+  */
+  readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
+  /**
+  * Longest wait for the upstream's answer to begin; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
+  *
+  */
+  readonly timeout?: string;
+  /**
+  * Model Context Protocol: exactly one of `server` and `client`. Default: an ordinary route
+  *
+  */
+  readonly mcp?: BundleRouteMcp;
+  /**
+  * Rules that replace the beginning of response header values, applied in list order after `set_response_headers`. Default: nothing is rewritten
+  *
+  */
+  readonly rewriteResponseHeaders?: BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable;
+}
+
+export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    name: cdktf.stringToTerraform(struct!.name),
+    from: cdktf.stringToTerraform(struct!.from),
+    to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
+    prefix: cdktf.stringToTerraform(struct!.prefix),
+    path: cdktf.stringToTerraform(struct!.path),
+    policy: cdktf.stringToTerraform(struct!.policy),
+    preserve_host_header: cdktf.booleanToTerraform(struct!.preserveHostHeader),
+    host_rewrite: cdktf.stringToTerraform(struct!.hostRewrite),
+    host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
+    host_path_regex_rewrite_pattern: cdktf.stringToTerraform(struct!.hostPathRegexRewritePattern),
+    host_path_regex_rewrite_substitution: cdktf.stringToTerraform(struct!.hostPathRegexRewriteSubstitution),
+    set_request_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setRequestHeaders),
+    remove_request_headers: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.removeRequestHeaders),
+    set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setResponseHeaders),
+    pass_identity_headers: cdktf.booleanToTerraform(struct!.passIdentityHeaders),
+    timeout: cdktf.stringToTerraform(struct!.timeout),
+    mcp: bundleRouteMcpToTerraform(struct!.mcp),
+    rewrite_response_headers: cdktf.listMapper(bundleRouteRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
+  }
+}
+
+
+export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    name: {
+      value: cdktf.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    from: {
+      value: cdktf.stringToHclTerraform(struct!.from),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    to: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.to),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    prefix: {
+      value: cdktf.stringToHclTerraform(struct!.prefix),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    policy: {
+      value: cdktf.stringToHclTerraform(struct!.policy),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    preserve_host_header: {
+      value: cdktf.booleanToHclTerraform(struct!.preserveHostHeader),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    host_rewrite: {
+      value: cdktf.stringToHclTerraform(struct!.hostRewrite),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host_rewrite_header: {
+      value: cdktf.stringToHclTerraform(struct!.hostRewriteHeader),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host_path_regex_rewrite_pattern: {
+      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewritePattern),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host_path_regex_rewrite_substitution: {
+      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewriteSubstitution),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    set_request_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setRequestHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    remove_request_headers: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.removeRequestHeaders),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    set_response_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setResponseHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    pass_identity_headers: {
+      value: cdktf.booleanToHclTerraform(struct!.passIdentityHeaders),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    timeout: {
+      value: cdktf.stringToHclTerraform(struct!.timeout),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    mcp: {
+      value: bundleRouteMcpToHclTerraform(struct!.mcp),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcp",
+    },
+    rewrite_response_headers: {
+      value: cdktf.listMapperHcl(bundleRouteRewriteResponseHeadersToHclTerraform, false)(struct!.rewriteResponseHeaders),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteRewriteResponseHeadersList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleRoute | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._name !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.name = this._name;
+    }
+    if (this._from !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.from = this._from;
+    }
+    if (this._to !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.to = this._to;
+    }
+    if (this._prefix !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefix = this._prefix;
+    }
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
+    if (this._policy !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.policy = this._policy;
+    }
+    if (this._preserveHostHeader !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.preserveHostHeader = this._preserveHostHeader;
+    }
+    if (this._hostRewrite !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostRewrite = this._hostRewrite;
+    }
+    if (this._hostRewriteHeader !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostRewriteHeader = this._hostRewriteHeader;
+    }
+    if (this._hostPathRegexRewritePattern !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostPathRegexRewritePattern = this._hostPathRegexRewritePattern;
+    }
+    if (this._hostPathRegexRewriteSubstitution !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostPathRegexRewriteSubstitution = this._hostPathRegexRewriteSubstitution;
+    }
+    if (this._setRequestHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setRequestHeaders = this._setRequestHeaders;
+    }
+    if (this._removeRequestHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.removeRequestHeaders = this._removeRequestHeaders;
+    }
+    if (this._setResponseHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setResponseHeaders = this._setResponseHeaders;
+    }
+    if (this._passIdentityHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.passIdentityHeaders = this._passIdentityHeaders;
+    }
+    if (this._timeout !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.timeout = this._timeout;
+    }
+    if (this._mcp?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.mcp = this._mcp?.internalValue;
+    }
+    if (this._rewriteResponseHeaders?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.rewriteResponseHeaders = this._rewriteResponseHeaders?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRoute | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._name = undefined;
+      this._from = undefined;
+      this._to = undefined;
+      this._prefix = undefined;
+      this._path = undefined;
+      this._policy = undefined;
+      this._preserveHostHeader = undefined;
+      this._hostRewrite = undefined;
+      this._hostRewriteHeader = undefined;
+      this._hostPathRegexRewritePattern = undefined;
+      this._hostPathRegexRewriteSubstitution = undefined;
+      this._setRequestHeaders = undefined;
+      this._removeRequestHeaders = undefined;
+      this._setResponseHeaders = undefined;
+      this._passIdentityHeaders = undefined;
+      this._timeout = undefined;
+      this._mcp.internalValue = undefined;
+      this._rewriteResponseHeaders.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._name = value.name;
+      this._from = value.from;
+      this._to = value.to;
+      this._prefix = value.prefix;
+      this._path = value.path;
+      this._policy = value.policy;
+      this._preserveHostHeader = value.preserveHostHeader;
+      this._hostRewrite = value.hostRewrite;
+      this._hostRewriteHeader = value.hostRewriteHeader;
+      this._hostPathRegexRewritePattern = value.hostPathRegexRewritePattern;
+      this._hostPathRegexRewriteSubstitution = value.hostPathRegexRewriteSubstitution;
+      this._setRequestHeaders = value.setRequestHeaders;
+      this._removeRequestHeaders = value.removeRequestHeaders;
+      this._setResponseHeaders = value.setResponseHeaders;
+      this._passIdentityHeaders = value.passIdentityHeaders;
+      this._timeout = value.timeout;
+      this._mcp.internalValue = value.mcp;
+      this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
+    }
+  }
+
+  // name - computed: false, optional: true, required: false
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  public resetName() {
+    this._name = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // from - computed: false, optional: false, required: true
+  private _from?: string; 
+  public get from() {
+    return this.getStringAttribute('from');
+  }
+  public set from(value: string) {
+    this._from = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get fromInput() {
+    return this._from;
+  }
+
+  // to - computed: false, optional: false, required: true
+  private _to?: string[]; 
+  public get to() {
+    return this.getListAttribute('to');
+  }
+  public set to(value: string[]) {
+    this._to = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toInput() {
+    return this._to;
+  }
+
+  // prefix - computed: false, optional: true, required: false
+  private _prefix?: string; 
+  public get prefix() {
+    return this.getStringAttribute('prefix');
+  }
+  public set prefix(value: string) {
+    this._prefix = value;
+  }
+  public resetPrefix() {
+    this._prefix = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixInput() {
+    return this._prefix;
+  }
+
+  // path - computed: false, optional: true, required: false
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  public resetPath() {
+    this._path = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
+  }
+
+  // policy - computed: false, optional: true, required: false
+  private _policy?: string; 
+  public get policy() {
+    return this.getStringAttribute('policy');
+  }
+  public set policy(value: string) {
+    this._policy = value;
+  }
+  public resetPolicy() {
+    this._policy = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get policyInput() {
+    return this._policy;
+  }
+
+  // preserve_host_header - computed: false, optional: true, required: false
+  private _preserveHostHeader?: boolean | cdktf.IResolvable; 
+  public get preserveHostHeader() {
+    return this.getBooleanAttribute('preserve_host_header');
+  }
+  public set preserveHostHeader(value: boolean | cdktf.IResolvable) {
+    this._preserveHostHeader = value;
+  }
+  public resetPreserveHostHeader() {
+    this._preserveHostHeader = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get preserveHostHeaderInput() {
+    return this._preserveHostHeader;
+  }
+
+  // host_rewrite - computed: false, optional: true, required: false
+  private _hostRewrite?: string; 
+  public get hostRewrite() {
+    return this.getStringAttribute('host_rewrite');
+  }
+  public set hostRewrite(value: string) {
+    this._hostRewrite = value;
+  }
+  public resetHostRewrite() {
+    this._hostRewrite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostRewriteInput() {
+    return this._hostRewrite;
+  }
+
+  // host_rewrite_header - computed: false, optional: true, required: false
+  private _hostRewriteHeader?: string; 
+  public get hostRewriteHeader() {
+    return this.getStringAttribute('host_rewrite_header');
+  }
+  public set hostRewriteHeader(value: string) {
+    this._hostRewriteHeader = value;
+  }
+  public resetHostRewriteHeader() {
+    this._hostRewriteHeader = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostRewriteHeaderInput() {
+    return this._hostRewriteHeader;
+  }
+
+  // host_path_regex_rewrite_pattern - computed: false, optional: true, required: false
+  private _hostPathRegexRewritePattern?: string; 
+  public get hostPathRegexRewritePattern() {
+    return this.getStringAttribute('host_path_regex_rewrite_pattern');
+  }
+  public set hostPathRegexRewritePattern(value: string) {
+    this._hostPathRegexRewritePattern = value;
+  }
+  public resetHostPathRegexRewritePattern() {
+    this._hostPathRegexRewritePattern = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostPathRegexRewritePatternInput() {
+    return this._hostPathRegexRewritePattern;
+  }
+
+  // host_path_regex_rewrite_substitution - computed: false, optional: true, required: false
+  private _hostPathRegexRewriteSubstitution?: string; 
+  public get hostPathRegexRewriteSubstitution() {
+    return this.getStringAttribute('host_path_regex_rewrite_substitution');
+  }
+  public set hostPathRegexRewriteSubstitution(value: string) {
+    this._hostPathRegexRewriteSubstitution = value;
+  }
+  public resetHostPathRegexRewriteSubstitution() {
+    this._hostPathRegexRewriteSubstitution = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostPathRegexRewriteSubstitutionInput() {
+    return this._hostPathRegexRewriteSubstitution;
+  }
+
+  // set_request_headers - computed: false, optional: true, required: false
+  private _setRequestHeaders?: { [key: string]: string }; 
+  public get setRequestHeaders() {
+    return this.getStringMapAttribute('set_request_headers');
+  }
+  public set setRequestHeaders(value: { [key: string]: string }) {
+    this._setRequestHeaders = value;
+  }
+  public resetSetRequestHeaders() {
+    this._setRequestHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setRequestHeadersInput() {
+    return this._setRequestHeaders;
+  }
+
+  // remove_request_headers - computed: false, optional: true, required: false
+  private _removeRequestHeaders?: string[]; 
+  public get removeRequestHeaders() {
+    return this.getListAttribute('remove_request_headers');
+  }
+  public set removeRequestHeaders(value: string[]) {
+    this._removeRequestHeaders = value;
+  }
+  public resetRemoveRequestHeaders() {
+    this._removeRequestHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get removeRequestHeadersInput() {
+    return this._removeRequestHeaders;
+  }
+
+  // set_response_headers - computed: false, optional: true, required: false
+  private _setResponseHeaders?: { [key: string]: string }; 
+  public get setResponseHeaders() {
+    return this.getStringMapAttribute('set_response_headers');
+  }
+  public set setResponseHeaders(value: { [key: string]: string }) {
+    this._setResponseHeaders = value;
+  }
+  public resetSetResponseHeaders() {
+    this._setResponseHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setResponseHeadersInput() {
+    return this._setResponseHeaders;
+  }
+
+  // pass_identity_headers - computed: false, optional: true, required: false
+  private _passIdentityHeaders?: boolean | cdktf.IResolvable; 
+  public get passIdentityHeaders() {
+    return this.getBooleanAttribute('pass_identity_headers');
+  }
+  public set passIdentityHeaders(value: boolean | cdktf.IResolvable) {
+    this._passIdentityHeaders = value;
+  }
+  public resetPassIdentityHeaders() {
+    this._passIdentityHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get passIdentityHeadersInput() {
+    return this._passIdentityHeaders;
+  }
+
+  // timeout - computed: false, optional: true, required: false
+  private _timeout?: string; 
+  public get timeout() {
+    return this.getStringAttribute('timeout');
+  }
+  public set timeout(value: string) {
+    this._timeout = value;
+  }
+  public resetTimeout() {
+    this._timeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get timeoutInput() {
+    return this._timeout;
+  }
+
+  // mcp - computed: false, optional: true, required: false
+  private _mcp = new BundleRouteMcpOutputReference(this, "mcp");
+  public get mcp() {
+    return this._mcp;
+  }
+  public putMcp(value: BundleRouteMcp) {
+    this._mcp.internalValue = value;
+  }
+  public resetMcp() {
+    this._mcp.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpInput() {
+    return this._mcp.internalValue;
+  }
+
+  // rewrite_response_headers - computed: false, optional: true, required: false
+  private _rewriteResponseHeaders = new BundleRouteRewriteResponseHeadersList(this, "rewrite_response_headers", false);
+  public get rewriteResponseHeaders() {
+    return this._rewriteResponseHeaders;
+  }
+  public putRewriteResponseHeaders(value: BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable) {
+    this._rewriteResponseHeaders.internalValue = value;
+  }
+  public resetRewriteResponseHeaders() {
+    this._rewriteResponseHeaders.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get rewriteResponseHeadersInput() {
+    return this._rewriteResponseHeaders.internalValue;
+  }
+}
+
+export class BundleRouteMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleRoute } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleRouteOutputReference {
+    return new BundleRouteOutputReference(this.terraformResource, this.terraformAttribute, key);
+  }
+}
+
+/**
+* Represents a gateway_bundle
+*/
+export class Bundle extends cdktf.TerraformResource {
+
+  // =================
+  // STATIC PROPERTIES
+  // =================
+  public static readonly tfResourceType = "gateway_bundle";
+
+  // ==============
+  // STATIC Methods
+  // ==============
+  /**
+  * Generates CDKTF code for importing a Bundle resource upon running "cdktf plan <stack-name>"
+  * @param scope The scope in which to define this construct
+  * @param importToId The construct id used in the generated config for the Bundle to import
+  * @param importFromId The id of the existing Bundle that should be imported. Refer to the import section in the documentation of this resource for the id to use
+  * @param provider? Optional instance of the provider where the Bundle to import is found
+  */
+  public static generateConfigForImport(scope: Construct, importToId: string, importFromId: string, provider?: cdktf.TerraformProvider) {
+        return new cdktf.ImportableResource(scope, importToId, { terraformResourceType: "gateway_bundle", importId: importFromId, provider });
+      }
+
+  // ===========
+  // INITIALIZER
+  // ===========
+
+  /**
+  * Create a new gateway_bundle Resource
+  *
+  * @param scope The scope in which to define this construct
+  * @param id The scoped construct ID. Must be unique amongst siblings in the same scope
+  * @param options BundleConfig
+  */
+  public constructor(scope: Construct, id: string, config: BundleConfig) {
+    super(scope, id, {
+      terraformResourceType: 'gateway_bundle',
+      terraformGeneratorMetadata: {
+        providerName: 'gateway',
+        providerVersionConstraint: '~> 0.1.0'
+      },
+      provider: config.provider,
+      dependsOn: config.dependsOn,
+      count: config.count,
+      lifecycle: config.lifecycle,
+      provisioners: config.provisioners,
+      connection: config.connection,
+      forEach: config.forEach
+    });
+    this._owner = config.owner;
+    this._sealKey = config.sealKey;
+    this._mcpAllowedClientIdDomains = config.mcpAllowedClientIdDomains;
+    this._mcpAllowedAsMetadataDomains = config.mcpAllowedAsMetadataDomains;
+    this._mcpAllowedOrigins = config.mcpAllowedOrigins;
+    this._mcpAllowedPrivateRedirectUris = config.mcpAllowedPrivateRedirectUris;
+    this._authorizeLogFields = config.authorizeLogFields;
+    this._authenticateServiceUrl = config.authenticateServiceUrl;
+    this._signoutRedirectUrl = config.signoutRedirectUrl;
+    this._idpProviderUrl = config.idpProviderUrl;
+    this._idpClientId = config.idpClientId;
+    this._idpClientSecret = config.idpClientSecret;
+    this._idpClientSecretRef = config.idpClientSecretRef;
+    this._idpClientSecretSealed = config.idpClientSecretSealed;
+    this._idpClientSecretWo = config.idpClientSecretWo;
+    this._idpClientSecretWoVersion = config.idpClientSecretWoVersion;
+    this._idpScopes = config.idpScopes;
+    this._idpGroupsClaim = config.idpGroupsClaim;
+    this._idpRequestParams = config.idpRequestParams;
+    this._cookieName = config.cookieName;
+    this._cookieExpiration = config.cookieExpiration;
+    this._cookieSameSite = config.cookieSameSite;
+    this._accessTokenLifetime = config.accessTokenLifetime;
+    this._clientRouteTokenLifetime = config.clientRouteTokenLifetime;
+    this._refreshTokenLifetime = config.refreshTokenLifetime;
+    this._authorizationCodeLifetime = config.authorizationCodeLifetime;
+    this._passIdentityHeaders = config.passIdentityHeaders;
+    this._jwtClaimsHeaders = config.jwtClaimsHeaders;
+    this._setResponseHeaders = config.setResponseHeaders;
+    this._defaultUpstreamTimeout = config.defaultUpstreamTimeout;
+    this._file.internalValue = config.file;
+    this._runtimeFlags.internalValue = config.runtimeFlags;
+    this._route.internalValue = config.route;
+  }
+
+  // ==========
+  // ATTRIBUTES
+  // ==========
+
+  // owner - computed: false, optional: false, required: true
+  private _owner?: string; 
+  public get owner() {
+    return this.getStringAttribute('owner');
+  }
+  public set owner(value: string) {
+    this._owner = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get ownerInput() {
+    return this._owner;
+  }
+
+  // seal_key - computed: false, optional: true, required: false
+  private _sealKey?: string; 
+  public get sealKey() {
+    return this.getStringAttribute('seal_key');
+  }
+  public set sealKey(value: string) {
+    this._sealKey = value;
+  }
+  public resetSealKey() {
+    this._sealKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get sealKeyInput() {
+    return this._sealKey;
+  }
+
+  // sha256 - computed: true, optional: false, required: false
+  public get sha256() {
+    return this.getStringAttribute('sha256');
+  }
+
+  // generation - computed: true, optional: false, required: false
+  public get generation() {
+    return this.getNumberAttribute('generation');
+  }
+
+  // bundle_json - computed: true, optional: false, required: false
+  public get bundleJson() {
+    return this.getStringAttribute('bundle_json');
+  }
+
+  // mcp_allowed_client_id_domains - computed: false, optional: true, required: false
+  private _mcpAllowedClientIdDomains?: string[]; 
+  public get mcpAllowedClientIdDomains() {
+    return this.getListAttribute('mcp_allowed_client_id_domains');
+  }
+  public set mcpAllowedClientIdDomains(value: string[]) {
+    this._mcpAllowedClientIdDomains = value;
+  }
+  public resetMcpAllowedClientIdDomains() {
+    this._mcpAllowedClientIdDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpAllowedClientIdDomainsInput() {
+    return this._mcpAllowedClientIdDomains;
+  }
+
+  // mcp_allowed_as_metadata_domains - computed: false, optional: true, required: false
+  private _mcpAllowedAsMetadataDomains?: string[]; 
+  public get mcpAllowedAsMetadataDomains() {
+    return this.getListAttribute('mcp_allowed_as_metadata_domains');
+  }
+  public set mcpAllowedAsMetadataDomains(value: string[]) {
+    this._mcpAllowedAsMetadataDomains = value;
+  }
+  public resetMcpAllowedAsMetadataDomains() {
+    this._mcpAllowedAsMetadataDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpAllowedAsMetadataDomainsInput() {
+    return this._mcpAllowedAsMetadataDomains;
+  }
+
+  // mcp_allowed_origins - computed: false, optional: true, required: false
+  private _mcpAllowedOrigins?: string[]; 
+  public get mcpAllowedOrigins() {
+    return this.getListAttribute('mcp_allowed_origins');
+  }
+  public set mcpAllowedOrigins(value: string[]) {
+    this._mcpAllowedOrigins = value;
+  }
+  public resetMcpAllowedOrigins() {
+    this._mcpAllowedOrigins = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpAllowedOriginsInput() {
+    return this._mcpAllowedOrigins;
+  }
+
+  // mcp_allowed_private_redirect_uris - computed: false, optional: true, required: false
+  private _mcpAllowedPrivateRedirectUris?: string[]; 
+  public get mcpAllowedPrivateRedirectUris() {
+    return this.getListAttribute('mcp_allowed_private_redirect_uris');
+  }
+  public set mcpAllowedPrivateRedirectUris(value: string[]) {
+    this._mcpAllowedPrivateRedirectUris = value;
+  }
+  public resetMcpAllowedPrivateRedirectUris() {
+    this._mcpAllowedPrivateRedirectUris = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpAllowedPrivateRedirectUrisInput() {
+    return this._mcpAllowedPrivateRedirectUris;
+  }
+
+  // authorize_log_fields - computed: false, optional: true, required: false
+  private _authorizeLogFields?: string[]; 
+  public get authorizeLogFields() {
+    return this.getListAttribute('authorize_log_fields');
+  }
+  public set authorizeLogFields(value: string[]) {
+    this._authorizeLogFields = value;
+  }
+  public resetAuthorizeLogFields() {
+    this._authorizeLogFields = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizeLogFieldsInput() {
+    return this._authorizeLogFields;
+  }
+
+  // authenticate_service_url - computed: false, optional: true, required: false
+  private _authenticateServiceUrl?: string; 
+  public get authenticateServiceUrl() {
+    return this.getStringAttribute('authenticate_service_url');
+  }
+  public set authenticateServiceUrl(value: string) {
+    this._authenticateServiceUrl = value;
+  }
+  public resetAuthenticateServiceUrl() {
+    this._authenticateServiceUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authenticateServiceUrlInput() {
+    return this._authenticateServiceUrl;
+  }
+
+  // signout_redirect_url - computed: false, optional: true, required: false
+  private _signoutRedirectUrl?: string; 
+  public get signoutRedirectUrl() {
+    return this.getStringAttribute('signout_redirect_url');
+  }
+  public set signoutRedirectUrl(value: string) {
+    this._signoutRedirectUrl = value;
+  }
+  public resetSignoutRedirectUrl() {
+    this._signoutRedirectUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get signoutRedirectUrlInput() {
+    return this._signoutRedirectUrl;
+  }
+
+  // idp_provider_url - computed: false, optional: true, required: false
+  private _idpProviderUrl?: string; 
+  public get idpProviderUrl() {
+    return this.getStringAttribute('idp_provider_url');
+  }
+  public set idpProviderUrl(value: string) {
+    this._idpProviderUrl = value;
+  }
+  public resetIdpProviderUrl() {
+    this._idpProviderUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpProviderUrlInput() {
+    return this._idpProviderUrl;
+  }
+
+  // idp_client_id - computed: false, optional: true, required: false
+  private _idpClientId?: string; 
+  public get idpClientId() {
+    return this.getStringAttribute('idp_client_id');
+  }
+  public set idpClientId(value: string) {
+    this._idpClientId = value;
+  }
+  public resetIdpClientId() {
+    this._idpClientId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientIdInput() {
+    return this._idpClientId;
+  }
+
+  // idp_client_secret - computed: false, optional: true, required: false
+  private _idpClientSecret?: string; 
+  public get idpClientSecret() {
+    return this.getStringAttribute('idp_client_secret');
+  }
+  public set idpClientSecret(value: string) {
+    this._idpClientSecret = value;
+  }
+  public resetIdpClientSecret() {
+    this._idpClientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientSecretInput() {
+    return this._idpClientSecret;
+  }
+
+  // idp_client_secret_ref - computed: false, optional: true, required: false
+  private _idpClientSecretRef?: string; 
+  public get idpClientSecretRef() {
+    return this.getStringAttribute('idp_client_secret_ref');
+  }
+  public set idpClientSecretRef(value: string) {
+    this._idpClientSecretRef = value;
+  }
+  public resetIdpClientSecretRef() {
+    this._idpClientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientSecretRefInput() {
+    return this._idpClientSecretRef;
+  }
+
+  // idp_client_secret_sealed - computed: true, optional: true, required: false
+  private _idpClientSecretSealed?: string; 
+  public get idpClientSecretSealed() {
+    return this.getStringAttribute('idp_client_secret_sealed');
+  }
+  public set idpClientSecretSealed(value: string) {
+    this._idpClientSecretSealed = value;
+  }
+  public resetIdpClientSecretSealed() {
+    this._idpClientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientSecretSealedInput() {
+    return this._idpClientSecretSealed;
+  }
+
+  // idp_client_secret_wo - computed: false, optional: true, required: false
+  private _idpClientSecretWo?: string; 
+  public get idpClientSecretWo() {
+    return this.getStringAttribute('idp_client_secret_wo');
+  }
+  public set idpClientSecretWo(value: string) {
+    this._idpClientSecretWo = value;
+  }
+  public resetIdpClientSecretWo() {
+    this._idpClientSecretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientSecretWoInput() {
+    return this._idpClientSecretWo;
+  }
+
+  // idp_client_secret_wo_version - computed: false, optional: true, required: false
+  private _idpClientSecretWoVersion?: number; 
+  public get idpClientSecretWoVersion() {
+    return this.getNumberAttribute('idp_client_secret_wo_version');
+  }
+  public set idpClientSecretWoVersion(value: number) {
+    this._idpClientSecretWoVersion = value;
+  }
+  public resetIdpClientSecretWoVersion() {
+    this._idpClientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpClientSecretWoVersionInput() {
+    return this._idpClientSecretWoVersion;
+  }
+
+  // idp_scopes - computed: false, optional: true, required: false
+  private _idpScopes?: string[]; 
+  public get idpScopes() {
+    return this.getListAttribute('idp_scopes');
+  }
+  public set idpScopes(value: string[]) {
+    this._idpScopes = value;
+  }
+  public resetIdpScopes() {
+    this._idpScopes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpScopesInput() {
+    return this._idpScopes;
+  }
+
+  // idp_groups_claim - computed: false, optional: true, required: false
+  private _idpGroupsClaim?: string; 
+  public get idpGroupsClaim() {
+    return this.getStringAttribute('idp_groups_claim');
+  }
+  public set idpGroupsClaim(value: string) {
+    this._idpGroupsClaim = value;
+  }
+  public resetIdpGroupsClaim() {
+    this._idpGroupsClaim = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpGroupsClaimInput() {
+    return this._idpGroupsClaim;
+  }
+
+  // idp_request_params - computed: false, optional: true, required: false
+  private _idpRequestParams?: { [key: string]: string }; 
+  public get idpRequestParams() {
+    return this.getStringMapAttribute('idp_request_params');
+  }
+  public set idpRequestParams(value: { [key: string]: string }) {
+    this._idpRequestParams = value;
+  }
+  public resetIdpRequestParams() {
+    this._idpRequestParams = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpRequestParamsInput() {
+    return this._idpRequestParams;
+  }
+
+  // cookie_name - computed: false, optional: true, required: false
+  private _cookieName?: string; 
+  public get cookieName() {
+    return this.getStringAttribute('cookie_name');
+  }
+  public set cookieName(value: string) {
+    this._cookieName = value;
+  }
+  public resetCookieName() {
+    this._cookieName = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get cookieNameInput() {
+    return this._cookieName;
+  }
+
+  // cookie_expiration - computed: false, optional: true, required: false
+  private _cookieExpiration?: string; 
+  public get cookieExpiration() {
+    return this.getStringAttribute('cookie_expiration');
+  }
+  public set cookieExpiration(value: string) {
+    this._cookieExpiration = value;
+  }
+  public resetCookieExpiration() {
+    this._cookieExpiration = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get cookieExpirationInput() {
+    return this._cookieExpiration;
+  }
+
+  // cookie_same_site - computed: false, optional: true, required: false
+  private _cookieSameSite?: string; 
+  public get cookieSameSite() {
+    return this.getStringAttribute('cookie_same_site');
+  }
+  public set cookieSameSite(value: string) {
+    this._cookieSameSite = value;
+  }
+  public resetCookieSameSite() {
+    this._cookieSameSite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get cookieSameSiteInput() {
+    return this._cookieSameSite;
+  }
+
+  // access_token_lifetime - computed: false, optional: true, required: false
+  private _accessTokenLifetime?: string; 
+  public get accessTokenLifetime() {
+    return this.getStringAttribute('access_token_lifetime');
+  }
+  public set accessTokenLifetime(value: string) {
+    this._accessTokenLifetime = value;
+  }
+  public resetAccessTokenLifetime() {
+    this._accessTokenLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get accessTokenLifetimeInput() {
+    return this._accessTokenLifetime;
+  }
+
+  // client_route_token_lifetime - computed: false, optional: true, required: false
+  private _clientRouteTokenLifetime?: string; 
+  public get clientRouteTokenLifetime() {
+    return this.getStringAttribute('client_route_token_lifetime');
+  }
+  public set clientRouteTokenLifetime(value: string) {
+    this._clientRouteTokenLifetime = value;
+  }
+  public resetClientRouteTokenLifetime() {
+    this._clientRouteTokenLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientRouteTokenLifetimeInput() {
+    return this._clientRouteTokenLifetime;
+  }
+
+  // refresh_token_lifetime - computed: false, optional: true, required: false
+  private _refreshTokenLifetime?: string; 
+  public get refreshTokenLifetime() {
+    return this.getStringAttribute('refresh_token_lifetime');
+  }
+  public set refreshTokenLifetime(value: string) {
+    this._refreshTokenLifetime = value;
+  }
+  public resetRefreshTokenLifetime() {
+    this._refreshTokenLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get refreshTokenLifetimeInput() {
+    return this._refreshTokenLifetime;
+  }
+
+  // authorization_code_lifetime - computed: false, optional: true, required: false
+  private _authorizationCodeLifetime?: string; 
+  public get authorizationCodeLifetime() {
+    return this.getStringAttribute('authorization_code_lifetime');
+  }
+  public set authorizationCodeLifetime(value: string) {
+    this._authorizationCodeLifetime = value;
+  }
+  public resetAuthorizationCodeLifetime() {
+    this._authorizationCodeLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizationCodeLifetimeInput() {
+    return this._authorizationCodeLifetime;
+  }
+
+  // pass_identity_headers - computed: false, optional: true, required: false
+  private _passIdentityHeaders?: boolean | cdktf.IResolvable; 
+  public get passIdentityHeaders() {
+    return this.getBooleanAttribute('pass_identity_headers');
+  }
+  public set passIdentityHeaders(value: boolean | cdktf.IResolvable) {
+    this._passIdentityHeaders = value;
+  }
+  public resetPassIdentityHeaders() {
+    this._passIdentityHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get passIdentityHeadersInput() {
+    return this._passIdentityHeaders;
+  }
+
+  // jwt_claims_headers - computed: false, optional: true, required: false
+  private _jwtClaimsHeaders?: { [key: string]: string }; 
+  public get jwtClaimsHeaders() {
+    return this.getStringMapAttribute('jwt_claims_headers');
+  }
+  public set jwtClaimsHeaders(value: { [key: string]: string }) {
+    this._jwtClaimsHeaders = value;
+  }
+  public resetJwtClaimsHeaders() {
+    this._jwtClaimsHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get jwtClaimsHeadersInput() {
+    return this._jwtClaimsHeaders;
+  }
+
+  // set_response_headers - computed: false, optional: true, required: false
+  private _setResponseHeaders?: { [key: string]: string }; 
+  public get setResponseHeaders() {
+    return this.getStringMapAttribute('set_response_headers');
+  }
+  public set setResponseHeaders(value: { [key: string]: string }) {
+    this._setResponseHeaders = value;
+  }
+  public resetSetResponseHeaders() {
+    this._setResponseHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setResponseHeadersInput() {
+    return this._setResponseHeaders;
+  }
+
+  // default_upstream_timeout - computed: false, optional: true, required: false
+  private _defaultUpstreamTimeout?: string; 
+  public get defaultUpstreamTimeout() {
+    return this.getStringAttribute('default_upstream_timeout');
+  }
+  public set defaultUpstreamTimeout(value: string) {
+    this._defaultUpstreamTimeout = value;
+  }
+  public resetDefaultUpstreamTimeout() {
+    this._defaultUpstreamTimeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get defaultUpstreamTimeoutInput() {
+    return this._defaultUpstreamTimeout;
+  }
+
+  // file - computed: false, optional: true, required: false
+  private _file = new BundleFileOutputReference(this, "file");
+  public get file() {
+    return this._file;
+  }
+  public putFile(value: BundleFile) {
+    this._file.internalValue = value;
+  }
+  public resetFile() {
+    this._file.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get fileInput() {
+    return this._file.internalValue;
+  }
+
+  // runtime_flags - computed: false, optional: true, required: false
+  private _runtimeFlags = new BundleRuntimeFlagsOutputReference(this, "runtime_flags");
+  public get runtimeFlags() {
+    return this._runtimeFlags;
+  }
+  public putRuntimeFlags(value: BundleRuntimeFlags) {
+    this._runtimeFlags.internalValue = value;
+  }
+  public resetRuntimeFlags() {
+    this._runtimeFlags.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get runtimeFlagsInput() {
+    return this._runtimeFlags.internalValue;
+  }
+
+  // route - computed: false, optional: true, required: false
+  private _route = new BundleRouteMap(this, "route");
+  public get route() {
+    return this._route;
+  }
+  public putRoute(value: { [key: string]: BundleRoute } | cdktf.IResolvable) {
+    this._route.internalValue = value;
+  }
+  public resetRoute() {
+    this._route.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get routeInput() {
+    return this._route.internalValue;
+  }
+
+  // =========
+  // SYNTHESIS
+  // =========
+
+  protected synthesizeAttributes(): { [name: string]: any } {
+    return {
+      owner: cdktf.stringToTerraform(this._owner),
+      seal_key: cdktf.stringToTerraform(this._sealKey),
+      mcp_allowed_client_id_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedClientIdDomains),
+      mcp_allowed_as_metadata_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedAsMetadataDomains),
+      mcp_allowed_origins: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedOrigins),
+      mcp_allowed_private_redirect_uris: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedPrivateRedirectUris),
+      authorize_log_fields: cdktf.listMapper(cdktf.stringToTerraform, false)(this._authorizeLogFields),
+      authenticate_service_url: cdktf.stringToTerraform(this._authenticateServiceUrl),
+      signout_redirect_url: cdktf.stringToTerraform(this._signoutRedirectUrl),
+      idp_provider_url: cdktf.stringToTerraform(this._idpProviderUrl),
+      idp_client_id: cdktf.stringToTerraform(this._idpClientId),
+      idp_client_secret: cdktf.stringToTerraform(this._idpClientSecret),
+      idp_client_secret_ref: cdktf.stringToTerraform(this._idpClientSecretRef),
+      idp_client_secret_sealed: cdktf.stringToTerraform(this._idpClientSecretSealed),
+      idp_client_secret_wo: cdktf.stringToTerraform(this._idpClientSecretWo),
+      idp_client_secret_wo_version: cdktf.numberToTerraform(this._idpClientSecretWoVersion),
+      idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
+      idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
+      idp_request_params: cdktf.hashMapper(cdktf.stringToTerraform)(this._idpRequestParams),
+      cookie_name: cdktf.stringToTerraform(this._cookieName),
+      cookie_expiration: cdktf.stringToTerraform(this._cookieExpiration),
+      cookie_same_site: cdktf.stringToTerraform(this._cookieSameSite),
+      access_token_lifetime: cdktf.stringToTerraform(this._accessTokenLifetime),
+      client_route_token_lifetime: cdktf.stringToTerraform(this._clientRouteTokenLifetime),
+      refresh_token_lifetime: cdktf.stringToTerraform(this._refreshTokenLifetime),
+      authorization_code_lifetime: cdktf.stringToTerraform(this._authorizationCodeLifetime),
+      pass_identity_headers: cdktf.booleanToTerraform(this._passIdentityHeaders),
+      jwt_claims_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._jwtClaimsHeaders),
+      set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._setResponseHeaders),
+      default_upstream_timeout: cdktf.stringToTerraform(this._defaultUpstreamTimeout),
+      file: bundleFileToTerraform(this._file.internalValue),
+      runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
+      route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
+    };
+  }
+
+  protected synthesizeHclAttributes(): { [name: string]: any } {
+    const attrs = {
+      owner: {
+        value: cdktf.stringToHclTerraform(this._owner),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      seal_key: {
+        value: cdktf.stringToHclTerraform(this._sealKey),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      mcp_allowed_client_id_domains: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._mcpAllowedClientIdDomains),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      mcp_allowed_as_metadata_domains: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._mcpAllowedAsMetadataDomains),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      mcp_allowed_origins: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._mcpAllowedOrigins),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      mcp_allowed_private_redirect_uris: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._mcpAllowedPrivateRedirectUris),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      authorize_log_fields: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._authorizeLogFields),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      authenticate_service_url: {
+        value: cdktf.stringToHclTerraform(this._authenticateServiceUrl),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      signout_redirect_url: {
+        value: cdktf.stringToHclTerraform(this._signoutRedirectUrl),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_provider_url: {
+        value: cdktf.stringToHclTerraform(this._idpProviderUrl),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_id: {
+        value: cdktf.stringToHclTerraform(this._idpClientId),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_secret: {
+        value: cdktf.stringToHclTerraform(this._idpClientSecret),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_secret_ref: {
+        value: cdktf.stringToHclTerraform(this._idpClientSecretRef),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_secret_sealed: {
+        value: cdktf.stringToHclTerraform(this._idpClientSecretSealed),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_secret_wo: {
+        value: cdktf.stringToHclTerraform(this._idpClientSecretWo),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_client_secret_wo_version: {
+        value: cdktf.numberToHclTerraform(this._idpClientSecretWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
+      },
+      idp_scopes: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._idpScopes),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      idp_groups_claim: {
+        value: cdktf.stringToHclTerraform(this._idpGroupsClaim),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_request_params: {
+        value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(this._idpRequestParams),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      cookie_name: {
+        value: cdktf.stringToHclTerraform(this._cookieName),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      cookie_expiration: {
+        value: cdktf.stringToHclTerraform(this._cookieExpiration),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      cookie_same_site: {
+        value: cdktf.stringToHclTerraform(this._cookieSameSite),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      access_token_lifetime: {
+        value: cdktf.stringToHclTerraform(this._accessTokenLifetime),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      client_route_token_lifetime: {
+        value: cdktf.stringToHclTerraform(this._clientRouteTokenLifetime),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      refresh_token_lifetime: {
+        value: cdktf.stringToHclTerraform(this._refreshTokenLifetime),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      authorization_code_lifetime: {
+        value: cdktf.stringToHclTerraform(this._authorizationCodeLifetime),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      pass_identity_headers: {
+        value: cdktf.booleanToHclTerraform(this._passIdentityHeaders),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
+      jwt_claims_headers: {
+        value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(this._jwtClaimsHeaders),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      set_response_headers: {
+        value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(this._setResponseHeaders),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      default_upstream_timeout: {
+        value: cdktf.stringToHclTerraform(this._defaultUpstreamTimeout),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      file: {
+        value: bundleFileToHclTerraform(this._file.internalValue),
+        isBlock: true,
+        type: "struct",
+        storageClassType: "BundleFile",
+      },
+      runtime_flags: {
+        value: bundleRuntimeFlagsToHclTerraform(this._runtimeFlags.internalValue),
+        isBlock: true,
+        type: "struct",
+        storageClassType: "BundleRuntimeFlags",
+      },
+      route: {
+        value: cdktf.hashMapperHcl(bundleRouteToHclTerraform)(this._route.internalValue),
+        isBlock: true,
+        type: "map",
+        storageClassType: "BundleRouteMap",
+      },
+    };
+
+    // remove undefined attributes
+    return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined ))
+  }
+}

@@ -1,0 +1,43 @@
+/** `gateform/cdktf`: routes, header settings and policies of the gateway as constructs. */
+export { Domain } from "./domains.ts";
+export { type FileTarget, Gateway, type GatewayProps } from "./gateway.ts";
+export type { HeaderSettings, ResponseHeaderRewrite } from "./header-settings.ts";
+export { gatewayToken, HeaderValue, headerValue, literal, requestHeader } from "./header-value.ts";
+export { McpClientRoute } from "./mcp-client-route.ts";
+export { McpServerRoute, type McpServerRouteProps } from "./mcp-server-route.ts";
+export {
+  accept,
+  allow,
+  and,
+  authenticatedUser,
+  claim,
+  corsPreflight,
+  type Criterion,
+  deny,
+  domain,
+  email,
+  type Group,
+  groups,
+  httpMethod,
+  httpPath,
+  type ListCriterion,
+  mcpTool,
+  nor,
+  not,
+  or,
+  type PolicyRule,
+  reject,
+  sourceIp,
+  type TextCriterion,
+  user,
+} from "./policy.ts";
+export { Route, type RouteProps } from "./route.ts";
+export { Secret } from "./secret.ts";
+export type { AuthorizeLogField, GatewaySettings, RuntimeFlags } from "./settings.ts";
+export {
+  UpstreamOauth2,
+  type UpstreamOauth2Credentials,
+  type UpstreamOauth2Endpoint,
+  type UpstreamOauth2Endpoints,
+  type UpstreamOauth2Options,
+} from "./upstream-oauth2.ts";

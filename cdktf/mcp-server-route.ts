@@ -1,0 +1,47 @@
+import type { Construct } from "./framework.ts";
+import { Route, type RouteProps } from "./route.ts";
+import type { UpstreamOauth2 } from "./upstream-oauth2.ts";
+
+/** Settings of a route to an MCP server; the names are those below `mcp.server` in files, but for `mcpPath`. */
+export interface McpServerRouteProps extends RouteProps {
+  /**
+   * Sub-path appended to the upstream URL for the MCP endpoint (`mcp.server.path` in files; `path` is the route's own).
+   * @default - the path of `to`
+   */
+  readonly mcpPath?: string;
+  /**
+   * Largest request body in bytes; larger ones are refused with 413.
+   * @default 4096
+   */
+  readonly maxRequestBytes?: number;
+  /**
+   * OAuth with the upstream service.
+   * @default - discovered when the upstream asks for it
+   */
+  readonly upstreamOauth2?: UpstreamOauth2;
+  /**
+   * Authorization server issuer used when discovery fails. HTTPS only.
+   * @default - none
+   */
+  readonly authorizationServerUrl?: string;
+}
+
+/**
+ * A route to an MCP server: callers present External Tokens, each message is read, and policies may name tools.
+ *
+ * ```ts
+ * new McpServerRoute(gateway, "github", {
+ *   from: "https://github.example.com",
+ *   to: "http://github-mcp.internal:8080",
+ *   mcpPath: "/mcp",
+ *   policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))],
+ * });
+ * ```
+ */
+export class McpServerRoute extends Route {
+  constructor(scope: Construct, id: string, props: McpServerRouteProps) {
+    const { mcpPath: path, maxRequestBytes, upstreamOauth2, authorizationServerUrl, ...route } = props;
+    const server = { path, maxRequestBytes, upstreamOauth2: upstreamOauth2?.settings, authorizationServerUrl };
+    super(scope, id, route, { server });
+  }
+}

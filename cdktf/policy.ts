@@ -1,0 +1,151 @@
+/**
+ * Policies as typed values.
+ *
+ * Each factory gives exactly the data that a file has under `policy`, so what is written here, what `terraform plan`
+ * shows and what the proxy evaluates is one document:
+ *
+ * ```ts
+ * policy: [allow(domain.is("example.com")), deny(mcpTool.startsWith("delete_"))]
+ * ```
+ *
+ * A request passes when some allow rule matches and no deny rule does. `mcpTool` is false for everything that is not a
+ * tool call, so it belongs under `deny`: an allowlist of tools is `deny(mcpTool.notIn([...]))`.
+ */
+import { parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
+
+/** One condition, such as `email.is("a@example.com")`. */
+export class Criterion {
+  readonly data: Readonly<Record<string, unknown>>;
+
+  /** @internal */
+  constructor(name: string, data: unknown) {
+    this.data = { [name]: data };
+  }
+}
+
+type Operator = "and" | "or" | "not" | "nor";
+
+/** Conditions joined by an operator. Groups do not nest: several groups of one rule are alternatives. */
+export class Group {
+  readonly data: Readonly<Record<string, unknown>>;
+
+  /** @internal */
+  constructor(operator: Operator, criteria: readonly Criterion[]) {
+    if (criteria.length === 0)
+      throw new Error(`Cannot make a policy group: ${operator}() has no conditions, must have one`);
+    this.data = { [operator]: criteria.map((criterion) => criterion.data) };
+  }
+}
+
+/** One element of a route's `policy`: an `allow` or a `deny`, as plain data. */
+export type PolicyRule = RulesDoc;
+
+/** True when all conditions hold. */
+export const and = (...criteria: readonly Criterion[]): Group => new Group("and", criteria);
+/** True when any condition holds. */
+export const or = (...criteria: readonly Criterion[]): Group => new Group("or", criteria);
+/** True when no condition holds. */
+export const not = (...criteria: readonly Criterion[]): Group => new Group("not", criteria);
+/** True when at least one condition does not hold. */
+export const nor = (...criteria: readonly Criterion[]): Group => new Group("nor", criteria);
+
+/**
+ * Lets a request pass when the condition, or any of the groups, holds and nothing denies it. Two conditions must be
+ * joined by `and(…)` or `or(…)`: which of them was meant should not be a guess in a policy.
+ * @throws Error when the rule is not valid
+ */
+export function allow(first: Criterion | Group, ...alternatives: readonly Group[]): PolicyRule {
+  return rule("allow", first, alternatives);
+}
+
+/** Refuses a request when the condition, or any of the groups, holds, whatever allows it. @throws Error as `allow` */
+export function deny(first: Criterion | Group, ...alternatives: readonly Group[]): PolicyRule {
+  return rule("deny", first, alternatives);
+}
+
+function rule(action: "allow" | "deny", first: Criterion | Group, more: readonly Group[]): PolicyRule {
+  const groups = [first instanceof Criterion ? and(first) : first, ...more];
+  const body: Record<string, unknown> = {};
+  for (const group of groups) {
+    for (const [operator, criteria] of Object.entries(group.data)) {
+      if (operator in body) {
+        throw new Error(`Cannot make ${action}(…): it has ${operator}(…) twice, write a second ${action}(…) rule`);
+      }
+      body[operator] = criteria;
+    }
+  }
+  const made: PolicyRule = { [action]: body };
+  const parsed = parsePolicy(made);
+  if (!parsed.ok) {
+    const problems = parsed.problems.map(({ path, message }) => `"${path}" ${message}`);
+    throw new Error(`Cannot make a policy rule: ${problems.join("; ")}`);
+  }
+  return made;
+}
+
+/** The operators of a criterion on one text. */
+export interface TextCriterion {
+  is(value: string): Criterion;
+  isNot(value: string): Criterion;
+  startsWith(prefix: string): Criterion;
+  endsWith(suffix: string): Criterion;
+  contains(part: string): Criterion;
+  in(values: readonly string[]): Criterion;
+  notIn(values: readonly string[]): Criterion;
+}
+
+function textCriterion(name: string): TextCriterion {
+  const make = (operator: string) => (value: string | readonly string[]) => new Criterion(name, { [operator]: value });
+  return {
+    is: make("is"),
+    isNot: make("not"),
+    startsWith: make("starts_with"),
+    endsWith: make("ends_with"),
+    contains: make("contains"),
+    in: make("in"),
+    notIn: make("not_in"),
+  };
+}
+
+/** The operators of a criterion on a list of texts. */
+export interface ListCriterion {
+  /** The list has this element. */
+  has(value: string): Criterion;
+  /** The list has this element and no other. */
+  is(value: string): Criterion;
+  /** The list does not have this element. */
+  exclude(value: string): Criterion;
+}
+
+function listCriterion(name: string): ListCriterion {
+  const make = (operator: string) => (value: string) => new Criterion(name, { [operator]: value });
+  return { has: make("has"), is: make("is"), exclude: make("exclude") };
+}
+
+/** The user's id at the identity provider (claim `sub`). */
+export const user = textCriterion("user");
+/** The user's e-mail address, compared in lower case. */
+export const email = textCriterion("email");
+/** The part of the user's e-mail address after the "@", compared in lower case. */
+export const domain = textCriterion("domain");
+/** The user's groups as the identity provider gives them. */
+export const groups = listCriterion("groups");
+/** A claim of the user by its path, such as `claim("department")`; a claim with one value is a list of one. */
+export const claim = (path: string): ListCriterion => listCriterion(`claim/${path}`);
+/** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
+export const mcpTool: Omit<TextCriterion, "isNot"> = textCriterion("mcp_tool");
+/** The HTTP method. */
+export const httpMethod = textCriterion("http_method");
+/** The request path without the query; case-sensitive. */
+export const httpPath = textCriterion("http_path");
+/** The address of the peer is one of these IP addresses or CIDR ranges. */
+export const sourceIp = (...ranges: readonly string[]): Criterion => new Criterion("source_ip", ranges);
+
+/** Anybody who is signed in. */
+export const authenticatedUser = (): Criterion => new Criterion("authenticated_user", true);
+/** Everybody, signed in or not. */
+export const accept = (): Criterion => new Criterion("accept", true);
+/** Nobody. */
+export const reject = (): Criterion => new Criterion("reject", true);
+/** A CORS preflight: OPTIONS with `Origin` and `Access-Control-Request-Method`. */
+export const corsPreflight = (): Criterion => new Criterion("cors_preflight", true);

@@ -1,0 +1,78 @@
+import { routeFields, type RouteDoc } from "../runtime/config/route.ts";
+import type { PolicyDoc } from "../runtime/policy/parse.ts";
+import { documentFrom } from "./document.ts";
+import { Construct } from "./framework.ts";
+import { Gateway } from "./gateway.ts";
+import type { HeaderSettings } from "./header-settings.ts";
+
+/** Settings of every kind of route. */
+export interface RouteProps extends HeaderSettings {
+  /**
+   * Name of the route: part of its key, and what lists and pages show.
+   * @default - the construct's id
+   */
+  readonly name?: string;
+  /** Address users visit: scheme, host and perhaps a port, such as "https://notes.example.com". */
+  readonly from: string;
+  /** Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. */
+  readonly to: string | readonly string[];
+  /**
+   * The route takes requests whose path is this one or lies below it, by whole segments.
+   * @default - every path of the host
+   */
+  readonly prefix?: string;
+  /**
+   * The route takes requests with exactly this path. Not together with `prefix`.
+   * @default - every path of the host
+   */
+  readonly path?: string;
+  /**
+   * Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.
+   * @default - everything is denied
+   */
+  readonly policy?: PolicyDoc;
+  /**
+   * Send the signed identity header and claim headers to the upstream.
+   * @default - the gateway's `passIdentityHeaders`
+   */
+  readonly passIdentityHeaders?: boolean;
+  /**
+   * Longest wait for the upstream's answer to begin, such as "30s"; "0s" means no limit.
+   * @default - the gateway's `defaultUpstreamTimeout`; no limit on MCP server routes
+   */
+  readonly timeout?: string;
+}
+
+/**
+ * A route of a web application.
+ *
+ * ```ts
+ * new Route(gateway, "wiki", {
+ *   from: "https://wiki.example.com",
+ *   to: "http://wiki.internal:8080",
+ *   policy: [allow(domain.is("example.com"))],
+ * });
+ * ```
+ */
+export class Route extends Construct {
+  /** Unique among the routes of the gateway. */
+  readonly routeName: string;
+  /** The route as a configuration file has it; strings may hold tokens. */
+  readonly document: RouteDoc;
+
+  /**
+   * @param scope the gateway, or a construct below it
+   * @param mcp   @internal what McpServerRoute and McpClientRoute add
+   * @throws Error for a name that the gateway already has, and for values that are wrong by themselves
+   */
+  constructor(scope: Construct, id: string, props: RouteProps, mcp?: object) {
+    super(scope, id);
+    const { name = id, ...settings } = props;
+    this.routeName = name;
+    const place = `route "${name}"`;
+    this.document = documentFrom(routeFields, mcp ? { ...settings, mcp } : settings, place) as unknown as RouteDoc;
+    const gateway = Gateway.of(this);
+    gateway.addRoute(this);
+    this.node.addValidation({ validate: () => gateway.problemsOf(this) });
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * A secret as the gateway learns it.
+ *
+ * A reference is resolved by the running gateway, so the secret itself is in no program, plan, state or bundle.
+ */
+export class Secret {
+  /** Ending of the setting's name: `client_secret`, `client_secret_ref` or `client_secret_sealed`. */
+  readonly suffix: "" | "_ref" | "_sealed";
+  readonly value: string;
+
+  private constructor(suffix: Secret["suffix"], value: string) {
+    this.suffix = suffix;
+    this.value = value;
+  }
+
+  /** The value of an environment variable of the gateway. */
+  static fromEnvironment(name: string): Secret {
+    return new Secret("_ref", `env:${name}`);
+  }
+
+  /** The content of a file on the gateway's machine, by its absolute path. The file is watched. */
+  static fromFile(path: string): Secret {
+    return new Secret("_ref", `file:${path}`);
+  }
+
+  /** Encrypted to the gateway's public key (compact JWE). */
+  static sealed(jwe: string): Secret {
+    return new Secret("_sealed", jwe);
+  }
+
+  /** The secret itself. It will be readable in the Terraform plan and state and in the bundle. */
+  static plainText(secret: string): Secret {
+    return new Secret("", secret);
+  }
+}

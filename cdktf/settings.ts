@@ -1,0 +1,163 @@
+import type { Domain } from "./domains.ts";
+import type { Secret } from "./secret.ts";
+
+/**
+ * The gateway's settings that may be published with routes. Listeners, TLS files, storage and the shared secret belong
+ * to the machine and are only in the file given to `gateway run`.
+ */
+export interface GatewaySettings {
+  /**
+   * Switches of experimental parts.
+   * @default - all off
+   */
+  readonly runtimeFlags?: RuntimeFlags;
+  /**
+   * Domains allowed for URL-based MCP client IDs (client ID metadata documents).
+   * @default - URL-based client IDs are refused
+   */
+  readonly mcpAllowedClientIdDomains?: readonly (Domain | string)[];
+  /**
+   * Domains the gateway may contact during upstream OAuth discovery, the hosts of `to` included.
+   * @default - no discovery
+   */
+  readonly mcpAllowedAsMetadataDomains?: readonly (Domain | string)[];
+  /**
+   * Browser origins that may call MCP routes beside the route's own and loopback ones.
+   * @default - same host and loopback
+   */
+  readonly mcpAllowedOrigins?: readonly string[];
+  /**
+   * Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".
+   * @default - https and loopback redirect URIs only
+   */
+  readonly mcpAllowedPrivateRedirectUris?: readonly string[];
+  /**
+   * Fields included in authorization records beside the fixed ones.
+   * @default request-id, user, email, mcp-method, mcp-tool
+   */
+  readonly authorizeLogFields?: readonly AuthorizeLogField[];
+  /**
+   * Origin of the sign-in, consent and user pages; its host serves no route.
+   * @default - each route's own host
+   */
+  readonly authenticateServiceUrl?: string;
+  /**
+   * Where browsers go after signing out.
+   * @default - the signed-out page
+   */
+  readonly signoutRedirectUrl?: string;
+  /**
+   * Issuer URL of the OpenID Connect identity provider.
+   * @default - nobody can sign in
+   */
+  readonly idpProviderUrl?: string;
+  /**
+   * Client identifier at the identity provider.
+   * @default - nobody can sign in
+   */
+  readonly idpClientId?: string;
+  /**
+   * Client secret at the identity provider.
+   * @default - a public client
+   */
+  readonly idpClientSecret?: Secret;
+  /**
+   * Scopes requested at sign-in.
+   * @default openid, profile, email, offline_access
+   */
+  readonly idpScopes?: readonly string[];
+  /**
+   * Claim that carries the user's groups.
+   * @default groups
+   */
+  readonly idpGroupsClaim?: string;
+  /**
+   * Extra query parameters on the provider's authorization URL.
+   * @default - none
+   */
+  readonly idpRequestParams?: Readonly<Record<string, string>>;
+  /**
+   * Name of the session cookie; `__Host-` is added on HTTPS.
+   * @default gateway_session
+   */
+  readonly cookieName?: string;
+  /**
+   * Longest life of a browser session, such as "14h".
+   * @default 14h
+   */
+  readonly cookieExpiration?: string;
+  /**
+   * SameSite attribute of the session cookie.
+   * @default lax
+   */
+  readonly cookieSameSite?: "lax" | "strict" | "none";
+  /**
+   * Life of External Tokens given to MCP clients.
+   * @default 15m
+   */
+  readonly accessTokenLifetime?: string;
+  /**
+   * Life of External Tokens given to applications of MCP client routes; at least "5m".
+   * @default 5m
+   */
+  readonly clientRouteTokenLifetime?: string;
+  /**
+   * Life of MCP refresh tokens, from their last use.
+   * @default 90d
+   */
+  readonly refreshTokenLifetime?: string;
+  /**
+   * Life of MCP authorization codes.
+   * @default 60s
+   */
+  readonly authorizationCodeLifetime?: string;
+  /**
+   * Send the signed identity header and claim headers to upstreams.
+   * @default true
+   */
+  readonly passIdentityHeaders?: boolean;
+  /**
+   * Extra identity headers: header name to claim. Sent empty when the user lacks the claim.
+   * @default - none
+   */
+  readonly jwtClaimsHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Static response headers of all routes, sent as they stand; a route's own take precedence.
+   * @default - none
+   */
+  readonly setResponseHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Default of the routes' `timeout`; "0s" means no limit.
+   * @default 30s
+   */
+  readonly defaultUpstreamTimeout?: string;
+}
+
+/** Switches of experimental parts. */
+export interface RuntimeFlags {
+  /**
+   * Must be true to enable MCP; until then MCP routes answer 503.
+   * @default false
+   */
+  readonly mcp?: boolean;
+}
+
+/** Fields that an authorization record may carry beside the fixed ones. */
+export type AuthorizeLogField =
+  | "request-id"
+  | "bundle-digest"
+  | "user"
+  | "email"
+  | "name"
+  | "groups"
+  | "route"
+  | "host"
+  | "http-method"
+  | "path"
+  | "ip"
+  | "status"
+  | "session-id"
+  | "client-id"
+  | "mcp-method"
+  | "mcp-tool"
+  | "mcp-tool-parameters";

@@ -1,0 +1,34 @@
+/** Writes `gateway.bundle.json` beside `cdk.tf.json`, for pipelines that ship it without Terraform. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Slice } from "../runtime/config/slice.ts";
+import { bundleText } from "./bundle-config.ts";
+import { Annotations, type Construct, CUSTOM_SYNTHESIS, type ISynthesisSession, TerraformStack } from "./framework.ts";
+import { hasUnresolved } from "./terraform-text.ts";
+
+interface SliceConstruct extends Construct {
+  readonly owner: string;
+  readonly slice: Slice;
+}
+
+const writersOfStack = new WeakMap<TerraformStack, number>();
+
+/** Has the file written at each synthesis, after all validations passed. */
+export function writeBundleFile(gateway: SliceConstruct): void {
+  const stack = TerraformStack.of(gateway);
+  writersOfStack.set(stack, (writersOfStack.get(stack) ?? 0) + 1);
+  const onSynthesize = ({ outdir, manifest }: ISynthesisSession): void => {
+    // With several gateways in one stack each file carries its owner.
+    const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
+    const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
+    if (!hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
+    // One from an earlier synthesis would be shipped as if it were this one.
+    rmSync(file, { force: true });
+    Annotations.of(gateway).addInfo(
+      `${name} is not written: the bundle has values that only Terraform knows, publish it by terraform apply`,
+    );
+    return undefined;
+  };
+  Object.defineProperty(gateway, CUSTOM_SYNTHESIS, { value: { onSynthesize } });
+}

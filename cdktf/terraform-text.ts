@@ -1,0 +1,88 @@
+/**
+ * Literal text on its way into Terraform's JSON syntax.
+ *
+ * Terraform reads every string of `cdk.tf.json` as a template: `${…}` and `%{…}` in it are code. Text that a user means
+ * literally, the product's own `${gateway.…}` first of all, must arrive unread, while real references (tokens of the
+ * framework, which become `${aws_lb.main.dns_name}`) must stay code.
+ */
+import { Fn, Token, Tokenization } from "./framework.ts";
+
+/** How the framework marks a token inside a string. */
+const TOKEN = /\$\{TfToken\[[a-zA-Z0-9:._-]+\]\}/g;
+
+/** A stretch of text that is either wholly literal or exactly one token. */
+export interface Piece {
+  readonly text: string;
+  readonly isToken: boolean;
+}
+
+/** Cuts a string at its tokens; literal pieces are never empty. */
+export function splitTokens(text: string): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    if (match.index > end) pieces.push({ text: text.slice(end, match.index), isToken: false });
+    pieces.push({ text: match[0], isToken: true });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) pieces.push({ text: text.slice(end), isToken: false });
+  return pieces;
+}
+
+/** Text that Terraform evaluates to exactly `text`, with the tokens in it still references. */
+export function escapeForTerraform(text: string): string {
+  const pieces = splitTokens(text);
+  if (pieces.every((piece) => !piece.isToken)) {
+    // Of several "$" before "{" only the last one is consumed by the escape, so "$$" of the product survives.
+    return text.replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
+  }
+  return pieces.map((piece) => (piece.isToken ? piece.text : escapeBesideTokens(piece.text))).join("");
+}
+
+/**
+ * As above for a literal piece of a string that has tokens. Here "$${" cannot be used: the framework counts "${" as an
+ * opening brace and would print a following token without its own braces; and a "$" right before a token would escape
+ * the token. `${"$"}` is balanced and stands for the same character.
+ */
+function escapeBesideTokens(text: string): string {
+  return text.replaceAll("%{", "%%{").replace(/\$+(?=\{|$)/g, (dollars) => `\${"${dollars}"}`);
+}
+
+/**
+ * A JSON document for a Terraform string attribute.
+ *
+ * A token stands inside a JSON string, so its value is JSON-encoded when Terraform evaluates it: a quote in a value
+ * learnt at apply must not change the document around it. (The framework's own `Fn.jsonencode` does not escape quotes
+ * of literals.)
+ *
+ * @param value plain JSON; tokens only inside strings
+ */
+export function jsonForTerraform(value: unknown): string {
+  const text = JSON.stringify(value);
+  const pieces = splitTokens(text).map((piece) => (piece.isToken ? jsonStringContent(piece.text) : piece.text));
+  return escapeForTerraform(pieces.join(""));
+}
+
+function jsonStringContent(token: string): string {
+  const quote = Fn.rawString('"');
+  return Fn.trimsuffix(Fn.trimprefix(Fn.jsonencode(token), quote), quote);
+}
+
+/** True when a value, or anything in it, is only known to Terraform. */
+export function hasUnresolved(value: unknown): boolean {
+  if (Token.isUnresolved(value) || Tokenization.isResolvable(value)) return true;
+  if (Array.isArray(value)) return value.some(hasUnresolved);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, member]) => Token.isUnresolved(key) || hasUnresolved(member));
+}
+
+/** `escapeForTerraform` on every string of a plain JSON value, keys included. */
+export function escapeAllForTerraform(value: unknown): unknown {
+  if (typeof value === "string") return escapeForTerraform(value);
+  // A whole-list or whole-map token is one object to the framework: rebuilding it would lose it.
+  if (typeof value !== "object" || value === null || Token.isUnresolved(value)) return value;
+  if (Array.isArray(value)) return value.map(escapeAllForTerraform);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [escapeForTerraform(key), escapeAllForTerraform(member)]),
+  );
+}

@@ -1,0 +1,55 @@
+/** The checks of the real loader on a slice that may still have unknown values in it. */
+import { loadSlices } from "../runtime/config/load.ts";
+import { formatPath, type Problem, type ValuePath } from "../runtime/config/problem.ts";
+import { canonicalJson, type Slice } from "../runtime/config/slice.ts";
+import { Token } from "./framework.ts";
+import { hasUnresolved, splitTokens } from "./terraform-text.ts";
+
+/** Problems by the construct they concern, as lines of text. */
+export interface Judgement {
+  readonly gateway: readonly string[];
+  /** By route name. */
+  readonly routes: ReadonlyMap<string, readonly string[]>;
+  readonly warnings: readonly Problem[];
+}
+
+/** Without the boot file the loader does not judge what depends on it; that happens where the bundle is published. */
+export function judge(slice: Slice): Judgement {
+  const unresolved: string[] = [];
+  const text = canonicalJson(withPlaceholders(slice, [], unresolved));
+  const { problems } = loadSlices([{ file: slice.owner, text, boot: false }]);
+  const judged = problems.filter(({ path }) => !unresolved.some((known) => isWithin(path, known)));
+  const routes = new Map<string, string[]>();
+  const gateway: string[] = [];
+  for (const problem of judged.filter(({ severity }) => severity === "error")) {
+    const owner = Object.keys(slice.routes).find((name) => isWithin(problem.path, formatPath(["routes", name])));
+    const lines = owner === undefined ? gateway : (routes.get(owner) ?? []);
+    lines.push(problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`);
+    if (owner !== undefined) routes.set(owner, lines);
+  }
+  return { gateway, routes, warnings: judged.filter(({ severity }) => severity === "warning") };
+}
+
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
+}
+
+/** Puts text in the place of tokens, so that the loader can judge the rest; what it says about them is dropped. */
+function withPlaceholders(value: unknown, path: ValuePath, unresolved: string[]): unknown {
+  if (typeof value === "string") {
+    const pieces = splitTokens(value);
+    if (pieces.every(({ isToken }) => !isToken)) return value;
+    unresolved.push(formatPath(path));
+    return pieces.map(({ text, isToken }) => (isToken ? `unknown-${text.replaceAll(/\D/g, "")}` : text)).join("");
+  }
+  if (Token.isUnresolved(value)) {
+    unresolved.push(formatPath(path));
+    if (typeof value === "number") return 1;
+    return Array.isArray(value) ? ["unknown"] : {};
+  }
+  if (Array.isArray(value)) return value.map((item, index) => withPlaceholders(item, [...path, index], unresolved));
+  if (typeof value !== "object" || value === null || !hasUnresolved(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, withPlaceholders(member, [...path, key], unresolved)]),
+  );
+}
