@@ -8,30 +8,20 @@ import { GatewayError } from "../errors.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { randomSecret } from "../keys.ts";
 import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue } from "./check.ts";
-import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store, StoredRecord } from "./store.ts";
+import { createFeedWatch } from "./feed-watch.ts";
+import { FEED_PAGE, toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";
+import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store } from "./store.ts";
 
-interface Row {
-  readonly text: string;
-  readonly version: number;
-  readonly expiresAt: number | null;
-  readonly tags: readonly string[];
-}
-
-interface FeedRow {
-  readonly sequence: number;
-  readonly text: string;
+interface FeedRow extends RawFeedEntry {
   readonly expiresAt: number;
 }
 
-/** Entries that one call of `changesSince` answers at most. */
-const FEED_PAGE = 1000;
-
 /** A store in this process's memory, empty at first. */
 export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, RawRecord>();
   const leases = new Map<string, { holder: string; expiresAtMs: number }>();
   const feeds = new Map<string, FeedRow[]>();
-  const listeners = new Map<string, Set<() => void>>();
+  const watch = createFeedWatch();
   let lastSequence = 0;
   let closed = false;
 
@@ -39,7 +29,8 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
     async get<T>(key: string) {
       ready();
       checkName("key", key);
-      return toRecord<T>(key, live(key));
+      const row = live(key);
+      return row && toRecord<T>(row);
     },
 
     async put(key: string, value: unknown, options: PutOptions = {}): Promise<PutResult> {
@@ -47,7 +38,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const { text, ifVersion, expiresAt, tags } = checkPut(key, value, options);
       const stored = live(key)?.version ?? 0;
       if (ifVersion !== undefined && ifVersion !== stored) return { ok: false, reason: "conflict" };
-      rows.set(key, { text, version: stored + 1, expiresAt, tags });
+      rows.set(key, { key, text, version: stored + 1, expiresAt, tags });
       return { ok: true, version: stored + 1 };
     },
 
@@ -65,21 +56,21 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       checkName("key", key);
       const row = live(key);
       rows.delete(key);
-      return toRecord<T>(key, row);
+      return row && toRecord<T>(row);
     },
 
     async list<T>(tag: string) {
       ready();
       checkName("tag", tag);
-      return tagged(tag).flatMap((key) => toRecord<T>(key, live(key)) ?? []);
+      return tagged(tag).map((row) => toRecord<T>(row));
     },
 
     async deleteByTag(tag) {
       ready();
       checkName("tag", tag);
-      const keys = tagged(tag);
-      for (const key of keys) rows.delete(key);
-      return keys.length;
+      const found = tagged(tag);
+      for (const { key } of found) rows.delete(key);
+      return found.length;
     },
 
     async lease(name, ttlMs): Promise<Lease | undefined> {
@@ -113,7 +104,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
       const entries = feeds.get(feed);
       if (entries) entries.push(row);
       else feeds.set(feed, [row]);
-      for (const listener of listeners.get(feed) ?? []) queueMicrotask(listener);
+      watch.hint(feed);
       return row.sequence;
     },
 
@@ -126,14 +117,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     onAppend(feed, listener) {
       checkName("feed", feed);
-      const known = listeners.get(feed) ?? new Set();
-      listeners.set(feed, known);
-      // A wrapper of its own: the same function subscribed twice is two subscriptions.
-      const entry = (): void => {
-        if (known.has(entry)) listener();
-      };
-      known.add(entry);
-      return () => void known.delete(entry);
+      return watch.onAppend(feed, listener);
     },
 
     async sweep() {
@@ -155,7 +139,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async close() {
       closed = true;
-      listeners.clear();
+      watch.close();
     },
   };
 
@@ -163,20 +147,14 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
     if (closed) throw new GatewayError("store.unavailable", "Cannot use the store: it is closed");
   }
 
-  function live(key: string): Row | undefined {
+  function live(key: string): RawRecord | undefined {
     const row = rows.get(key);
     return row && (row.expiresAt === null || row.expiresAt > epochSeconds(clock)) ? row : undefined;
   }
 
-  function tagged(tag: string): string[] {
-    const keys = [...rows.keys()].filter((key) => live(key)?.tags.includes(tag));
+  function tagged(tag: string): RawRecord[] {
+    const found = [...rows.keys()].flatMap((key) => live(key) ?? []).filter((row) => row.tags.includes(tag));
     // Bytes of UTF-8, as the databases order text here; JavaScript's own order differs beyond U+FFFF.
-    return keys.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  }
-
-  function toRecord<T>(key: string, row: Row | undefined): StoredRecord<T> | undefined {
-    if (!row) return undefined;
-    const { text, version, expiresAt, tags } = row;
-    return { key, value: JSON.parse(text) as T, version, tags, ...(expiresAt === null ? {} : { expiresAt }) };
+    return found.sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
   }
 }

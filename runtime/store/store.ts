@@ -25,7 +25,9 @@ export interface PutOptions {
   readonly tags?: readonly string[];
 }
 
-export type PutResult = { readonly ok: true; readonly version: number } | { readonly ok: false; readonly reason: "conflict" };
+export type PutResult =
+  | { readonly ok: true; readonly version: number }
+  | { readonly ok: false; readonly reason: "conflict" };
 
 export interface Lease {
   /** Extends the lease; false when it was lost (expired and taken by another). */

@@ -1,0 +1,62 @@
+/** Opens the store that `storage_url` names. */
+import { resolve } from "node:path";
+
+import { errorText, GatewayError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Clock } from "../ports.ts";
+import { createMemoryStore } from "./memory.ts";
+import { openPostgresStore } from "./postgres.ts";
+import { openSqliteStore } from "./sqlite.ts";
+import type { Store } from "./store.ts";
+
+export interface StoreDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const WISH = 'must be "memory:", "sqlite:PATH", "sqlite:///PATH" or "postgres://USER:PASSWORD@HOST/DATABASE"';
+
+/**
+ * @param url `memory:`, `sqlite:PATH` (relative to the working directory, or absolute), `sqlite:///PATH`, `postgres://…`
+ * @throws GatewayError `store.url` (not understood), `store.open` (cannot be opened), `store.too-new`; none of them
+ *   quotes the password
+ */
+export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
+  const scheme = /^[a-z]+(?=:)/.exec(url)?.[0];
+  if (url === "memory:") return createMemoryStore(deps);
+  if (scheme === "sqlite") return openSqliteStore({ path: sqlitePath(url), clock: deps.clock });
+  if (scheme === "postgres" || scheme === "postgresql") return openPostgres(url, deps);
+  throw new GatewayError("store.url", `Cannot open store "${redactUrl(url)}": ${WISH}`);
+}
+
+async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {
+  try {
+    return await openPostgresStore({ url, log });
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "store.too-new") throw error;
+    const reason = errorText(error).replace(/^Cannot use the store: /, "");
+    throw new GatewayError("store.open", `Cannot open store "${redactUrl(url)}": ${reason}`, { cause: error });
+  }
+}
+
+function sqlitePath(url: string): string {
+  const rest = url.slice("sqlite:".length);
+  // "sqlite://host/path" would be taken for a path below a host by some and by us for nothing.
+  const path = rest.startsWith("///") ? rest.slice(2) : rest;
+  if (path === "" || path.startsWith("//") || path.startsWith(":") || path.includes("\0")) {
+    throw new GatewayError("store.url", `Cannot open store "${url}": ${WISH}`);
+  }
+  return resolve(path);
+}
+
+/** The URL for messages: user, host and database, without password and parameters (which may hold one). */
+export function redactUrl(url: string): string {
+  if (url.startsWith("sqlite:") || url === "memory:") return url;
+  // Where the password does not end at the only "@" (it has an unescaped "/", "?", "#" or "@"), its parts may be
+  // taken for anything, so nothing is quoted.
+  const signs = url.split("@").length - 1;
+  const parsed = URL.parse(url);
+  if (!parsed || signs > 1 || (signs === 1 && parsed.username === "")) return /^[a-z]{1,16}:/.exec(url)?.[0] ?? "";
+  const { protocol, username, host, pathname } = parsed;
+  return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
+}

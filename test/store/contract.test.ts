@@ -1,0 +1,452 @@
+/** What every store promises (runtime/store/store.ts), held by all three. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { silentLog } from "../../runtime/log.ts";
+import { epochSeconds, systemClock } from "../../runtime/ports.ts";
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import { openPostgresStore } from "../../runtime/store/postgres.ts";
+import { openSqliteStore } from "../../runtime/store/sqlite.ts";
+import type { Store } from "../../runtime/store/store.ts";
+import { createTestClock } from "../support/clock.ts";
+import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
+
+interface Backend {
+  readonly store: Store;
+  /** The same data through another handle, as another process has it. */
+  readonly other: Store;
+  /** Epoch seconds by the clock that judges expiry. */
+  now(): number;
+  /** Lets time pass. */
+  pass(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+function contract(open: () => Promise<Backend>): void {
+  let backend: Backend;
+  let store: Store;
+  let other: Store;
+  beforeEach(async () => {
+    backend = await open();
+    ({ store, other } = backend);
+  });
+  afterEach(() => backend.close());
+
+  describe("records", () => {
+    test("get() finds nothing where nothing was put", async () => {
+      expect(await store.get("session:none")).toBeUndefined();
+    });
+
+    test.each([
+      ["null", null],
+      ["false", false],
+      ["a number", -1.5e300],
+      ["text of every plane, NUL and a lone surrogate", "ä€😀\0\ud800"],
+      ["an empty list", []],
+      ["an object with odd names", { __proto__: null, "": 1, "a\0b": [{}], constructor: "x" }],
+    ])("get() gives back %s as it was put", async (_, value) => {
+      await store.put("k", value);
+      expect(JSON.stringify((await other.get("k"))?.value)).toBe(JSON.stringify(value));
+    });
+
+    test("get() gives each caller a copy of its own", async () => {
+      const value = { list: [1] };
+      await store.put("k", value);
+      value.list.push(2);
+      const first = await store.get<{ list: number[] }>("k");
+      first?.value.list.push(3);
+      expect((await store.get("k"))?.value).toEqual({ list: [1] });
+    });
+
+    test("put() counts versions from 1 and replaces the whole record", async () => {
+      const expiresAt = backend.now() + 60;
+      expect(await store.put("k", "a", { expiresAt, tags: ["user:b", "user:a", "user:b"] })).toEqual({
+        ok: true,
+        version: 1,
+      });
+      expect(await store.get("k")).toEqual({ key: "k", value: "a", version: 1, expiresAt, tags: ["user:a", "user:b"] });
+      expect(await other.put("k", "b")).toEqual({ ok: true, version: 2 });
+      expect(await store.get("k")).toEqual({ key: "k", value: "b", version: 2, tags: [] });
+      expect(await store.list("user:a")).toEqual([]);
+    });
+
+    test("keys are told apart by case and by every byte", async () => {
+      await store.put("a", 1);
+      await store.put("A", 2);
+      await store.put("a ", 3);
+      await store.put("ä", 4);
+      await store.put("a\u0308", 5);
+      expect(
+        await Promise.all(["a", "A", "a ", "ä", "a\u0308"].map(async (key) => (await store.get(key))?.value)),
+      ).toEqual([1, 2, 3, 4, 5]);
+    });
+
+    test("a value of several megabytes is kept whole", async () => {
+      const text = "0123456789abcdef".repeat(200_000);
+      await store.put("slice:large", { text });
+      expect((await other.get<{ text: string }>("slice:large"))?.value.text).toBe(text);
+    });
+
+    test("put() with ifVersion writes over that version only", async () => {
+      expect(await store.put("k", 1, { ifVersion: 1 })).toEqual({ ok: false, reason: "conflict" });
+      expect(await store.put("k", 1, { ifVersion: 0 })).toEqual({ ok: true, version: 1 });
+      expect(await store.put("k", 2, { ifVersion: 0 })).toEqual({ ok: false, reason: "conflict" });
+      expect(await store.put("k", 2, { ifVersion: 2 })).toEqual({ ok: false, reason: "conflict" });
+      expect(await store.put("k", 2, { ifVersion: 1, tags: ["t"] })).toEqual({ ok: true, version: 2 });
+      expect(await store.get("k")).toEqual({ key: "k", value: 2, version: 2, tags: ["t"] });
+    });
+
+    test("delete() tells whether a record went, and heeds ifVersion", async () => {
+      await store.put("k", 1);
+      await store.put("k", 2);
+      expect(await store.delete("k", { ifVersion: 1 })).toBe(false);
+      expect(await store.delete("k", { ifVersion: 2 })).toBe(true);
+      expect(await store.delete("k")).toBe(false);
+      expect(await store.get("k")).toBeUndefined();
+      expect(await store.put("k", 3)).toEqual({ ok: true, version: 1 });
+    });
+
+    test("take() gives the record once", async () => {
+      await store.put("code:x", { user: "alice" }, { tags: ["user:alice"] });
+      expect(await store.take("code:x")).toEqual({
+        key: "code:x",
+        value: { user: "alice" },
+        version: 1,
+        tags: ["user:alice"],
+      });
+      expect(await other.take("code:x")).toBeUndefined();
+      expect(await store.list("user:alice")).toEqual([]);
+    });
+
+    test("list() answers live records with the tag, ordered by the bytes of their keys", async () => {
+      for (const key of ["b", "a", "B", "😀", "\uffee", "aa"]) await store.put(key, key, { tags: ["t"] });
+      await store.put("untagged", 1);
+      await store.put("elsewhere", 1, { tags: ["T", "t2"] });
+      await store.put("gone", 1, { tags: ["t"], expiresAt: backend.now() + 1 });
+      await backend.pass(1000);
+      expect((await other.list("t")).map((record) => record.key)).toEqual(["B", "a", "aa", "b", "\uffee", "😀"]);
+    });
+
+    test("deleteByTag() removes what has the tag and nothing else", async () => {
+      await store.put("a", 1, { tags: ["user:alice", "x"] });
+      await store.put("b", 1, { tags: ["user:alice"] });
+      await store.put("c", 1, { tags: ["user:bob"] });
+      await store.put("d", 1, { tags: ["user:alice"] });
+      await store.put("d", 2, { tags: ["user:bob"] });
+      expect(await store.deleteByTag("user:alice")).toBe(2);
+      expect(await store.deleteByTag("user:alice")).toBe(0);
+      expect((await store.list("user:bob")).map((record) => record.key)).toEqual(["c", "d"]);
+      expect(await store.list("x")).toEqual([]);
+    });
+  });
+
+  describe("expiry", () => {
+    test("an expired record does not exist for anybody, swept or not", async () => {
+      const options = { expiresAt: backend.now() + 2, tags: ["t"] };
+      for (const key of ["a", "b", "c", "d", "e", "f"]) await store.put(key, 1, options);
+      await backend.pass(1000);
+      expect(await store.get("a")).toBeDefined();
+      await backend.pass(1000);
+      expect(await store.get("a")).toBeUndefined();
+      expect(await store.take("b")).toBeUndefined();
+      expect(await store.delete("c")).toBe(false);
+      expect(await store.list("t")).toEqual([]);
+      expect(await store.deleteByTag("t")).toBe(0);
+      expect(await store.put("d", 2, { ifVersion: 1 })).toEqual({ ok: false, reason: "conflict" });
+      expect(await store.put("e", 2, { ifVersion: 0 })).toEqual({ ok: true, version: 1 });
+      expect(await store.put("f", 2)).toEqual({ ok: true, version: 1 });
+      expect((await store.get("f"))?.expiresAt).toBeUndefined();
+    });
+
+    test("sweep() removes what expired, in however many rows, and nothing else", async () => {
+      const expiresAt = backend.now() + 1;
+      const keys = Array.from({ length: 450 }, (_, index) => `gone:${index}`);
+      await Promise.all(keys.map((key) => store.put(key, 1, { expiresAt, tags: ["t"] })));
+      await store.put("kept", 1, { tags: ["t"] });
+      await store.put("later", 1, { expiresAt: expiresAt + 60, tags: ["t"] });
+      await store.lease("dead", 500);
+      await store.append("feed", 1, expiresAt);
+      const kept = await store.append("feed", 2, expiresAt + 60);
+      await backend.pass(1000);
+      expect(await store.sweep()).toBe(452);
+      expect(await other.sweep()).toBe(0);
+      expect((await store.list("t")).map((record) => record.key)).toEqual(["kept", "later"]);
+      expect(await store.changesSince("feed", 0)).toEqual([{ sequence: kept, entry: 2 }]);
+    });
+  });
+
+  describe("concurrency", () => {
+    test("of 50 parallel take() exactly one gets the record", async () => {
+      await store.put("code:x", 1);
+      const taken = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 ? store : other).take("code:x")),
+      );
+      expect(taken.filter(Boolean)).toHaveLength(1);
+    });
+
+    test("of 50 parallel put() with one ifVersion exactly one writes", async () => {
+      for (const ifVersion of [0, 1]) {
+        const results = await Promise.all(
+          Array.from({ length: 50 }, (_, index) => (index % 2 ? store : other).put("k", index, { ifVersion })),
+        );
+        expect(results.filter((result) => result.ok)).toEqual([{ ok: true, version: ifVersion + 1 }]);
+        const winner = results.findIndex((result) => result.ok);
+        expect((await store.get("k"))?.value).toBe(winner);
+      }
+    });
+
+    test("parallel read-modify-write with ifVersion loses no update", async () => {
+      await store.put("counter", 0);
+      const add = async (through: Store): Promise<void> => {
+        for (;;) {
+          const record = await through.get<number>("counter");
+          const done = record && (await through.put("counter", record.value + 1, { ifVersion: record.version }));
+          if (done?.ok) return;
+        }
+      };
+      await Promise.all(Array.from({ length: 20 }, (_, index) => add(index % 2 ? store : other)));
+      expect(await store.get("counter")).toMatchObject({ value: 20, version: 21 });
+    });
+
+    test("of 50 parallel lease() exactly one holds it", async () => {
+      const leases = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 ? store : other).lease("l", 5000)),
+      );
+      expect(leases.filter(Boolean)).toHaveLength(1);
+    });
+
+    test("parallel append() gives every reader every entry once, in one order", async () => {
+      const expiresAt = backend.now() + 60;
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 ? store : other).append("feed", index, expiresAt)),
+      );
+      const entries = await store.changesSince("feed", 0);
+      expect(entries.map((entry) => entry.entry).sort((a, b) => Number(a) - Number(b))).toEqual(
+        Array.from({ length: 50 }, (_, index) => index),
+      );
+      expect(await other.changesSince("feed", 0)).toEqual(entries);
+    });
+
+    test("a reader that follows the feed while others append misses nothing", async () => {
+      const expiresAt = backend.now() + 60;
+      let writing = true;
+      const writers = Promise.all(
+        [store, other, store].map(async (through, writer) => {
+          for (let index = 0; index < 15; index++) await through.append("feed", `${writer}:${index}`, expiresAt);
+        }),
+      ).finally(() => (writing = false));
+      const seen: unknown[] = [];
+      for (let last = 0, more = true; more;) {
+        more = writing;
+        for (const { sequence, entry } of await store.changesSince("feed", last)) {
+          last = sequence;
+          seen.push(entry);
+        }
+      }
+      await writers;
+      expect(new Set(seen).size).toBe(45);
+      expect(seen).toHaveLength(45);
+    });
+  });
+
+  describe("lease", () => {
+    test("blocks others until released", async () => {
+      const lease = await store.lease("refresh:alice", 10_000);
+      expect(await other.lease("refresh:alice", 10_000)).toBeUndefined();
+      expect(await store.lease("refresh:alice", 10_000)).toBeUndefined();
+      expect(await other.lease("refresh:bob", 10_000)).toBeDefined();
+      await lease?.release();
+      expect(await other.lease("refresh:alice", 10_000)).toBeDefined();
+    });
+
+    test("passes to another when its holder let it expire, and the first holder can neither renew nor release it", async () => {
+      const first = await store.lease("l", 2000);
+      await backend.pass(1000);
+      expect(await other.lease("l", 2000)).toBeUndefined();
+      await backend.pass(1000);
+      const second = await other.lease("l", 2000);
+      expect(second).toBeDefined();
+      expect(await first?.renew(2000)).toBe(false);
+      await first?.release();
+      expect(await store.lease("l", 2000)).toBeUndefined();
+      expect(await second?.renew(2000)).toBe(true);
+    });
+
+    test("renew() extends it, also late when nobody took it", async () => {
+      const lease = await store.lease("l", 2000);
+      await backend.pass(1500);
+      expect(await lease?.renew(2000)).toBe(true);
+      await backend.pass(1500);
+      expect(await other.lease("l", 2000)).toBeUndefined();
+      await backend.pass(1500);
+      expect(await lease?.renew(2000)).toBe(true);
+      expect(await other.lease("l", 2000)).toBeUndefined();
+    });
+  });
+
+  describe("feed", () => {
+    test("changesSince() answers later entries of that feed, oldest first", async () => {
+      const expiresAt = backend.now() + 60;
+      const first = await store.append("revocations", { key: "session:1" }, expiresAt);
+      await store.append("elsewhere", { key: "session:2" }, expiresAt);
+      const third = await other.append("revocations", { key: "session:3" }, expiresAt);
+      expect(third).toBeGreaterThan(first);
+      expect(await store.changesSince("revocations", 0)).toEqual([
+        { sequence: first, entry: { key: "session:1" } },
+        { sequence: third, entry: { key: "session:3" } },
+      ]);
+      expect(await store.changesSince("revocations", first)).toEqual([
+        { sequence: third, entry: { key: "session:3" } },
+      ]);
+      expect(await store.changesSince("revocations", third)).toEqual([]);
+    });
+
+    test("changesSince() answers at most 1000 entries, the next call goes on", async () => {
+      const expiresAt = backend.now() + 60;
+      await Promise.all(Array.from({ length: 1001 }, (_, index) => store.append("feed", index, expiresAt)));
+      const page = await store.changesSince("feed", 0);
+      expect(page).toHaveLength(1000);
+      expect(await store.changesSince("feed", page.at(-1)?.sequence ?? 0)).toHaveLength(1);
+    });
+
+    test("sequences are not used again after the newest entry was swept", async () => {
+      const before = await store.append("feed", 1, backend.now() + 1);
+      await backend.pass(1000);
+      await store.sweep();
+      expect(await store.append("feed", 2, backend.now() + 60)).toBeGreaterThan(before);
+    });
+
+    test("onAppend() calls back after this and another process appended, until unsubscribed", async () => {
+      const expiresAt = backend.now() + 60;
+      let calls = 0;
+      const unsubscribe = store.onAppend("feed", () => calls++);
+      const before = calls;
+      await other.append("feed", 1, expiresAt);
+      await expect.poll(() => calls, { timeout: 5000 }).toBeGreaterThan(before);
+      const between = calls;
+      await store.append("feed", 2, expiresAt);
+      await expect.poll(() => calls, { timeout: 5000 }).toBeGreaterThan(between);
+      unsubscribe();
+      const after = calls;
+      await store.append("feed", 3, expiresAt);
+      expect(calls).toBe(after);
+    });
+  });
+
+  describe("refusals", () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    test.each<[string, (s: Store) => Promise<unknown>]>([
+      ["an empty key", (s) => s.put("", 1)],
+      ["a key with NUL", (s) => s.get("a\0b")],
+      ["a key that is not well-formed text", (s) => s.get("\ud800")],
+      ["a key too long for an index", (s) => s.put("ä".repeat(600), 1)],
+      ["a tag with NUL", (s) => s.put("k", 1, { tags: ["a\0"] })],
+      ["an empty tag", (s) => s.list("")],
+      ["too many tags", (s) => s.put("k", 1, { tags: Array.from({ length: 33 }, (_, i) => `t${i}`) })],
+      ["undefined", (s) => s.put("k", undefined)],
+      ["a function", (s) => s.put("k", () => 1)],
+      ["a bigint", (s) => s.put("k", 1n)],
+      ["a cycle", (s) => s.put("k", cyclic)],
+      ["expiresAt in milliseconds", (s) => s.put("k", 1, { expiresAt: Date.now() })],
+      ["a fractional expiresAt", (s) => s.put("k", 1, { expiresAt: 1.5 })],
+      ["expiresAt NaN", (s) => s.append("feed", 1, Number.NaN)],
+      ["a negative ifVersion", (s) => s.put("k", 1, { ifVersion: -1 })],
+      ["a fractional ifVersion", (s) => s.delete("k", { ifVersion: 0.5 })],
+      ["a lease of no time", (s) => s.lease("l", 0)],
+      ["a lease of endless time", (s) => s.lease("l", Number.POSITIVE_INFINITY)],
+    ])("%s is refused as store.invalid and changes nothing", async (_, attempt) => {
+      await expect(attempt(store)).rejects.toMatchObject({ name: "GatewayError", code: "store.invalid" });
+      expect(await store.get("k")).toBeUndefined();
+    });
+
+    test("after close() everything fails as store.unavailable, and close() may be repeated", async () => {
+      await store.close();
+      await store.close();
+      for (const attempt of [
+        () => store.get("k"),
+        () => store.put("k", 1),
+        () => store.take("k"),
+        () => store.sweep(),
+      ]) {
+        await expect(attempt()).rejects.toMatchObject({ name: "GatewayError", code: "store.unavailable" });
+      }
+    });
+  });
+}
+
+describe("memory store", () => {
+  contract(async () => {
+    const clock = createTestClock();
+    const store = createMemoryStore({ clock });
+    return {
+      store,
+      other: store,
+      now: () => epochSeconds(clock),
+      pass: async (ms) => clock.advance(ms),
+      close: () => store.close(),
+    };
+  });
+});
+
+describe("SQLite store", () => {
+  contract(async () => {
+    const clock = createTestClock();
+    const directory = mkdtempSync(join(tmpdir(), "gateform-store-"));
+    chmodSync(directory, 0o700);
+    const path = join(directory, "gateway.db");
+    const store = await openSqliteStore({ path, clock });
+    const other = await openSqliteStore({ path, clock });
+    return {
+      store,
+      other,
+      now: () => epochSeconds(clock),
+      pass: async (ms) => clock.advance(ms),
+      async close() {
+        await Promise.all([store.close(), other.close()]);
+        rmSync(directory, { recursive: true });
+      },
+    };
+  });
+});
+
+const found = findPostgres();
+if ("missing" in found) console.warn(`PostgreSQL store: skipped, ${found.missing}`);
+describe.skipIf("missing" in found)("PostgreSQL store", () => {
+  let server: Postgres;
+  let admin: Client;
+  beforeAll(async () => {
+    if ("missing" in found) return;
+    server = await startPostgres(found.bin);
+    admin = new Client({ connectionString: server.url });
+    await admin.connect();
+  });
+  afterAll(async () => {
+    await admin?.end();
+    await server?.close();
+  });
+
+  contract(async () => {
+    const deps = { url: server.url, log: silentLog() };
+    // Together: both find an empty database at first and must not both create the tables.
+    const [store, other] = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
+    return {
+      store,
+      other,
+      now: () => epochSeconds(systemClock),
+      // The server's clock judges, so the records' times are moved instead.
+      async pass(ms) {
+        await admin.query("UPDATE gateway_records SET expires_at = expires_at - $1", [ms / 1000]);
+        await admin.query("UPDATE gateway_feed SET expires_at = expires_at - $1", [ms / 1000]);
+        await admin.query("UPDATE gateway_leases SET expires_at = expires_at - $1 * interval '1 millisecond'", [ms]);
+      },
+      async close() {
+        await Promise.all([store.close(), other.close()]);
+        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed");
+      },
+    };
+  });
+});
