@@ -35,6 +35,8 @@ export interface Field {
   readonly replaces?: boolean;
   /** Name of the Kubernetes annotation without prefix; absent when there is none. */
   readonly annotation?: string;
+  /** A secret that may also be a list of secrets, for rotation. */
+  readonly many?: boolean;
   /** Values of a choice. */
   readonly values?: readonly string[];
   /** Members of a block, of each item of a block-list, of each value of a labelled map. */

@@ -1,0 +1,41 @@
+/** Folds the shorthands of a route into the one spelling that digests, diffs and key comparisons use. */
+import { canonicalPolicy } from "../policy/parse.ts";
+import type { RouteDoc } from "./route.ts";
+import { parseOrigin } from "./values.ts";
+
+/**
+ * @param name the route's name in its key; a `name` that only repeats it is dropped
+ * @returns the same meaning: origin normalised, `to` a list, no trailing slash on `prefix`, policy canonical
+ */
+export function canonicalRoute(route: RouteDoc, name: string): RouteDoc {
+  const { name: shown, prefix: written, ...rest } = route;
+  const prefix = written === undefined ? undefined : canonicalPrefix(written);
+  return {
+    ...rest,
+    ...(shown === undefined || shown === name ? {} : { name: shown }),
+    ...(prefix === undefined ? {} : { prefix }),
+    from: canonicalOrigin(route.from),
+    to: typeof route.to === "string" ? [route.to] : route.to,
+    ...(route.policy === undefined ? {} : { policy: canonicalPolicy(route.policy) }),
+  };
+}
+
+/** "HTTPS://App.Example.com:443/" → "https://app.example.com". */
+export function canonicalOrigin(from: string): string {
+  const parsed = parseOrigin(from);
+  return parsed.ok ? parsed.value.origin : from;
+}
+
+/** The key name of a route that has none: from its host and path, never from its position. */
+export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path">>): string {
+  const parsed = parseOrigin(route.from ?? "");
+  const host = parsed.ok ? parsed.value.host : "unknown";
+  if (route.path !== undefined) return `${host}${route.path}`;
+  const prefix = canonicalPrefix(route.prefix ?? "/");
+  return prefix === undefined ? host : `${host}${prefix}/*`;
+}
+
+/** Without its trailing slash: prefixes match whole segments, so "/a/" and "/a" say the same. "/" is every path: none. */
+function canonicalPrefix(prefix: string): string | undefined {
+  return prefix.replace(/\/$/, "") || undefined;
+}

@@ -1,0 +1,139 @@
+/** One checked route → its compiled form. */
+import { compilePolicy } from "../policy/evaluate.ts";
+import type {
+  CompiledRoute,
+  HeaderRules,
+  HostRule,
+  LiveSettings,
+  McpClient,
+  McpServer,
+  PathMatch,
+  ResponseHeaderRules,
+  Upstream,
+  UpstreamOAuth,
+} from "./compiled.ts";
+import { compileHostRegex } from "./host-regex.ts";
+import type { CheckedRoute } from "./load.ts";
+import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./mcp.ts";
+import type { RouteDoc } from "./route.ts";
+import { type SecretSource, secretValues } from "./secrets.ts";
+import { parseStaticValue, parseTemplate } from "./template.ts";
+import { parseDuration, parseHostHeader, parseUpstream } from "./values.ts";
+
+/** @throws GatewayError `config.secret` */
+export function compileRoute(route: CheckedRoute, settings: LiveSettings, secrets: SecretSource): CompiledRoute {
+  const { doc } = route;
+  const from = new URL(doc.from);
+  const match = compileMatch(doc);
+  const base = match.kind === "exact" ? trimSlash(match.path) : trimSlash(match.prefix);
+  const policy = compilePolicy(doc.policy);
+  return {
+    key: route.key,
+    owner: route.owner,
+    name: route.name,
+    origin: from.origin,
+    host: from.host,
+    hostname: from.hostname,
+    match,
+    base,
+    to: (typeof doc.to === "string" ? [doc.to] : doc.to).flatMap((text) => compileUpstream(text)),
+    policy,
+    allowsAnonymous: policy.mayAllowAnonymous,
+    hostRule: compileHostRule(doc),
+    requestHeaders: compileRequestHeaders(doc),
+    responseHeaders: compileResponseHeaders(doc, settings),
+    passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
+    timeoutMs: compileTimeout(doc, settings),
+    mcp: compileMcp(doc, from.origin + base, secrets),
+  };
+}
+
+function compileMatch(doc: RouteDoc): PathMatch {
+  if (doc.path !== undefined) return { kind: "exact", path: doc.path };
+  return { kind: "prefix", prefix: doc.prefix ?? "/" };
+}
+
+function compileUpstream(text: string): readonly Upstream[] {
+  const parsed = parseUpstream(text);
+  if (!parsed.ok) return [];
+  const { url, weight } = parsed.value;
+  return [{ origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight }];
+}
+
+function compileHostRule(doc: RouteDoc): HostRule {
+  if (doc.preserve_host_header === true) return { kind: "preserve" };
+  if (doc.host_rewrite !== undefined) {
+    return { kind: "fixed", value: parseHostHeader(doc.host_rewrite) ?? doc.host_rewrite };
+  }
+  if (doc.host_rewrite_header !== undefined) return { kind: "header", name: doc.host_rewrite_header.toLowerCase() };
+  const { host_path_regex_rewrite_pattern: pattern, host_path_regex_rewrite_substitution: substitution } = doc;
+  if (pattern === undefined || substitution === undefined) return { kind: "to" };
+  return { kind: "path-regex", apply: compileHostRegex(pattern, substitution) };
+}
+
+function compileRequestHeaders(doc: RouteDoc): HeaderRules {
+  return {
+    set: Object.entries(doc.set_request_headers ?? {}).map(([name, value]) => ({
+      name,
+      lower: name.toLowerCase(),
+      value: parseTemplate(value),
+    })),
+    remove: new Set((doc.remove_request_headers ?? []).map((name) => name.toLowerCase())),
+  };
+}
+
+function compileResponseHeaders(doc: RouteDoc, settings: LiveSettings): ResponseHeaderRules {
+  const own = Object.entries(doc.set_response_headers ?? {}).map(
+    ([name, value]) => [name, parseStaticValue(value)] as const,
+  );
+  const overridden = new Set(own.map(([name]) => name.toLowerCase()));
+  const inherited = settings.setResponseHeaders.filter(([name]) => !overridden.has(name.toLowerCase()));
+  return {
+    set: [...inherited, ...own].map(([name, value]) => ({ name, lower: name.toLowerCase(), value })),
+    rewrite: (doc.rewrite_response_headers ?? []).map((rule) => ({
+      lower: rule.header.toLowerCase(),
+      prefix: rule.prefix,
+      value: parseStaticValue(rule.value),
+    })),
+  };
+}
+
+function compileTimeout(doc: RouteDoc, settings: LiveSettings): number {
+  // A tool call may take minutes and an event stream stays open: no limit unless somebody sets one.
+  if (doc.timeout === undefined) return doc.mcp?.server ? 0 : settings.defaultUpstreamTimeoutMs;
+  const parsed = parseDuration(doc.timeout);
+  return parsed.ok ? parsed.value : settings.defaultUpstreamTimeoutMs;
+}
+
+function compileMcp(doc: RouteDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {
+  if (doc.mcp?.client) return { kind: "client" };
+  const server = doc.mcp?.server;
+  if (!server) return undefined;
+  const path = trimSlash(server.path ?? "");
+  return {
+    kind: "server",
+    path,
+    maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,
+    resource: address + path,
+    upstreamOAuth: compileUpstreamOAuth(server, secrets),
+    authorizationServerUrl: server.authorization_server_url,
+  };
+}
+
+function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): UpstreamOAuth | undefined {
+  const oauth = server.upstream_oauth2;
+  if (!oauth) return undefined;
+  const { endpoint } = oauth;
+  return {
+    clientId: oauth.client_id,
+    clientSecret: secretValues(oauth, "client_secret", secrets)[0],
+    endpoint: endpoint && { authUrl: endpoint.auth_url, tokenUrl: endpoint.token_url },
+    authStyle: endpoint?.auth_style,
+    scopes: oauth.scopes ?? [],
+    authorizationUrlParams: new Map(Object.entries(oauth.authorization_url_params ?? {})),
+  };
+}
+
+function trimSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}

@@ -1,0 +1,118 @@
+/** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
+import { createPrivateKey, randomBytes } from "node:crypto";
+
+import { GatewayError } from "../errors.ts";
+import { DEFAULT_ADMIN_ADDRESS } from "./bundle-rules.ts";
+import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
+import { parseDomainPattern } from "./domains.ts";
+import { type SecretSource, secretValues } from "./secrets.ts";
+import { type BootDoc, decodeSharedSecret, DEFAULT_RECORD_FIELDS, type SettingsDoc } from "./settings.ts";
+import { parseStaticValue } from "./template.ts";
+import { decodeBase64, parseDuration, parseOrigin } from "./values.ts";
+
+export { compileRoute } from "./compile-route.ts";
+export type { SecretSource } from "./secrets.ts";
+
+const DEFAULT_STORAGE_URL = "sqlite://gateway.db";
+
+/** @throws GatewayError `config.secret` */
+export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
+  const insecureServer = doc.insecure_server ?? false;
+  const development = doc.development ?? false;
+  const sharedSecrets = ["shared_secret", "previous_shared_secret"].flatMap((name) =>
+    secretValues(doc, name, secrets).map((value) => sharedSecret(name, value)),
+  );
+  // Previous secrets only open what they sealed; sealing under one of them would keep it alive.
+  if (secretValues(doc, "shared_secret", secrets).length === 0) sharedSecrets.unshift(randomBytes(32));
+  return {
+    address: doc.address ?? (development ? "127.0.0.1:8080" : insecureServer ? ":8080" : ":443"),
+    insecureServer,
+    development,
+    adminAddress: doc.admin_address ?? DEFAULT_ADMIN_ADDRESS,
+    adminToken: secretValues(doc, "admin_token", secrets)[0],
+    sharedSecrets,
+    signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
+    storageUrl: doc.storage_url ?? DEFAULT_STORAGE_URL,
+    drainTimeoutMs: durationMs(doc.drain_timeout, "30s"),
+    authorizeLog: doc.authorize_log ?? "stdout",
+    logLevel: doc.log_level ?? "info",
+  };
+}
+
+/** @throws GatewayError `config.secret` */
+export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSettings {
+  return {
+    mcpEnabled: doc.runtime_flags?.mcp ?? false,
+    mcpAllowedClientIdDomains: (doc.mcp_allowed_client_id_domains ?? []).map((text) => parseDomainPattern(text)),
+    mcpAllowedAsMetadataDomains: (doc.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text)),
+    mcpAllowedOrigins: (doc.mcp_allowed_origins ?? []).map((text) => origin(text)),
+    mcpAllowedPrivateRedirectUris: doc.mcp_allowed_private_redirect_uris ?? [],
+    authorizeLogFields: doc.authorize_log_fields ?? DEFAULT_RECORD_FIELDS,
+    authenticateServiceUrl:
+      doc.authenticate_service_url === undefined ? undefined : origin(doc.authenticate_service_url),
+    signOutRedirectUrl: doc.signout_redirect_url,
+    idp: compileIdp(doc, secrets),
+    cookie: {
+      name: doc.cookie_name ?? "gateway_session",
+      expirationSeconds: durationSeconds(doc.cookie_expiration, "14h"),
+      sameSite: doc.cookie_same_site ?? "lax",
+    },
+    lifetimes: {
+      accessToken: durationSeconds(doc.access_token_lifetime, "15m"),
+      clientRouteToken: durationSeconds(doc.client_route_token_lifetime, "5m"),
+      refreshToken: durationSeconds(doc.refresh_token_lifetime, "90d"),
+      authorizationCode: durationSeconds(doc.authorization_code_lifetime, "60s"),
+    },
+    passIdentityHeaders: doc.pass_identity_headers ?? true,
+    jwtClaimsHeaders: new Map(Object.entries(doc.jwt_claims_headers ?? {})),
+    setResponseHeaders: Object.entries(doc.set_response_headers ?? {}).map(
+      ([name, value]) => [name, parseStaticValue(value)] as const,
+    ),
+    defaultUpstreamTimeoutMs: durationMs(doc.default_upstream_timeout, "30s"),
+  };
+}
+
+function compileIdp(doc: SettingsDoc, secrets: SecretSource): IdpSettings | undefined {
+  if (doc.idp_provider_url === undefined || doc.idp_client_id === undefined) return undefined;
+  return {
+    providerUrl: doc.idp_provider_url,
+    clientId: doc.idp_client_id,
+    clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
+    scopes: doc.idp_scopes ?? ["openid", "profile", "email", "offline_access"],
+    groupsClaim: doc.idp_groups_claim ?? "groups",
+    requestParams: new Map(Object.entries(doc.idp_request_params ?? {})),
+  };
+}
+
+function sharedSecret(name: string, value: string): Buffer {
+  const bytes = decodeSharedSecret(value);
+  if (!bytes) throw new GatewayError("config.secret", `Cannot use "${name}": it must be base64 of at least 32 bytes`);
+  return bytes;
+}
+
+/** PEM, or base64 of PEM so that it fits an environment variable. */
+function signingKey(value: string): string {
+  const pem = value.includes("-----BEGIN") ? value : (decodeBase64(value.replace(/\s/g, ""))?.toString("utf8") ?? "");
+  const fault = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
+  } catch (error) {
+    throw new GatewayError("config.secret", fault, { cause: error });
+  }
+  throw new GatewayError("config.secret", fault);
+}
+
+function origin(text: string): string {
+  const parsed = parseOrigin(text);
+  return parsed.ok ? parsed.value.origin : text;
+}
+
+function durationMs(text: string | undefined, fallback: string): number {
+  const parsed = parseDuration(text ?? fallback);
+  return parsed.ok ? parsed.value : 0;
+}
+
+function durationSeconds(text: string | undefined, fallback: string): number {
+  return Math.floor(durationMs(text, fallback) / 1000);
+}

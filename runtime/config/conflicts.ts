@@ -1,0 +1,99 @@
+/** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
+import { type Finding, formatPath, quote } from "./problem.ts";
+import type { ReadRoute } from "./read-slice.ts";
+import { parseOrigin } from "./values.ts";
+
+interface Place {
+  readonly route: ReadRoute;
+  readonly host: string;
+  /** Without trailing slash; "" is the whole host. */
+  readonly base: string;
+  readonly exact: boolean;
+}
+
+/** Reports routes with the same key, the same match, the same MCP resource, or an endpoint another route takes. */
+export function judgeConflicts(routes: readonly ReadRoute[]): void {
+  const places = routes.map((route) => placeOf(route)).filter((place) => place !== undefined);
+  once(
+    routes,
+    (route) => `${route.slice.owner}/${route.name}`,
+    (route, first) => fault([], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
+  );
+  once(
+    places,
+    (place) => `${place.host} ${place.exact ? "=" : "^"}${place.base}`,
+    (_, { route }) =>
+      fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix" or "path"`),
+  );
+  const servers = places.filter(({ route }) => route.sound.mcp?.server);
+  once(servers, resourceOf, (place, { route }) =>
+    fault(["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
+  );
+  judgeReach(places, servers);
+}
+
+/** An MCP server's own address must lead to it and not to a route with a longer prefix. */
+function judgeReach(places: readonly Place[], servers: readonly Place[]): void {
+  const byMatch = new Map<string, Place>();
+  for (const place of places) byMatch.set(`${place.host} ${place.exact ? "=" : "^"}${place.base}`, place);
+  for (const server of servers) {
+    const path = resourceOf(server).slice(server.host.length);
+    if (path === server.base) continue;
+    const taker = findPlace(byMatch, server.host, path);
+    if (taker === undefined || taker === server) continue;
+    if (server.exact) continue;
+    report(
+      server.route,
+      fault(["mcp", "server", "path"], `leads to ${quote(path)}, which ${where(taker.route)} takes`),
+    );
+  }
+}
+
+function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: string): Place | undefined {
+  const exact = byMatch.get(`${host} =${path}`);
+  if (exact) return exact;
+  for (let prefix = path; ; prefix = prefix.slice(0, prefix.lastIndexOf("/"))) {
+    const place = byMatch.get(`${host} ^${prefix}`);
+    if (place || prefix === "") return place;
+  }
+}
+
+/** Host, base and path under which MCP clients know a server. */
+function resourceOf(place: Place): string {
+  const path = (place.route.sound.mcp?.server?.path ?? "").replace(/\/$/, "");
+  return place.host + place.base + path;
+}
+
+function once<T extends Place | ReadRoute>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  say: (item: T, first: T) => Finding,
+): void {
+  const seen = new Map<string, T>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const first = seen.get(key);
+    if (first) report("route" in item ? item.route : item, say(item, first));
+    else seen.set(key, item);
+  }
+}
+
+function placeOf(route: ReadRoute): Place | undefined {
+  const from = parseOrigin(route.sound.from ?? "");
+  if (!from.ok) return undefined;
+  const exact = route.sound.path !== undefined;
+  const base = exact ? (route.sound.path ?? "") : (route.sound.prefix ?? "").replace(/\/$/, "");
+  return { route, host: from.value.host, base, exact };
+}
+
+function where(route: ReadRoute): string {
+  return `"${formatPath(route.path)}" in ${route.slice.source.file}`;
+}
+
+function report(route: ReadRoute, finding: Finding): void {
+  route.slice.report({ ...finding, path: [...route.path, ...finding.path] });
+}
+
+function fault(path: Finding["path"], message: string): Finding {
+  return { severity: "error", path, message };
+}

@@ -1,0 +1,94 @@
+/**
+ * Which header names the settings may touch, and why not the others.
+ *
+ * The sets stand here once; header-settings.ts applies them at load, so that the hot path never has to.
+ */
+
+/** Headers of one connection, not of a message. @see RFC 9110 §7.6.1 */
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+/** Both names of the identity header; a request may also try their `_` spelling. */
+export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
+
+/** A field name. @see RFC 9110 §5.1 */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+export function isHeaderName(name: string): boolean {
+  return TOKEN.test(name);
+}
+
+/** Text that may stand as a header value: no control characters but tab, nothing outside latin1 (it could not be sent). */
+export function headerValueWish(value: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value))
+    return "has a control character or line break, must be one line of text";
+  // oxlint-disable-next-line no-control-regex
+  if (/[^\u0000-\u00ff]/.test(value)) return "has a character outside latin1, which no header can carry";
+  return undefined;
+}
+
+/** The wish when `set_request_headers` may not set this name. */
+export function setRequestHeaderWish(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  return (
+    commonWish(name, lower) ??
+    (ASSERTION_HEADERS.has(lower.replaceAll("_", "-"))
+      ? "is an identity header, only the gateway may set it"
+      : lower.startsWith("content-")
+        ? "describes the body, which is forwarded unchanged"
+        : lower.startsWith("mcp-")
+          ? "mirrors the MCP message, which is forwarded unchanged"
+          : lower === "expect"
+            ? "steers how the body is sent, which the gateway decides"
+            : undefined)
+  );
+}
+
+/** The wish when `remove_request_headers` may not name this header. */
+export function removeRequestHeaderWish(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (lower === "content-length") return "frames the message and cannot be removed";
+  return commonWish(name, lower);
+}
+
+/** The wish when a response header setting may not touch this name. */
+export function responseHeaderWish(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (lower === "content-length") return "frames the message, which only the upstream may do";
+  if (lower === "content-encoding") return "describes the body, which is passed on unchanged";
+  if (lower.startsWith("mcp-")) return "belongs to the MCP session, which the gateway seals";
+  if (lower === "host") return undefined;
+  return commonWish(name, lower);
+}
+
+/** The wish when `host_rewrite_header` cannot read the host from this name. */
+export function hostSourceWish(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (!isHeaderName(name)) return "must be a header name";
+  if (lower === "host")
+    return 'names Host itself, must be another header; to keep the incoming Host set "preserve_host_header"';
+  if (HOP_BY_HOP.has(lower)) return "is a header of one connection, never passed on";
+  return undefined;
+}
+
+function commonWish(name: string, lower: string): string | undefined {
+  if (name.startsWith(":"))
+    return "is a pseudo-header; Host is chosen with the host settings, the path is never set here";
+  if (!isHeaderName(name)) return "is not a header name";
+  if (lower === "host") {
+    return 'cannot be changed here; use "preserve_host_header", "host_rewrite", "host_rewrite_header" or "host_path_regex_rewrite_pattern"';
+  }
+  if (HOP_BY_HOP.has(lower)) return "belongs to one connection, which the gateway manages";
+  return undefined;
+}

@@ -1,0 +1,205 @@
+/**
+ * The nine header settings of a route, and the rules between them.
+ *
+ * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
+ */
+import {
+  headerValueWish,
+  hostSourceWish,
+  removeRequestHeaderWish,
+  responseHeaderWish,
+  setRequestHeaderWish,
+} from "./header-names.ts";
+import { groupCount, highestGroup, parsePattern, parseSubstitution } from "./host-regex.ts";
+import { blockList, flag, templateMap, text, textList, textMap } from "./kinds.ts";
+import { type Finding, quote } from "./problem.ts";
+import type { RouteDoc } from "./route.ts";
+import { parseStaticValue } from "./template.ts";
+import { parseHostHeader } from "./values.ts";
+
+/** Static response headers; the same setting exists globally and per route. */
+export const responseHeaderMap = {
+  checkName: responseHeaderWish,
+  checkValue: (value: string): string | undefined => headerValueWish(value) ?? wishOf(() => parseStaticValue(value)),
+};
+
+export const headerShape = {
+  preserve_host_header: flag({
+    doc: "Pass the incoming Host header upstream instead of the host of the route's `to` URL.",
+    default: "false",
+    annotation: "preserve_host_header",
+  }),
+  host_rewrite: text({
+    doc: "Set the Host header to this fixed `host` or `host:port`.",
+    default: "- the host of `to`",
+    annotation: "host_rewrite",
+    check: (value) =>
+      quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
+  }),
+  host_rewrite_header: text({
+    doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
+    default: "- the host of `to`",
+    annotation: "host_rewrite_header",
+    check: (value) => quotedWish(value, hostSourceWish(value)),
+  }),
+  host_path_regex_rewrite_pattern: text({
+    doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
+    default: "- the host of `to`",
+    annotation: "host_path_regex_rewrite_pattern",
+    check: (value) =>
+      quotedWish(
+        value,
+        wishOf(() => parsePattern(value)),
+      ),
+  }),
+  host_path_regex_rewrite_substitution: text({
+    doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
+    default: "- the host of `to`",
+    annotation: "host_path_regex_rewrite_substitution",
+    check: (value) =>
+      quotedWish(
+        value,
+        wishOf(() => parseSubstitution(value)),
+      ),
+  }),
+  set_request_headers: templateMap({
+    doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
+    default: "- no headers are set",
+    annotation: "set_request_headers",
+    checkName: setRequestHeaderWish,
+  }),
+  remove_request_headers: textList({
+    doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
+    default: "- no headers are removed",
+    annotation: "remove_request_headers",
+    check: quotingName(removeRequestHeaderWish),
+  }),
+  set_response_headers: textMap({
+    doc: "Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused.",
+    default: "- only the global `set_response_headers`",
+    annotation: "set_response_headers",
+    ...responseHeaderMap,
+  }),
+  rewrite_response_headers: blockList(
+    {
+      header: text({
+        doc: "Name of the response header, such as `Location`.",
+        required: true,
+        check: quotingName(responseHeaderWish),
+      }),
+      prefix: text({
+        doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
+        required: true,
+        check: headerValueWish,
+      }),
+      value: text({
+        doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
+        required: true,
+        check: responseHeaderMap.checkValue,
+      }),
+    },
+    {
+      doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
+      default: "- nothing is rewritten",
+      annotation: "rewrite_response_headers",
+    },
+  ),
+};
+
+/**
+ * The rules no single setting can judge.
+ *
+ * @param route  its sound members
+ * @param wrote  whether the author wrote a member, sound or not
+ */
+export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+  const forms = hostForms(route, wrote);
+  if (forms.length > 1) {
+    yield error(
+      [forms[1] ?? ""],
+      `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
+    );
+  }
+  yield* regexPair(route, wrote);
+  yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
+  yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
+  const set = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
+  for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
+    if (set.has(name.toLowerCase())) {
+      const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
+      yield { severity: "warning", path: ["remove_request_headers", index], message };
+    }
+  }
+  yield* authorizationRule(route);
+}
+
+/** Header names that stand twice in one map in different case. */
+export function* twiceNamed(names: readonly string[], setting: string): Iterable<Finding> {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const first = seen.get(name.toLowerCase());
+    if (first !== undefined)
+      yield error([setting, name], `names the same header as ${quote(first)}, must be written once`);
+    seen.set(name.toLowerCase(), name);
+  }
+}
+
+function hostForms(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): readonly string[] {
+  const forms: string[] = [];
+  // `preserve_host_header: false` is the default spelled out, not a choice.
+  if (route.preserve_host_header === true) forms.push("preserve_host_header");
+  if (wrote("host_rewrite")) forms.push("host_rewrite");
+  if (wrote("host_rewrite_header")) forms.push("host_rewrite_header");
+  if (wrote("host_path_regex_rewrite_pattern")) forms.push("host_path_regex_rewrite_pattern");
+  return forms;
+}
+
+function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+  const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
+  if (wrote(pattern) !== wrote(substitution)) {
+    const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
+    yield error([present], `needs "${absent}" beside it`);
+  }
+  if (route[pattern] === undefined || route[substitution] === undefined) return;
+  const groups = groupCount(parsePattern(route[pattern]));
+  const wanted = highestGroup(parseSubstitution(route[substitution]));
+  if (wanted > groups) {
+    yield error(
+      [substitution],
+      `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
+    );
+  }
+}
+
+function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
+  const name = Object.keys(route.set_request_headers ?? {}).find((key) => key.toLowerCase() === "authorization");
+  if (name === undefined) return;
+  const path = ["set_request_headers", name];
+  if (route.mcp?.client) yield error(path, "cannot be set on an MCP client route, where it carries the External Token");
+  if (route.mcp?.server?.upstream_oauth2) {
+    yield error(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
+  }
+}
+
+function error(path: Finding["path"], message: string): Finding {
+  return { severity: "error", path, message };
+}
+
+function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
+  return (name) => quotedWish(name, wish(name));
+}
+
+function quotedWish(value: string, wish: string | undefined): string | undefined {
+  if (wish === undefined) return undefined;
+  return `is ${quote(value)}, ${wish.startsWith("must") ? wish : `which ${wish}`}`;
+}
+
+function wishOf(parse: () => unknown): string | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The `mcp` block of a route and its rules.
+ *
+ * @see requirements, "Route: MCP server" and "Route: MCP client"; decision D5
+ */
+import { block, choice, count, secret, text, textList, textMap, url } from "./kinds.ts";
+import type { Finding } from "./problem.ts";
+import type { RouteDoc } from "./route.ts";
+import { parseHttpUrl, parseRoutePath, type Reading } from "./values.ts";
+
+const httpsOnly = (value: string): Reading<URL> => {
+  const parsed = parseHttpUrl(value);
+  return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, wish: "must begin with https://" } : parsed;
+};
+
+const endpointShape = {
+  auth_url: url({
+    doc: "Upstream authorization endpoint.",
+    required: true,
+    read: parseHttpUrl,
+    annotation: "mcp_server_upstream_oauth2_auth_url",
+  }),
+  token_url: url({
+    doc: "Upstream token endpoint.",
+    required: true,
+    read: parseHttpUrl,
+    annotation: "mcp_server_upstream_oauth2_token_url",
+  }),
+  auth_style: choice(["header", "params"], {
+    doc: "How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
+    default: "- `header`, or what the upstream's metadata says",
+    annotation: "mcp_server_upstream_oauth2_auth_style",
+  }),
+};
+
+const upstreamOAuthShape = {
+  client_id: text({
+    doc: "OAuth client identifier for the upstream service.",
+    default: "- the gateway registers itself",
+    check: (value) => (value === "" ? "is empty, must be a client identifier" : undefined),
+  }),
+  ...secret("client_secret", {
+    doc: "OAuth client secret. Never stored per user; read from the route at each token refresh.",
+    default: "- a public client",
+  }),
+  endpoint: block(endpointShape, {
+    doc: "Upstream OAuth endpoints.",
+    default: "- discovered through RFC 9728 metadata",
+  }),
+  scopes: textList({
+    doc: "Scopes requested from the upstream.",
+    default: "- what the upstream's metadata names",
+    annotation: "mcp_server_upstream_oauth2_scopes",
+    // RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
+    check: (value) => (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) ? undefined : "must be one scope without spaces"),
+  }),
+  authorization_url_params: textMap({
+    doc: "Extra query parameters on the authorization URL, for example to request offline access.",
+    default: "- none",
+    annotation: "mcp_server_upstream_oauth2_authorization_url_params",
+    checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
+  }),
+};
+
+/** Setting one of these from outside would break or redirect the flow. @see RFC 6749 §4.1.1, RFC 7636 §4.3 */
+const PROTOCOL_PARAMETERS = new Set([
+  "client_id",
+  "client_secret",
+  "code_challenge",
+  "code_challenge_method",
+  "redirect_uri",
+  "response_type",
+  "scope",
+  "state",
+]);
+
+export const DEFAULT_MAX_REQUEST_BYTES = 4096;
+
+const serverShape = {
+  upstream_oauth2: block(upstreamOAuthShape, {
+    doc: "OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself.",
+    default: "- discovered when the upstream asks for it",
+  }),
+  max_request_bytes: count({
+    doc: "Largest request body in bytes; larger ones are refused with 413.",
+    default: String(DEFAULT_MAX_REQUEST_BYTES),
+    annotation: "mcp_server_max_request_bytes",
+    min: 1,
+    max: 64 * 1024 * 1024,
+  }),
+  path: text({
+    doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
+    default: "- the path of `to`",
+    annotation: "mcp_server_path",
+    check: (value) => {
+      const parsed = parseRoutePath(value);
+      return parsed.ok ? undefined : parsed.wish;
+    },
+  }),
+  authorization_server_url: url({
+    doc: "Authorization server issuer used when discovery fails. HTTPS only.",
+    default: "- none",
+    annotation: "mcp_server_authorization_server_url",
+    read: httpsOnly,
+  }),
+};
+
+export const mcpShape = {
+  mcp: block(
+    {
+      server: block(serverShape, {
+        doc: "Marks the route as an MCP server. May be empty.",
+        default: "- not an MCP server",
+        annotation: "mcp_server",
+      }),
+      client: block(
+        {},
+        {
+          doc: "Marks the route as an MCP client: the application receives External Tokens. Always empty.",
+          default: "- not an MCP client",
+          annotation: "mcp_client",
+        },
+      ),
+    },
+    { doc: "Model Context Protocol: exactly one of `server` and `client`.", default: "- an ordinary route" },
+  ),
+};
+
+export type McpServerDoc = NonNullable<NonNullable<RouteDoc["mcp"]>["server"]>;
+
+/** Rules between the members of the block. */
+export function* mcpRules(mcp: NonNullable<RouteDoc["mcp"]>): Iterable<Finding> {
+  if (mcp.server && mcp.client) yield fault(["mcp"], 'has both "server" and "client", must have exactly one');
+  if (!mcp.server && !mcp.client) yield fault(["mcp"], 'is empty, must have "server" or "client"');
+  const oauth = mcp.server?.upstream_oauth2;
+  if (!oauth) return;
+  const path = ["mcp", "server", "upstream_oauth2"];
+  const hasSecret =
+    oauth.client_secret !== undefined ||
+    oauth.client_secret_ref !== undefined ||
+    oauth.client_secret_sealed !== undefined;
+  if (hasSecret && oauth.client_id === undefined) yield fault(path, 'has "client_secret" but no "client_id"');
+  if (oauth.endpoint && oauth.client_id === undefined) {
+    yield fault(
+      [...path, "endpoint"],
+      'needs "client_id" beside it, or must be left out so that everything is discovered',
+    );
+  }
+}
+
+/** True when endpoints come from discovery rather than from the route. */
+export function usesDiscovery(server: McpServerDoc): boolean {
+  return server.upstream_oauth2?.endpoint === undefined;
+}
+
+function fault(path: Finding["path"], message: string): Finding {
+  return { severity: "error", path, message };
+}

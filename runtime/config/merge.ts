@@ -1,0 +1,78 @@
+/** Settings of several slices → one: lists are joined, blocks and maps member by member, anything else must agree. */
+import { quote, type ValuePath } from "./problem.ts";
+import type { ReadSlice } from "./read-slice.ts";
+import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
+
+const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
+
+/** Reports every disagreement at the later slice. */
+export function mergeSettings(slices: readonly ReadSlice[]): {
+  readonly boot: BootDoc;
+  readonly settings: SettingsDoc;
+} {
+  const boot: Record<string, unknown> = {};
+  const settings: Record<string, unknown> = {};
+  const writers = new Map<string, ReadSlice>();
+  for (const slice of slices) {
+    mergeInto(boot, slice.boot, [], slice, writers);
+    mergeInto(settings, slice.settings, [], slice, writers);
+  }
+  return { boot, settings };
+}
+
+function mergeInto(
+  target: Record<string, unknown>,
+  added: Readonly<Record<string, unknown>>,
+  path: ValuePath,
+  slice: ReadSlice,
+  writers: Map<string, ReadSlice>,
+): void {
+  for (const [name, value] of Object.entries(added)) {
+    const here = [...path, name];
+    const rival = Object.keys(target).find((other) => sameMember(other, name, path));
+    if (rival === undefined) {
+      // Copied, because the merge grows it and documents are never changed.
+      target[name] = structuredClone(value);
+      writers.set(writerKey(here), slice);
+      continue;
+    }
+    const current = target[rival];
+    if (rival === name && Array.isArray(current) && Array.isArray(value)) {
+      target[name] = [...new Set<unknown>([...current, ...value])];
+    } else if (rival === name && isRecord(current) && isRecord(value)) {
+      mergeInto(current, value, here, slice, writers);
+    } else if (rival !== name || current !== value) {
+      const writer = writers.get(writerKey([...path, rival])) ?? writers.get(writerKey(path.slice(0, 1)));
+      const file = writer?.source.file ?? "another slice";
+      const isSecret = SECRETS.some((secret) => secretBase(name) === secret);
+      const state = isSecret ? "differs" : `is ${quote(value)}, which differs`;
+      slice.report({
+        severity: "error",
+        path: [...slice.settingsPath, ...here],
+        message: `${state} from "${rival}" in ${file}, must be the same in all slices`,
+      });
+    }
+  }
+}
+
+/** The same member: equal names, spellings of one secret, or one header name in two cases. */
+function sameMember(one: string, other: string, path: ValuePath): boolean {
+  if (one === other) return true;
+  if (path.length === 0) return secretBase(one) === secretBase(other) && SECRETS.includes(secretBase(one));
+  return (
+    (path[0] === "set_response_headers" || path[0] === "jwt_claims_headers") &&
+    one.toLowerCase() === other.toLowerCase()
+  );
+}
+
+function secretBase(name: string): string {
+  return name.replace(/_(ref|sealed)$/, "");
+}
+
+function writerKey(path: ValuePath): string {
+  return JSON.stringify(path);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,84 @@
+/** One thing wrong with a configuration, and how it is said to people. */
+
+export interface Problem {
+  readonly severity: "error" | "warning";
+  readonly file: string;
+  /** 1-based; absent when the problem has no place in the text. */
+  readonly line?: number;
+  readonly column?: number;
+  /** "routes[2].mcp.server.path"; "" when it concerns the whole file. */
+  readonly path: string;
+  /** State, then wish: `is "30", must be a duration such as "30s"`. Never holds a secret. */
+  readonly message: string;
+}
+
+/** Members and indexes from the top of a document to a value. */
+export type ValuePath = readonly (string | number)[];
+
+/** A problem before it is known where in which file it stands. */
+export interface Finding {
+  readonly severity: "error" | "warning";
+  readonly path: ValuePath;
+  readonly message: string;
+}
+
+/** One line for a terminal: `gateway.yaml:3:5: error: "timeout" is "30", must be …`. */
+export function formatProblem(problem: Problem): string {
+  const place = problem.line === undefined ? "" : `:${problem.line}:${problem.column ?? 1}`;
+  const subject = problem.path === "" ? "" : `"${problem.path}" `;
+  return `${problem.file}${place}: ${problem.severity}: ${subject}${problem.message}`;
+}
+
+/** ["routes", 2, "set_request_headers", "X-A"] → `routes[2].set_request_headers["X-A"]`. */
+export function formatPath(path: ValuePath): string {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number") text += `[${part}]`;
+    else if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(part)) text += `[${quote(part)}]`;
+    else text += text === "" ? part : `.${part}`;
+  }
+  return text;
+}
+
+const QUOTED_LENGTH = 80;
+
+/** A value as it appears in a message: JSON, shortened. Not for secrets. */
+export function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > QUOTED_LENGTH ? `${text.slice(0, QUOTED_LENGTH)}…` : text;
+}
+
+/** What kind of value somebody wrote, for messages: "text", "a list", … */
+export function describe(value: unknown): string {
+  if (value === null) return "empty";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a block";
+  if (typeof value === "string") return "text";
+  return quote(value);
+}
+
+/** The known word closest to `word`, when it is close enough to have been meant. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase().replaceAll("-", "_"), candidate, bestDistance);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+/** Levenshtein distance, or `limit` when it is at least that. */
+function editDistance(from: string, to: string, limit: number): number {
+  if (Math.abs(from.length - to.length) >= limit || from.length > 100) return limit;
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return Math.min(row[to.length] ?? limit, limit);
+}

@@ -1,0 +1,36 @@
+/** Rules between the settings of one source. */
+import type { Finding } from "./problem.ts";
+import { type BootDoc, decodeSharedSecret, type SettingsDoc } from "./settings.ts";
+import { isLoopbackHost, parseListener } from "./values.ts";
+
+export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
+  yield* sharedSecrets(settings);
+  yield* developmentListeners(settings);
+}
+
+/** Only secrets in plain text can be judged here; the others are when the snapshot is made. */
+function* sharedSecrets(settings: Partial<BootDoc>): Iterable<Finding> {
+  const wish = "must be base64 of at least 32 bytes, make one with `openssl rand -base64 32`";
+  const { shared_secret: current, previous_shared_secret: previous = [] } = settings;
+  if (current !== undefined && !decodeSharedSecret(current)) yield fault(["shared_secret"], wish);
+  const earlier = typeof previous === "string" ? [previous] : previous;
+  for (const [index, secret] of earlier.entries()) {
+    const path = typeof previous === "string" ? [] : [index];
+    if (!decodeSharedSecret(secret)) yield fault(["previous_shared_secret", ...path], wish);
+  }
+}
+
+/** Development mode weakens the guarded fetch, so nobody else may reach it. */
+function* developmentListeners(settings: Partial<BootDoc>): Iterable<Finding> {
+  if (settings.development !== true) return;
+  for (const name of ["address", "admin_address"] as const) {
+    const listener = parseListener(settings[name] ?? "");
+    if (listener.ok && !isLoopbackHost(listener.value.host)) {
+      yield fault([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
+    }
+  }
+}
+
+function fault(path: Finding["path"], message: string): Finding {
+  return { severity: "error", path, message };
+}

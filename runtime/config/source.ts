@@ -1,0 +1,233 @@
+/**
+ * Configuration text (YAML 1.2 or JSON) → a plain JSON value, and back from a path to line and column.
+ *
+ * Untrusted input: the text; slices are published by others. Promises: the value holds only JSON types and no
+ * `__proto__`; every key stands once; aliases expand within a budget; nothing throws. Anything YAML can say beyond JSON
+ * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
+ * file must agree on what it says.
+ */
+import { isAlias, isMap, isScalar, isSeq, parseDocument, type Document, type ParsedNode } from "yaml";
+
+import { quote, type Problem, type ValuePath } from "./problem.ts";
+
+export interface SourceText {
+  readonly file: string;
+  /** Absent when the text could not be read; `problems` then says why. */
+  readonly value?: unknown;
+  readonly problems: readonly Problem[];
+  /** Where the member at the path stands, or its nearest existing ancestor. */
+  readonly locate: (path: ValuePath) => { readonly line?: number; readonly column?: number };
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Past it a JSON slice is made by a machine; its paths say enough and finding positions would take seconds. */
+const MAX_LOCATED = 2 * 1024 * 1024;
+const MAX_DEPTH = 64;
+const MAX_ALIASED_NODES = 100_000;
+
+export function readSource(file: string, text: string): SourceText {
+  if (text.length > MAX_BYTES) {
+    return failed(file, [{ severity: "error", file, path: "", message: "is larger than 64 MiB" }]);
+  }
+  // Big slices are JSON, and JSON.parse is fifty times as fast as the YAML reader, which then only serves positions.
+  const fast = readPlainJson(text);
+  if (fast !== undefined) {
+    let tree: Tree | undefined;
+    const locate: SourceText["locate"] = (path) => (tree ??= new Tree(file, text)).locate(path);
+    return { file, value: fast, problems: [], locate: text.length > MAX_LOCATED ? () => ({}) : locate };
+  }
+  const tree = new Tree(file, text);
+  const value = tree.toValue();
+  if (tree.problems.length > 0) return failed(file, tree.problems);
+  return { file, value, problems: [], locate: (path) => tree.locate(path) };
+}
+
+function failed(file: string, problems: readonly Problem[]): SourceText {
+  return { file, problems, locate: () => ({}) };
+}
+
+/** The value of JSON text without repeated keys; undefined when it is anything else. */
+function readPlainJson(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    // JSON.parse silently keeps the last of repeated keys: there are as many colons outside strings as keys written.
+    return countKeys(value, 0) === countColons(text) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function countColons(text: string): number {
+  let colons = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x3a) colons++;
+    else if (code === 0x22) {
+      for (at++; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
+    }
+  }
+  return colons;
+}
+
+/** @returns NaN, equal to no count, for what the slow reader must judge */
+function countKeys(value: unknown, depth: number): number {
+  if (typeof value !== "object" || value === null) return isSound(value) ? 0 : Number.NaN;
+  if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;
+  const members: readonly unknown[] = Object.values(value);
+  let keys = Array.isArray(value) ? 0 : members.length;
+  for (const member of members) keys += countKeys(member, depth + 1);
+  return keys;
+}
+
+/** A scalar that means the same to every JSON reader. */
+function isSound(value: unknown): boolean {
+  if (typeof value !== "number") return true;
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+}
+
+/** The parsed YAML document with our own conversion, which refuses what JSON cannot say. */
+class Tree {
+  readonly problems: Problem[] = [];
+  readonly #file: string;
+  readonly #text: string;
+  readonly #document: Document.Parsed | undefined;
+  readonly #anchors = new Map<string, ParsedNode>();
+  #lineStarts: number[] | undefined;
+  #aliased = 0;
+
+  constructor(file: string, text: string) {
+    this.#file = file;
+    this.#text = text;
+    try {
+      this.#document = parseDocument(text, {
+        version: "1.2",
+        schema: "core",
+        merge: false,
+        uniqueKeys: false,
+        prettyErrors: false,
+        stringKeys: false,
+        logLevel: "silent",
+      });
+    } catch {
+      // The reader recurses; text nested deeply enough ends its stack.
+      this.#report(0, `is nested too deeply, at most ${MAX_DEPTH} levels are read`);
+    }
+  }
+
+  toValue(): unknown {
+    const document = this.#document;
+    if (!document) return undefined;
+    for (const error of document.errors) {
+      // Past the colon the reader may repeat the text, which may hold a secret.
+      this.#report(error.pos[0], `is not valid YAML: ${error.message.split(": ")[0] ?? ""}`);
+    }
+    if (document.directives.yaml.version !== "1.2") this.#report(0, "asks for another YAML version, must be YAML 1.2");
+    if (this.problems.length > 0) return undefined;
+    return this.#convert(document.contents, 0, false);
+  }
+
+  locate(path: ValuePath): { readonly line?: number; readonly column?: number } {
+    let node = this.#document?.contents ?? null;
+    let offset = node?.range[0] ?? 0;
+    for (const part of path) {
+      if (isAlias(node)) node = this.#anchors.get(node.source) ?? null;
+      if (isMap(node)) {
+        const pair = node.items.find((item) => isScalar(item.key) && item.key.value === part);
+        if (!pair) break;
+        offset = pair.key.range?.[0] ?? offset;
+        node = pair.value;
+      } else if (isSeq(node) && typeof part === "number") {
+        const item = node.items[part];
+        if (!item) break;
+        offset = item.range?.[0] ?? offset;
+        node = item;
+      } else break;
+    }
+    return this.#place(offset);
+  }
+
+  #convert(node: ParsedNode | null, depth: number, aliased: boolean): unknown {
+    if (node === null) return null;
+    if (aliased && ++this.#aliased > MAX_ALIASED_NODES) {
+      if (this.#aliased === MAX_ALIASED_NODES + 1) this.#report(node.range[0], "expands aliases to too many values");
+      return null;
+    }
+    if (depth > MAX_DEPTH) {
+      this.#report(node.range[0], `is nested too deeply, at most ${MAX_DEPTH} levels are read`);
+      return null;
+    }
+    if (isAlias(node)) {
+      // Only finished nodes are in the map, so that an alias inside its own anchor finds nothing.
+      const target = this.#anchors.get(node.source);
+      if (!target) this.#report(node.range[0], "is an alias without an earlier anchor of that name");
+      return target === undefined ? null : this.#convert(target, depth + 1, true);
+    }
+    if (node.tag !== undefined && !aliased) this.#report(node.range[0], "has a YAML tag, must be a plain value");
+    const value = isMap(node)
+      ? this.#convertMap(node, depth, aliased)
+      : isSeq(node)
+        ? node.items.map((item) => this.#convert(item, depth + 1, aliased))
+        : this.#convertScalar(node, aliased);
+    if (node.anchor !== undefined && !aliased) this.#anchors.set(node.anchor, node);
+    return value;
+  }
+
+  #convertScalar(node: ParsedNode, aliased: boolean): unknown {
+    const value = isScalar(node) ? node.value : undefined;
+    if (!aliased && (!isSound(value) || (value !== null && !["string", "number", "boolean"].includes(typeof value)))) {
+      this.#report(node.range[0], "is a number that JSON cannot carry exactly, must be smaller or text in quotes");
+    }
+    return value;
+  }
+
+  #convertMap(node: ParsedNode, depth: number, aliased: boolean): Record<string, unknown> {
+    const record: Record<string, unknown> = {};
+    if (!isMap(node)) return record;
+    for (const { key, value } of node.items) {
+      const at = key?.range?.[0] ?? node.range[0];
+      const name = isScalar(key) ? key.value : undefined;
+      if (typeof name !== "string") {
+        const shown = typeof name === "number" || typeof name === "boolean" ? ` ${String(name)}` : "";
+        if (!aliased) this.#report(at, `has a key${shown} that is not text, must be text in quotes`);
+        continue;
+      }
+      const fault = keyFault(name, isScalar(key) && key.type === "PLAIN", record);
+      if (fault !== undefined) {
+        if (!aliased) this.#report(at, fault);
+        continue;
+      }
+      record[name] = this.#convert(value, depth + 1, aliased);
+    }
+    return record;
+  }
+
+  #report(offset: number, message: string): void {
+    this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path: "", message });
+  }
+
+  #place(offset: number): { readonly line: number; readonly column: number } {
+    this.#lineStarts ??= lineStarts(this.#text);
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (this.#lineStarts[low] ?? 0) + 1 };
+  }
+}
+
+function keyFault(name: string, plain: boolean, record: Record<string, unknown>): string | undefined {
+  if (name === "<<" && plain) return 'has a merge key "<<", must spell the members out';
+  if (name === "__proto__") return 'has the key "__proto__", which is no setting';
+  if (Object.hasOwn(record, name)) return `has the key ${quote(name)} twice, must have it once`;
+  return undefined;
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}

@@ -1,0 +1,130 @@
+/**
+ * Values of `set_request_headers`: text with `${gateway.…}` substitutions, parsed once at load.
+ *
+ * @see requirements, "Header behavior on proxied requests" 2 and 3
+ */
+
+/** What a template may ask of a request; a value that is not available is "". */
+export interface TemplateValues {
+  readonly accessToken: string;
+  readonly idToken: string;
+  readonly clientCertFingerprint: string;
+  /** Called only when the template uses it: signing costs. */
+  readonly jwt: () => string;
+  /** Name in lower case. Sees the request after our own credentials and identity headers were removed. */
+  readonly requestHeader: (lowerName: string) => string;
+}
+
+export type TemplateSource = "access_token" | "id_token" | "client_cert_fingerprint" | "jwt" | "request.headers";
+
+export type TemplatePart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "access_token" | "id_token" | "client_cert_fingerprint" | "jwt" }
+  | { readonly kind: "request.headers"; readonly lowerName: string };
+
+export interface Template {
+  /** As written. */
+  readonly source: string;
+  readonly parts: readonly TemplatePart[];
+  /** Sources it reads; empty for plain text, so that the caller fetches nothing in vain. */
+  readonly needs: ReadonlySet<TemplateSource>;
+}
+
+const SIMPLE = ["access_token", "id_token", "client_cert_fingerprint", "jwt"] as const;
+const HEADER_REFERENCE = /^request\.headers\["([!#$%&'*+.^_`|~0-9A-Za-z-]+)"\]$/;
+const KNOWN = 'access_token, id_token, client_cert_fingerprint, jwt or request.headers["Name"]';
+
+/**
+ * "Bearer ${gateway.access_token}" → parts. `$$` stands for one `$`; any other `$` must begin a known substitution.
+ *
+ * @throws TypeError with state and wish; never quotes the text, which may hold a secret
+ */
+export function parseTemplate(source: string): Template {
+  const parts: TemplatePart[] = [];
+  const needs = new Set<TemplateSource>();
+  let text = "";
+  let at = 0;
+  while (at < source.length) {
+    const dollar = source.indexOf("$", at);
+    if (dollar === -1) break;
+    text += source.slice(at, dollar);
+    if (source[dollar + 1] === "$") {
+      text += "$";
+      at = dollar + 2;
+      continue;
+    }
+    const { part, end } = parseReference(source, dollar);
+    if (text !== "") parts.push({ kind: "text", text });
+    text = "";
+    parts.push(part);
+    if (part.kind !== "text") needs.add(part.kind);
+    at = end;
+  }
+  text += source.slice(at);
+  if (text !== "") parts.push({ kind: "text", text });
+  return { source, parts, needs };
+}
+
+/** The header value for one request. Values put in are never expanded again. */
+export function renderTemplate(template: Template, values: TemplateValues): string {
+  let text = "";
+  for (const part of template.parts) {
+    switch (part.kind) {
+      case "text":
+        text += part.text;
+        break;
+      case "access_token":
+        text += values.accessToken;
+        break;
+      case "id_token":
+        text += values.idToken;
+        break;
+      case "client_cert_fingerprint":
+        text += values.clientCertFingerprint;
+        break;
+      case "jwt":
+        text += values.jwt();
+        break;
+      case "request.headers":
+        text += values.requestHeader(part.lowerName);
+        break;
+      default:
+        part satisfies never;
+    }
+  }
+  return text;
+}
+
+/**
+ * A static response header value: `$$` is one `$`, `${` is refused because nothing is substituted there.
+ *
+ * @throws TypeError with state and wish
+ */
+export function parseStaticValue(source: string): string {
+  if (source.replaceAll("$$", "").includes("${")) {
+    throw new TypeError('has "${", but response header values take no substitutions; a literal "${" is written "$${"');
+  }
+  return source.replaceAll("$$", () => "$");
+}
+
+function parseReference(source: string, dollar: number): { part: TemplatePart; end: number } {
+  if (source[dollar + 1] !== "{") {
+    throw new TypeError('has a "$" that begins no substitution, a literal "$" is written "$$"');
+  }
+  const close = source.indexOf("}", dollar);
+  if (close === -1) throw new TypeError('has "${" without "}", a literal "$" is written "$$"');
+  const body = source.slice(dollar + 2, close);
+  if (!body.startsWith("gateway.")) {
+    throw new TypeError('has a substitution that does not begin with "gateway.", a literal "$" is written "$$"');
+  }
+  const name = body.slice("gateway.".length);
+  const simple = SIMPLE.find((known) => known === name);
+  if (simple) return { part: { kind: simple }, end: close + 1 };
+  const header = HEADER_REFERENCE.exec(name)?.[1];
+  if (header !== undefined) {
+    return { part: { kind: "request.headers", lowerName: header.toLowerCase() }, end: close + 1 };
+  }
+  throw new TypeError(
+    `has an unknown substitution, must be $\{gateway.…} with ${KNOWN}; a literal "$" is written "$$"`,
+  );
+}
