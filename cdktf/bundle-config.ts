@@ -2,8 +2,11 @@
 import { canonicalRoute } from "../runtime/config/canonical.ts";
 import type { Field } from "../runtime/config/fields.ts";
 import type { RouteDoc } from "../runtime/config/route.ts";
-import { canonicalJson, type Slice } from "../runtime/config/slice.ts";
-import { bundleFields } from "../runtime/terraform/schema.ts";
+import type { Slice } from "../runtime/config/slice.ts";
+import { renderSlice, sliceText } from "../runtime/terraform/bundle-document.ts";
+import { noStandIn } from "../runtime/terraform/document.ts";
+import { bundleFields, ROUTE_BLOCK } from "../runtime/terraform/schema.ts";
+import type { ValueMap } from "../runtime/terraform/value.ts";
 import { type Document, propName } from "./document.ts";
 import { escapeAllForTerraform, hasUnresolved, jsonForTerraform } from "./terraform-text.ts";
 
@@ -14,9 +17,30 @@ export function canonicalDocument(route: RouteDoc, name: string): RouteDoc {
   return { ...route, to: typeof route.to === "string" ? [route.to] : route.to };
 }
 
-/** The bundle as the provider would publish it: same bytes, so the same digest. */
+/**
+ * The slice as the provider publishes it, by the provider's own rendering: same bytes, so the same digest.
+ *
+ * @param slice with nothing unresolved in it
+ */
 export function bundleText(slice: Slice): string {
-  return canonicalJson(slice);
+  const blocks = Object.entries(slice.routes).map(([name, { policy, ...route }]) => {
+    const text = policy === undefined ? {} : { policy: JSON.stringify(policy) };
+    return [name, { ...(sorted(route) as Document), ...text }] as const;
+  });
+  const values = {
+    ...(sorted(slice.settings ?? {}) as Document),
+    owner: slice.owner,
+    [ROUTE_BLOCK]: sorted(Object.fromEntries(blocks)),
+  };
+  return sliceText(renderSlice(values as ValueMap, { standIn: noStandIn, faults: [] }));
+}
+
+/** Members in the order in which Terraform hands maps to a provider. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, member]) => [key, sorted(member)]));
 }
 
 /** The route blocks of the resource in Terraform's JSON syntax. */
