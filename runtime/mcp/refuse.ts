@@ -1,0 +1,53 @@
+/**
+ * Refusals and denials on an MCP server route → what goes over the wire. Texts are generic; the exact reason is in the record.
+ *
+ * @see design D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
+ */
+import type { Decision } from "../policy/facts.ts";
+import type { McpMessage } from "./message.ts";
+import type { McpRefusal } from "./refusals.ts";
+
+/** A whole answer; the proxy adds CORS headers and the request id header. */
+export interface WireAnswer {
+  readonly status: number;
+  /** name, value, … */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** Outside −32768…−32000, which JSON-RPC and MCP keep for themselves. */
+export const ACCESS_DENIED_CODE = -31403;
+
+const HEADERS: readonly string[] = ["content-type", "application/json", "cache-control", "no-store"];
+const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
+
+/** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
+export function refusalAnswer(refusal: McpRefusal, requestId: string): WireAnswer {
+  const headers = refusal.status === 405 ? [...HEADERS, "allow", "GET, POST, DELETE, OPTIONS"] : HEADERS;
+  const error = { code: refusal.code, message: refusal.text, data: { reason: refusal.reason, request_id: requestId } };
+  return { status: refusal.status, headers, body: errorBody(refusal.id, error) };
+}
+
+/**
+ * A denial by policy: a tool call that expects an answer gets one, with its own id; everything else gets 403. Never 401:
+ * signing in again would not help, and clients would try it in a loop.
+ *
+ * @param message absent for requests without a body
+ */
+export function denialAnswer(message: McpMessage | undefined, decision: Decision, requestId: string): WireAnswer {
+  const isToolCall = message?.kind === "request" && message.facts.method === "tools/call";
+  const isByTool = decision.allowWhyFalse.includes(TOOL_UNAUTHORIZED);
+  const error = {
+    code: ACCESS_DENIED_CODE,
+    message: `${isToolCall ? "Tool call" : "Request"} denied by policy (request id ${requestId})`,
+    data: { reason: isByTool ? TOOL_UNAUTHORIZED : "access-denied", request_id: requestId },
+  };
+  return isToolCall
+    ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
+    : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
+}
+
+/** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */
+function errorBody(id: string | undefined, error: object): string {
+  return `{"jsonrpc":"2.0",${id === undefined ? "" : `"id":${id},`}"error":${JSON.stringify(error)}}`;
+}

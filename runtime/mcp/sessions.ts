@@ -1,0 +1,54 @@
+/**
+ * `Mcp-Session-Id` of an upstream, sealed for the client that started the session.
+ *
+ * Untrusted input: what clients send, and what upstreams send. Promises: a sealed id opens only for the same user, OAuth
+ * client and route; it is visible ASCII; nothing is stored, so any replica can open it. A foreign or broken one opens to
+ * nothing, which the client must see as 404 (never 401): it then starts a new session. @see MCP 2025-11-25, Session Management
+ */
+import type { Keys } from "../keys.ts";
+
+/** Whose session it is. */
+export interface SessionBinding {
+  readonly userId: string;
+  /** OAuth client of the grant; "" for callers without one. */
+  readonly clientId: string;
+  readonly route: string;
+}
+
+export interface McpSessions {
+  /**
+   * @param upstreamId value of the upstream's header
+   * @param presented the sealed id that the request carried, if any: the same session keeps the same text
+   * @returns undefined when the upstream's id is not 1–1024 visible ASCII characters, which no client would accept
+   */
+  seal(upstreamId: string, binding: SessionBinding, presented?: string): string | undefined;
+  /** @returns the upstream's id; undefined when the sealed one is not ours or not for this caller */
+  open(sealed: string, binding: SessionBinding): string | undefined;
+}
+
+export function createMcpSessions({ keys }: { readonly keys: Keys }): McpSessions {
+  const sealer = keys.sealer("mcp-session");
+
+  function open(sealed: string, binding: SessionBinding): string | undefined {
+    if (sealed.length > MAX_SEALED) return undefined;
+    return sealer.open(sealed, contextOf(binding))?.toString("latin1");
+  }
+
+  return {
+    open,
+    seal(upstreamId, binding, presented) {
+      if (!VISIBLE_ASCII.test(upstreamId)) return undefined;
+      if (presented !== undefined && open(presented, binding) === upstreamId) return presented;
+      return sealer.seal(upstreamId, contextOf(binding));
+    },
+  };
+}
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/;
+/** Key id, nonce, tag and 1,024 characters in base64url are below this. */
+const MAX_SEALED = 2048;
+
+/** JSON, so that no two bindings share a text however their parts are spelled. */
+function contextOf({ userId, clientId, route }: SessionBinding): string {
+  return JSON.stringify([userId, clientId, route]);
+}
