@@ -28,9 +28,6 @@ export const ROUTE_BLOCK = "route";
 /** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
 export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
 
-/** Settings of a route block. The name is the label of the block. */
-export const bundleRouteFields: readonly Field[] = routeFields.filter(({ name }) => name !== "name");
-
 /** Names at the top of the resource that are about publishing and not about the gateway. */
 export const PUBLISHING_NAMES = ["owner", "seal_key", "sha256", "generation", "bundle_json", "file", ROUTE_BLOCK];
 
@@ -78,7 +75,7 @@ const fileTarget: SchemaNested = {
   block: {
     doc: "Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.",
     attributes: [
-      { name: "directory", type: "string", use: "required", doc: "An existing directory." },
+      { name: "directory", type: "string", use: "required", doc: "The directory; made if it is not there." },
       {
         name: "mode",
         type: "string",
@@ -91,7 +88,7 @@ const fileTarget: SchemaNested = {
 };
 
 /** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
-export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, bundleRouteFields);
+export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeFields);
 
 /** The provider itself needs no configuration. */
 export const providerBlock: SchemaBlock = {

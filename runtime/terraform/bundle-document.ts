@@ -1,0 +1,91 @@
+/** A bundle's values as the slice that is published, and back; and where in the configuration a part of it stands. */
+import type { Field } from "../config/fields.ts";
+import type { ValuePath } from "../config/problem.ts";
+import { routeFields } from "../config/route.ts";
+import type { AttributePath, PathStep } from "./diagnostics.ts";
+import { type Doc, fromDocument, toDocument, type ToDocument } from "./document.ts";
+import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
+import { isMap, Unknown, type ValueMap } from "./value.ts";
+
+/** The slice document, members in a fixed readable order. */
+export function renderSlice(bundle: ValueMap, options: ToDocument): Doc {
+  const settings = toDocument(bundleFields, bundle, ["settings"], options);
+  const routes: Record<string, Doc> = {};
+  for (const [label, route] of Object.entries(routesOf(bundle))) {
+    // A route that is wholly unknown (a dynamic block over unknown things) cannot be judged, and is left out.
+    if (isMap(route)) routes[label] = toDocument(routeFields, route, ["routes", label], options);
+  }
+  const owner = bundle["owner"];
+  return {
+    version: 1,
+    owner: owner instanceof Unknown ? "unknown" : owner,
+    ...(Object.keys(settings).length > 0 && { settings }),
+    routes,
+  };
+}
+
+/** Text of a slice as it is published. */
+export function sliceText(slice: unknown): string {
+  return `${JSON.stringify(slice, null, 2)}\n`;
+}
+
+/** Values of settings and routes from a published slice. @param prior the state before, for what a slice does not hold */
+export function bundleValues(slice: Doc, prior: ValueMap): ValueMap {
+  const published = isRecord(slice["routes"]) ? slice["routes"] : {};
+  const before = routesOf(prior);
+  const routes = Object.entries(published).map(([label, route]) => [
+    label,
+    fromDocument(routeFields, route, before[label] ?? null),
+  ]);
+  return { ...fromDocument(bundleFields, slice["settings"], prior), [ROUTE_BLOCK]: Object.fromEntries(routes) };
+}
+
+export function routesOf(bundle: ValueMap): ValueMap {
+  const routes = bundle[ROUTE_BLOCK];
+  return isMap(routes) ? routes : {};
+}
+
+/** A path in the slice document → the attribute path in the configuration, as deep as Terraform knows one. */
+export function attributePath(path: ValuePath): AttributePath {
+  const [part, label, ...rest] = path;
+  if (part === "owner") return [{ attribute: "owner" }];
+  if (part === "settings") return stepsBelow(bundleFields, path.slice(1));
+  if (part !== "routes") return [];
+  if (label === undefined) return [{ attribute: ROUTE_BLOCK }];
+  return [{ attribute: ROUTE_BLOCK }, { key: String(label) }, ...stepsBelow(routeFields, rest)];
+}
+
+function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
+  const [name, ...rest] = path;
+  if (name === undefined) return [];
+  const field = fields.find((each) => each.name === name || (each.kind === "secret" && secretSpelling(each, name)));
+  if (!field) return [];
+  const here: PathStep = { attribute: String(name) };
+  const [member, ...below] = rest;
+  switch (field.kind) {
+    case "block":
+      return [here, ...stepsBelow(field.fields ?? [], rest)];
+    case "block-list":
+      return typeof member === "number" ? [here, { index: member }, ...stepsBelow(field.fields ?? [], below)] : [here];
+    case "labelled":
+      return member === undefined ? [here] : [here, { key: String(member) }, ...stepsBelow(field.fields ?? [], below)];
+    case "domain-pattern-list":
+    case "text-list":
+    case "url-list":
+      return typeof member === "number" ? [here, { index: member }] : [here];
+    case "text-map":
+    case "template-map":
+      return member === undefined ? [here] : [here, { key: String(member) }];
+    default:
+      // Inside a policy there are only characters of one string.
+      return [here];
+  }
+}
+
+function secretSpelling({ name }: Field, spelling: string | number): boolean {
+  return spelling === `${name}_ref` || spelling === `${name}_sealed`;
+}
+
+function isRecord(value: unknown): value is Doc {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,191 @@
+/**
+ * `gateway_bundle`: one owner's settings and routes, planned field by field and published as a whole.
+ *
+ * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
+ * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
+ */
+import { basename, dirname } from "node:path";
+
+import { routeFields } from "../config/route.ts";
+import { digestOf } from "../config/slice.ts";
+import { errorText, GatewayError } from "../errors.ts";
+import { bundleValues, renderSlice, routesOf, sliceText } from "./bundle-document.ts";
+import { parseMode, publishingProblems } from "./bundle-rules.ts";
+import { type PlanContext, planValues, sealValues } from "./bundle-values.ts";
+import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
+import { noStandIn } from "./document.ts";
+import { judgeBundle } from "./judge.ts";
+import type { Planned, Resource } from "./provider.ts";
+import { createFileTarget, type PublishedSlice, type Target } from "./publish.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
+import { sealSecret } from "./seal.ts";
+import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
+
+export const bundleResource: Resource = {
+  schema: bundleSchema,
+
+  validate(config, caller) {
+    const problems = publishingProblems(config, caller);
+    return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values })];
+  },
+
+  plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
+
+  async apply(prior, planned, config) {
+    if (planned === null) {
+      if (prior) await targetOf(prior)?.remove();
+      return { state: null, diagnostics: [] };
+    }
+    const bundle = await sealBundle(planned, config ?? planned);
+    const problems = judgeBundle(bundle).filter(({ severity }) => severity === "error");
+    if (problems.length > 0) return { state: prior, diagnostics: problems };
+    const state = { ...bundle, ...computedValues(bundle, prior) };
+    refuseSurprise(planned, state);
+    return { state, diagnostics: await publish(prior, state) };
+  },
+
+  async read(state) {
+    const target = targetOf(state);
+    if (!target) return { state, diagnostics: [] };
+    const published = await target.read();
+    if (published.kind === "absent") return { state: null, diagnostics: [] };
+    if (published.kind === "unreadable") {
+      // A hash that no content has: the next plan shows that the slice must be written again.
+      return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target, published.reason)] };
+    }
+    if (published.digest === state["sha256"]) return { state, diagnostics: [] };
+    return { state: { ...state, ...publishedValues(published, state) }, diagnostics: [] };
+  },
+
+  async importState(id) {
+    const directory = dirname(id);
+    const owner = basename(id, ".json");
+    if (!id.endsWith(".json") || owner === "") {
+      throw new GatewayError(
+        "terraform.import",
+        `Cannot import "${id}": the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json"`,
+      );
+    }
+    const target = createFileTarget({ directory, owner, mode: undefined });
+    const published = await target.read();
+    if (published.kind === "absent")
+      throw new GatewayError("terraform.import", `Cannot import "${id}": there is no such file`);
+    if (published.kind === "unreadable")
+      throw new GatewayError("terraform.import", `Cannot import "${id}": ${published.reason}`);
+    if (published.document["owner"] !== owner) {
+      throw new GatewayError(
+        "terraform.import",
+        `Cannot import "${id}": it holds the slice of owner ${JSON.stringify(published.document["owner"])}`,
+      );
+    }
+    const state = {
+      owner,
+      seal_key: null,
+      file: { directory, mode: null },
+      generation: 1,
+      ...publishedValues(published, {}),
+    };
+    return { state, diagnostics: [] };
+  },
+};
+
+const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };
+
+/** Validation ran just before and reported what is wrong; here every value only has to be put in its place. */
+function planBundle(prior: ValueMap | null, config: ValueMap): Planned {
+  const { values, replaced } = plannedContent(config, prior);
+  const bundle = { ...config, ...values };
+  const isKnown = Object.values({ ...values, owner: config["owner"] ?? null }).every(isWhollyKnown);
+  const computed = isKnown
+    ? computedValues(bundle, prior)
+    : { sha256: UNKNOWN, generation: UNKNOWN, bundle_json: UNKNOWN };
+  if (prior && !equalValues(config["owner"] ?? null, prior["owner"] ?? null)) replaced.push([{ attribute: "owner" }]);
+  return { state: { ...bundle, ...computed }, requiresReplace: replaced, diagnostics: [] };
+}
+
+function plannedContent(config: ValueMap, prior: ValueMap | null): { values: ValueMap; replaced: AttributePath[] } {
+  const replaced: AttributePath[] = [];
+  const resealAll = prior !== null && !equalValues(config["seal_key"] ?? null, prior["seal_key"] ?? null);
+  const context: PlanContext = { resealAll, replaced };
+  const settings = planValues(bundleFields, config, prior, [], context);
+  const configured = config[ROUTE_BLOCK] ?? null;
+  if (!isMap(configured)) return { values: { ...settings, [ROUTE_BLOCK]: configured }, replaced };
+  const before = prior ? routesOf(prior) : {};
+  const routes = Object.entries(configured).map(([label, route]): [string, Value] => {
+    const old = before[label] ?? null;
+    const path = [{ attribute: ROUTE_BLOCK }, { key: label }];
+    return [label, isMap(route) ? planValues(routeFields, route, isMap(old) ? old : null, path, context) : route];
+  });
+  return { values: { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) }, replaced };
+}
+
+/** What follows from wholly known content. */
+function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
+  const slice = renderSlice(bundle, { standIn: noStandIn, faults: [] });
+  const sha256 = digestOf(slice);
+  const generation = typeof prior?.["generation"] === "number" ? prior["generation"] : 0;
+  if (prior?.["sha256"] === sha256) return { sha256, generation, bundle_json: prior["bundle_json"] ?? null };
+  return { sha256, generation: generation + 1, bundle_json: sliceText(slice) };
+}
+
+async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap> {
+  const key = planned["seal_key"];
+  const seal = (secret: string): Promise<string> => sealSecret(typeof key === "string" ? key : "", secret);
+  const settings = (await sealValues(bundleFields, planned, config, seal)) as ValueMap;
+  const configured = routesOf(config);
+  const routes: [string, Value][] = [];
+  for (const [label, route] of Object.entries(routesOf(planned))) {
+    routes.push([label, await sealValues(routeFields, route, configured[label] ?? null, seal)]);
+  }
+  return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
+}
+
+/** Values as they stand published. */
+function publishedValues({ document, digest }: PublishedSlice, prior: ValueMap): ValueMap {
+  return { ...bundleValues(document, prior), sha256: digest, bundle_json: sliceText(document) };
+}
+
+/** @throws GatewayError `terraform.bug` when a plan promised another content than apply is about to publish */
+function refuseSurprise(planned: ValueMap, state: ValueMap): void {
+  const promised = planned["sha256"];
+  if (typeof promised !== "string" || promised === state["sha256"]) return;
+  throw new GatewayError("terraform.bug", "Cannot publish the bundle: its content is not what the plan showed");
+}
+
+/** Publishes and, after a change of target, takes the slice away from where it was. */
+async function publish(prior: ValueMap | null, state: ValueMap): Promise<readonly Diagnostic[]> {
+  const target = targetOf(state);
+  const previous = prior ? targetOf(prior) : undefined;
+  const moved = target?.place !== previous?.place;
+  const seen = !moved && typeof prior?.["sha256"] === "string" ? prior["sha256"] : null;
+  await target?.write(textOf(state["bundle_json"]), seen);
+  if (!moved || !previous) return [];
+  try {
+    await previous.remove();
+    return [];
+  } catch (error) {
+    const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;
+    return [{ severity: "warning", summary: "Earlier slice not removed", detail }];
+  }
+}
+
+function targetOf(bundle: ValueMap): Target | undefined {
+  const { owner, file } = bundle;
+  if (!isMap(file) || typeof file["directory"] !== "string" || typeof owner !== "string") return undefined;
+  const mode = typeof file["mode"] === "string" ? parseMode(file["mode"]) : undefined;
+  return createFileTarget({ directory: file["directory"], owner, mode });
+}
+
+function textOf(value: Value | undefined): string {
+  if (typeof value !== "string") throw new TypeError("Cannot publish the bundle: it has no text");
+  return value;
+}
+
+function unreadable(target: Target, reason: string): Diagnostic {
+  return {
+    severity: "warning",
+    summary: "Published slice is damaged",
+    detail: `"${target.place}" cannot be read: ${reason}. Applying writes it again.`,
+    path: [{ attribute: "file" }],
+  };
+}

@@ -1,0 +1,89 @@
+/** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
+import { routeFields } from "../config/route.ts";
+import { secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
+import type { AttributePath, Diagnostic } from "./diagnostics.ts";
+import type { Caller } from "./provider.ts";
+import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
+import { checkSealKey } from "./seal.ts";
+import { isMap, type Value, type ValueMap } from "./value.ts";
+import { routesOf } from "./bundle-document.ts";
+
+/** @param bundle configured values, write-only ones included */
+export function publishingProblems(bundle: ValueMap, caller: Caller): readonly Diagnostic[] {
+  const problems: Diagnostic[] = [];
+  const key = bundle["seal_key"] ?? null;
+  if (typeof key === "string") {
+    const checked = checkSealKey(key);
+    if (!checked.ok) problems.push(fault([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
+  }
+  for (const place of allSecretPlaces(bundle)) problems.push(...writeOnlyProblems(place, key, caller));
+  problems.push(...fileProblems(bundle["file"]));
+  return problems;
+}
+
+function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
+  yield* secretPlaces(bundleFields, bundle, []);
+  for (const [label, route] of Object.entries(routesOf(bundle))) {
+    yield* secretPlaces(routeFields, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
+  }
+}
+
+function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller): Iterable<Diagnostic> {
+  const { name, values } = place;
+  const { sealed, writeOnly, version } = secretAttributeNames(name);
+  const has = (attribute: string): boolean => (values[attribute] ?? null) !== null;
+  const at = (attribute: string): AttributePath => [...place.path, { attribute }];
+  if (!has(writeOnly)) {
+    if (has(version))
+      yield fault(at(version), `"${version}" says when "${writeOnly}" changes, but "${writeOnly}" is not set.`);
+    return;
+  }
+  if (!caller.writeOnlyAttributes) {
+    yield fault(
+      at(writeOnly),
+      `"${writeOnly}" needs Terraform 1.11 or later, which stores no write-only values. Use "${name}_ref".`,
+    );
+    return;
+  }
+  if (!has(version)) {
+    yield fault(
+      at(writeOnly),
+      `"${writeOnly}" needs "${version}" beside it: Terraform cannot see when a write-only value changes.`,
+    );
+  }
+  if (has(sealed))
+    yield fault(at(sealed), `"${sealed}" cannot stand beside "${writeOnly}", which it is computed from.`);
+  if (sealKey === null) {
+    yield fault(
+      at(writeOnly),
+      `"${writeOnly}" is encrypted to the gateway before it goes anywhere, which needs its public key: set "seal_key" of this resource to the JWK of the gateway, or use "${name}_ref".`,
+    );
+  }
+}
+
+function* fileProblems(file: Value | undefined): Iterable<Diagnostic> {
+  if (!isMap(file)) return;
+  const { directory, mode } = file;
+  if (directory === "") yield fault(fileAttribute("directory"), '"directory" is empty, must be a path.');
+  if (typeof mode === "string" && parseMode(mode) === undefined) {
+    yield fault(
+      fileAttribute("mode"),
+      `"mode" is ${JSON.stringify(mode)}, must be permission bits in octal such as "0640".`,
+    );
+  }
+}
+
+/** "0640" → 0o640; undefined for anything but three octal digits, which the owner can read and write. */
+export function parseMode(text: string): number | undefined {
+  if (!/^0?[0-7]{3}$/.test(text)) return undefined;
+  const mode = Number.parseInt(text, 8);
+  return (mode & 0o600) === 0o600 ? mode : undefined;
+}
+
+function fileAttribute(attribute: string): AttributePath {
+  return [{ attribute: "file" }, { attribute }];
+}
+
+function fault(path: AttributePath, detail: string): Diagnostic {
+  return { severity: "error", summary: "Invalid gateway bundle", detail, path };
+}

@@ -1,0 +1,212 @@
+/**
+ * Terraform values ↔ the slice document, both directions walked along the Field tree.
+ *
+ * Null means "not written": the document holds what the user wrote and no defaults, so that a plan shows what a
+ * reviewer would see in a file.
+ */
+import type { Field } from "../config/fields.ts";
+import { formatPath, type ValuePath } from "../config/problem.ts";
+import { canonicalJson } from "../config/slice.ts";
+import { canonicalPolicy, parsePolicy } from "../policy/parse.ts";
+import { isList, isMap, Unknown, type Value, type ValueMap } from "./value.ts";
+
+export type Doc = Record<string, unknown>;
+
+/**
+ * What stands in the document for a value that is not known yet; undefined leaves the setting out.
+ * `item` says that the value is a member of a list or map, where nothing can be left out without moving others.
+ */
+export type StandIn = (field: Field, path: ValuePath, item: boolean) => unknown;
+
+/** Something that cannot be put into a document: JSON text that is none. */
+export interface DocumentFault {
+  readonly path: ValuePath;
+  readonly message: string;
+}
+
+export interface ToDocument {
+  readonly standIn: StandIn;
+  readonly faults: DocumentFault[];
+}
+
+/** @throws TypeError when a value is unknown; for values that were checked to be known */
+export const noStandIn: StandIn = (_field, path) => {
+  throw new TypeError(`Cannot render "${formatPath(path)}": its value is not known yet`);
+};
+
+/** Values of a block → members of the document, in the order of the fields. */
+export function toDocument(fields: readonly Field[], value: ValueMap, path: ValuePath, options: ToDocument): Doc {
+  const doc: Doc = {};
+  for (const field of fields) {
+    for (const name of field.kind === "secret" ? secretNames(field) : [field.name]) {
+      const member = toMember(field, value[name] ?? null, [...path, name], options);
+      if (member !== undefined) doc[name] = member;
+    }
+  }
+  return doc;
+}
+
+/** The spellings of a secret in documents. `_wo` never gets there: it becomes `_sealed`. */
+export function secretNames({ name }: Field): readonly [plain: string, reference: string, sealed: string] {
+  return [name, `${name}_ref`, `${name}_sealed`];
+}
+
+function toMember(field: Field, value: Value, path: ValuePath, options: ToDocument): unknown {
+  if (value === null) return undefined;
+  if (value instanceof Unknown) return options.standIn(field, path, false);
+  switch (field.kind) {
+    case "block":
+      return toDocument(field.fields ?? [], value as ValueMap, path, options);
+    case "block-list":
+      return listMember(value, (item, index) => blockItem(field, item, [...path, index], options));
+    case "labelled":
+      return mapMember(value, (item, label) => blockItem(field, item, [...path, label], options));
+    case "domain-pattern-list":
+    case "text-list":
+    case "url-list":
+      return (value as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
+    case "text-map":
+    case "template-map":
+      return mapValues(value as ValueMap, (item, key) => scalarItem(field, item, [...path, key], options));
+    case "policy":
+      return policyMember(value as string, path, options);
+    case "count":
+      return Number(value);
+    default:
+      return value;
+  }
+}
+
+/** Terraform sends empty block lists and maps for absent ones; a document leaves them out. */
+function listMember(value: Value, change: (item: Value, index: number) => unknown): unknown {
+  return isList(value) && value.length > 0 ? value.map(change) : undefined;
+}
+
+function mapMember(value: Value, change: (item: Value, label: string) => unknown): unknown {
+  return isMap(value) && Object.keys(value).length > 0 ? mapValues(value, change) : undefined;
+}
+
+function blockItem(field: Field, item: Value, path: ValuePath, options: ToDocument): unknown {
+  if (item instanceof Unknown) return options.standIn(field, path, true);
+  return toDocument(field.fields ?? [], item as ValueMap, path, options);
+}
+
+function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToDocument): unknown {
+  return item instanceof Unknown ? standIn(field, path, true) : item;
+}
+
+function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {
+  const policy = readPolicy(text);
+  if (policy !== undefined) return policy;
+  faults.push({ path, message: "is not JSON; write a policy with jsonencode(…)" });
+  // Not left out, or the policy would be called missing as well.
+  return [];
+}
+
+/** Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift. */
+export function fromDocument(fields: readonly Field[], doc: unknown, prior: Value): ValueMap {
+  const members = isRecord(doc) ? doc : {};
+  const before = isMap(prior) ? prior : {};
+  const value: Record<string, Value> = {};
+  for (const field of fields) {
+    if (field.kind === "secret") Object.assign(value, secretValues(field, members, before));
+    else value[field.name] = fromMember(field, own(members, field.name), before[field.name] ?? null);
+  }
+  return value;
+}
+
+function fromMember(field: Field, member: unknown, prior: Value): Value {
+  switch (field.kind) {
+    case "block":
+      return isRecord(member) ? fromDocument(field.fields ?? [], member, prior) : null;
+    case "block-list": {
+      const items: readonly unknown[] = Array.isArray(member) ? member : [];
+      return items.map((item, index) =>
+        fromDocument(field.fields ?? [], item, isList(prior) ? (prior[index] ?? null) : null),
+      );
+    }
+    case "labelled":
+      return mapValues(isRecord(member) ? member : {}, (item, label) =>
+        fromDocument(field.fields ?? [], item, isMap(prior) ? (prior[label] ?? null) : null),
+      );
+    case "url-list":
+      // One URL may stand alone in hand-written files.
+      return textList(typeof member === "string" ? [member] : member);
+    case "domain-pattern-list":
+    case "text-list":
+      return textList(member);
+    case "text-map":
+    case "template-map":
+      return isRecord(member) ? mapValues(member, textOrNull) : null;
+    case "policy":
+      return policyText(member, prior);
+    case "flag":
+      return typeof member === "boolean" ? member : null;
+    case "count":
+      return typeof member === "number" && Number.isSafeInteger(member) ? member : null;
+    default:
+      return textOrNull(member);
+  }
+}
+
+function secretValues(field: Field, members: Doc, before: ValueMap): Record<string, Value> {
+  const [plain, reference, sealed] = secretNames(field);
+  const version = `${field.name}_wo_version`;
+  const sealedNow = textOrNull(own(members, sealed));
+  return {
+    [plain]: textOrNull(own(members, plain)),
+    [reference]: textOrNull(own(members, reference)),
+    [sealed]: sealedNow,
+    [`${field.name}_wo`]: null,
+    // A sealed text that is not ours any more: forgetting the version makes the plan seal the secret again.
+    [version]: sealedNow === (before[sealed] ?? null) ? (before[version] ?? null) : null,
+  };
+}
+
+/** The user's own text of a policy as long as it says the same, so that formatting is no difference. */
+export function policyText(policy: unknown, prior: Value): Value {
+  if (policy === undefined || policy === null) return null;
+  return typeof prior === "string" && samePolicy(readPolicy(prior), policy) ? prior : JSON.stringify(policy);
+}
+
+/** True when both decide alike. Policies that do not parse are compared as data. */
+export function samePolicy(left: unknown, right: unknown): boolean {
+  return comparablePolicy(left) === comparablePolicy(right);
+}
+
+/** The policy in a Terraform string; undefined when it is no JSON. */
+export function readPolicy(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function comparablePolicy(policy: unknown): string {
+  const parsed = parsePolicy(policy);
+  return canonicalJson(parsed.ok ? canonicalPolicy(parsed.policy) : policy);
+}
+
+function textList(member: unknown): Value {
+  return Array.isArray(member) ? member.map(textOrNull) : null;
+}
+
+function textOrNull(member: unknown): string | null {
+  return typeof member === "string" ? member : null;
+}
+
+function isRecord(value: unknown): value is Doc {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function own(doc: Doc, name: string): unknown {
+  return Object.hasOwn(doc, name) ? doc[name] : undefined;
+}
+
+function mapValues<In, Out>(
+  record: Readonly<Record<string, In>>,
+  change: (value: In, key: string) => Out,
+): Record<string, Out> {
+  return Object.fromEntries(Object.keys(record).map((key) => [key, change(record[key] as In, key)]));
+}

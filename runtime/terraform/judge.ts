@@ -1,0 +1,121 @@
+/**
+ * Checks a bundle's values with the loader of the gateway itself, also while parts are not known yet.
+ *
+ * Unknown values are replaced by something harmless of their kind. What is reported must be wrong whatever they turn
+ * out to be: findings about a stand-in are dropped, and where leaving the value out changes the verdict (it may turn out
+ * to be null), only findings of both readings count.
+ */
+import type { Field } from "../config/fields.ts";
+import { loadSlices, type Problem } from "../config/load.ts";
+import { formatPath, type ValuePath } from "../config/problem.ts";
+import { attributePath, renderSlice } from "./bundle-document.ts";
+import type { Diagnostic } from "./diagnostics.ts";
+import type { Doc, DocumentFault, StandIn } from "./document.ts";
+import type { ValueMap } from "./value.ts";
+
+/** Name of the source in loader problems; never shown. */
+const SOURCE = "bundle";
+
+export function judgeBundle(bundle: ValueMap): readonly Diagnostic[] {
+  const unknownPaths = new Set<string>();
+  const faults: DocumentFault[] = [];
+  const filled = renderSlice(bundle, { standIn: fill(unknownPaths), faults });
+  let problems = loadProblems(filled);
+  if (unknownPaths.size > 0) {
+    const left = new Set(loadProblems(renderSlice(bundle, { standIn: leaveOut, faults: [] })).map(identityOf));
+    problems = problems.filter((problem) => left.has(identityOf(problem)) && !isAbout(problem.path, unknownPaths));
+  }
+  return [
+    ...faults.map(({ path, message }) => diagnostic("error", path, message)),
+    ...problems.map(({ severity, path, message }) => diagnostic(severity, parsePath(path), message)),
+  ];
+}
+
+function loadProblems(slice: Doc): readonly Problem[] {
+  return loadSlices([{ file: SOURCE, text: JSON.stringify(slice), boot: false }]).problems;
+}
+
+function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {
+  const [part, label] = path;
+  const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
+  const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
+  const summary = severity === "error" ? "Invalid gateway bundle" : "Doubtful gateway bundle";
+  return { severity, summary, detail: `${detail}.`, path: attributePath(path) };
+}
+
+function subjectOf(part: string | number | undefined, label: string | number | undefined): string {
+  return part === "routes" && label !== undefined ? `Route "${label}"` : "The bundle";
+}
+
+function identityOf({ severity, path, message }: Problem): string {
+  return `${severity} ${path} ${message}`;
+}
+
+/** True when the path is one of the given, or lies below one. */
+function isAbout(path: string, places: ReadonlySet<string>): boolean {
+  if (places.has(path)) return true;
+  for (const place of places) {
+    if (path.startsWith(place) && /[.[]/.test(path.charAt(place.length))) return true;
+  }
+  return false;
+}
+
+/** Stand-ins differ from each other, so that no two unknown addresses are called duplicates. */
+function fill(places: Set<string>): StandIn {
+  return (field, path, item) => {
+    places.add(formatPath(path));
+    return sample(field, item, places.size);
+  };
+}
+
+/** The other reading: the value is null. Members of lists and maps stay, or others would move to their place. */
+const leaveOut: StandIn = (field, path, item) => {
+  const isSeal = field.kind === "secret" && String(path.at(-1)).endsWith("_sealed");
+  return item || isSeal ? sample(field, item, 0) : undefined;
+};
+
+function sample(field: Field, item: boolean, serial: number): unknown {
+  const host = `unknown-${serial}.invalid`;
+  switch (field.kind) {
+    case "flag":
+      return true;
+    case "count":
+      return 1;
+    case "duration":
+      return "1h";
+    case "url":
+      return `https://${host}`;
+    case "choice":
+      return field.values?.[0] ?? "";
+    case "domain-pattern-list":
+      return item ? host : [host];
+    case "url-list":
+      return item ? `https://${host}` : [`https://${host}`];
+    case "text-list":
+      return item ? "unknown" : ["unknown"];
+    case "text-map":
+    case "template-map":
+      return item ? "unknown" : {};
+    case "block":
+    case "block-list":
+    case "labelled":
+      return item ? {} : undefined;
+    case "policy":
+      return [{ allow: { and: [{ authenticated_user: true }] } }];
+    case "secret":
+      // Valid as every spelling but a reference, about which nothing is reported here anyway.
+      return "e30.e30.e30.e30.e30";
+    default:
+      return "unknown";
+  }
+}
+
+/** `routes["my app"].to[0]` → parts; the inverse of formatPath. */
+export function parsePath(text: string): ValuePath {
+  const parts: (string | number)[] = [];
+  for (const [, index, quoted, name] of text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)) {
+    if (index !== undefined) parts.push(Number(index));
+    else parts.push(quoted === undefined ? (name ?? "") : (JSON.parse(quoted) as string));
+  }
+  return parts;
+}

@@ -1,0 +1,52 @@
+/** Bin `terraform-provider-gateway`: Terraform starts it; people read why it will not run for them. */
+import { bundleProvider } from "./bundle-provider.ts";
+import { refuseStart, servePlugin, type Refusal } from "./handshake.ts";
+import { PROVIDER_SOURCE } from "./schema.ts";
+import { PROVIDER_VERSION } from "./version.ts";
+
+const HELP = `terraform-provider-gateway ${PROVIDER_VERSION}
+
+This program is a Terraform plugin. Terraform starts it when a configuration says:
+
+  terraform {
+    required_providers {
+      gateway = {
+        source  = "${PROVIDER_SOURCE}"
+        version = "${PROVIDER_VERSION}"
+      }
+    }
+  }
+
+  resource "gateway_bundle" "main" {
+    owner = "my-team"
+    file {
+      directory = "/etc/gateway/slices"
+    }
+    route "app" {
+      from   = "https://app.example.com"
+      to     = ["http://app.internal:8080"]
+      policy = jsonencode([{ allow = { and = [{ domain = { is = "example.com" } }] } }])
+    }
+  }
+
+It cannot do anything when started by hand.
+`;
+
+const REASONS: Readonly<Record<Refusal, string>> = {
+  "by-hand": HELP,
+  protocol: "terraform-provider-gateway: this Terraform does not speak plugin protocol 6, use Terraform 1.0 or later\n",
+  "no-certificate":
+    "terraform-provider-gateway: Terraform gave no certificate, and without one no connection is safe\n",
+  platform: "terraform-provider-gateway: does not run on Windows; use Linux, macOS or WSL\n",
+};
+
+const refusal = refuseStart(process.env, process.platform);
+if (refusal) {
+  process.stderr.write(REASONS[refusal]);
+  process.exitCode = 1;
+} else {
+  servePlugin(bundleProvider(), process).catch((error: unknown) => {
+    process.stderr.write(`terraform-provider-gateway: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
+}
