@@ -1,0 +1,20 @@
+/** Pages at the edges of a session. */
+import { html } from "./html.ts";
+import { page } from "./layout.ts";
+
+/** After sign-out, when there is nowhere else to go. */
+export function signedOutPage(): string {
+  return page({
+    title: "Signed out",
+    body: html`<p>You are signed out of this gateway. You may still be signed in at your identity provider.</p>`,
+  });
+}
+
+/**
+ * A page that a `refresh` header leaves at once; the link is for browsers that do not.
+ *
+ * @param parts.href absolute https or http URL, or a path of this host
+ */
+export function continuePage(parts: { readonly title: string; readonly href: string }): string {
+  return page({ title: parts.title, body: html`<p><a class="button primary" href="${parts.href}">Continue</a></p>` });
+}

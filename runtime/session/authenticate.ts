@@ -1,0 +1,280 @@
+/**
+ * Credentials of a request → principal.
+ *
+ * Untrusted input: tokens and cookies. Promises: what is known is answered synchronously from a bounded cache; a
+ * revocation is seen at the next request after this process learnt it; records are read again at least every
+ * `HARD_MS`, so that changed claims and disabled users reach decisions within that; while the store is away, who was
+ * verified goes on for `STALE_MS`, and everybody else is `unavailable`. No failure ever yields a principal.
+ */
+import type { Snapshots } from "../config/compiled.ts";
+import { errorText } from "../errors.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Log } from "../log.ts";
+import type { Clock } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import { BoundedCache, type Visited } from "./cache.ts";
+import type { Cookies } from "./cookie.ts";
+import { audienceAllows, type ExternalTokens } from "./external-token.ts";
+import type { IdentityService } from "./identities.ts";
+import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
+import { userTag, type SessionRecords } from "./records.ts";
+import type { Authenticator, ProviderTokens, Revocations } from "./sessions.ts";
+import { findSite } from "./sites.ts";
+
+/** From here on a request starts a reading of the records in the background and is answered with what is known. */
+const SOFT_MS = 10_000;
+/** From here on a request waits for the reading. */
+export const HARD_MS = 20_000;
+/** So long verified principals go on while the store cannot be read. */
+export const STALE_MS = 5 * 60_000;
+const CACHE_ENTRIES = 50_000;
+
+export interface AuthenticatorDeps {
+  readonly store: Store;
+  readonly records: SessionRecords;
+  readonly snapshots: Snapshots;
+  readonly identities: Pick<IdentityService, "load" | "providerTokens">;
+  readonly externalTokens: ExternalTokens;
+  readonly cookies: Cookies;
+  readonly revocations: Revocations;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type Accepted = Extract<AuthResult, { ok: true }>;
+
+interface Entry extends Visited {
+  result: Accepted;
+  /** Of External Tokens. */
+  readonly audience: string;
+  /** When the records last confirmed it. */
+  verifiedAtMs: number;
+  /** When they were last asked, whatever came of it. */
+  readAtMs: number;
+  /** Revocation epoch at which it was last checked. */
+  epoch: number;
+  reading: Promise<AuthResult> | undefined;
+}
+
+/** What a credential claims, to be confirmed by the records. */
+interface Claimed {
+  readonly kind: Principal["kind"];
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly grantId?: string;
+  readonly clientId?: string;
+  readonly audience: string;
+  readonly expiresAt: number;
+}
+
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const { clock, revocations } = deps;
+  const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
+  const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
+  const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
+
+  /** The warm path: an answer without a promise, or undefined when the records must be read. */
+  const fromCache = (
+    cache: BoundedCache<Entry>,
+    key: string,
+    entry: Entry,
+    claimed: () => Claimed | undefined,
+  ): AuthResult | undefined => {
+    const now = clock.now();
+    const { principal } = entry.result;
+    if (now >= principal.expiresAt * 1000) {
+      cache.delete(key);
+      return refusal("expired");
+    }
+    if (entry.epoch !== revocations.epoch) {
+      if (revocations.isRevoked(principal.revocationKeys)) {
+        cache.delete(key);
+        return refusal("revoked");
+      }
+      entry.epoch = revocations.epoch;
+    }
+    const age = now - entry.readAtMs;
+    if (age < SOFT_MS) return entry.result;
+    if (age >= HARD_MS) return undefined;
+    if (!entry.reading) {
+      const again = claimed();
+      if (again) void read(cache, key, again, entry);
+    }
+    return entry.result;
+  };
+
+  /** Reads the records, one reading per credential at a time, and remembers the answer. */
+  const read = (
+    cache: BoundedCache<Entry>,
+    key: string,
+    claimed: Claimed,
+    known: Entry | undefined,
+  ): Promise<AuthResult> => {
+    if (known?.reading) return known.reading;
+    const { epoch } = revocations;
+    const reading = confirm(claimed, known?.result.principal).then(
+      (result) => {
+        if (!result.ok) cache.delete(key);
+        else {
+          const now = clock.now();
+          const news = { result, verifiedAtMs: now, readAtMs: now, epoch, reading: undefined };
+          if (known) Object.assign(known, news);
+          else cache.set(key, { ...news, audience: claimed.audience, visited: false });
+        }
+        return result;
+      },
+      (error: unknown): AuthResult => {
+        if (known) {
+          known.reading = undefined;
+          // The next request does not wait for the store again; it asks in the background.
+          known.readAtMs = clock.now() - SOFT_MS;
+          if (goesOn(known)) return known.result;
+          cache.delete(key);
+        }
+        deps.log.warn({ reason: errorText(error) }, "a credential cannot be verified now");
+        return refusal("unavailable");
+      },
+    );
+    if (known) known.reading = reading;
+    return reading;
+  };
+
+  /** Whether somebody verified earlier may go on though the records cannot be read. */
+  const goesOn = (entry: Entry): boolean => {
+    const { principal } = entry.result;
+    const now = clock.now();
+    return (
+      now - entry.verifiedAtMs < STALE_MS &&
+      now < principal.expiresAt * 1000 &&
+      !revocations.isRevoked(principal.revocationKeys)
+    );
+  };
+
+  const confirm = async (claimed: Claimed, earlier: Principal | undefined): Promise<AuthResult> => {
+    const keys = revocationKeys(claimed);
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    let { userId, expiresAt } = claimed;
+    if (claimed.sessionId !== undefined) {
+      const session = await deps.records.sessions.get(claimed.sessionId);
+      if (!session) return refusal("revoked");
+      userId ??= session.value.userId;
+      if (userId !== session.value.userId) return refusal("malformed");
+      expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
+    }
+    if (claimed.grantId !== undefined) {
+      const grant = await deps.store.get(`grant:${claimed.grantId}`);
+      if (!grant) return refusal("revoked");
+      expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
+    }
+    const sid = claimed.sessionId ?? claimed.grantId;
+    if (userId === undefined || sid === undefined) return refusal("malformed");
+    const user = await deps.identities.load(userId);
+    if (!user) return refusal("unknown-user");
+    // Reading took a while: a revocation may have come in between.
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    // The same object while nothing changed, since assertions and application tokens are remembered by it.
+    if (earlier && earlier.user.version === user.version && earlier.expiresAt === expiresAt) {
+      return { ok: true, principal: earlier };
+    }
+    return {
+      ok: true,
+      principal: {
+        kind: claimed.kind,
+        user,
+        sid,
+        ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
+        ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
+        ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        expiresAt,
+        revocationKeys: [...keys, userTag(userId)],
+      },
+    };
+  };
+
+  // The feed does not hold wide keys; what they end is read again.
+  revocations.subscribe((key) => {
+    if (!key.startsWith("user:") && !key.startsWith("client:")) return;
+    const isMeant = (entry: Entry): boolean => entry.result.principal.revocationKeys.includes(key);
+    tokens.deleteWhere(isMeant);
+    cookies.deleteWhere(isMeant);
+  });
+
+  const openToken = (token: string): Claimed | AuthFailureReason => {
+    const opened = deps.externalTokens.open(token);
+    return opened.ok ? opened.claims : opened.reason;
+  };
+
+  const openCookie = (
+    exchange: Exchange,
+  ): { readonly value: string; readonly claimed: () => Claimed | undefined } | undefined => {
+    const snapshot = deps.snapshots.current();
+    const site = findSite(snapshot, exchange.host);
+    const value = site && deps.cookies.readSession(exchange, site, snapshot.settings.cookie);
+    if (site === undefined || value === undefined || value === "") return undefined;
+    return {
+      // Cookies are bound to their host: the same value elsewhere is another credential.
+      value: `${site.hostname} ${value}`,
+      claimed: () => {
+        const handle = deps.cookies.openSession(value, site);
+        return handle && { kind: "session", sessionId: handle.sessionId, audience: "", expiresAt: handle.expiresAt };
+      },
+    };
+  };
+
+  return {
+    bearer(token, audience) {
+      const entry = tokens.get(token);
+      if (entry) {
+        if (!audienceAllows(entry.audience, audience)) return refusal("wrong-audience");
+        const result = fromCache(tokens, token, entry, () => {
+          const claimed = openToken(token);
+          return typeof claimed === "string" ? undefined : claimed;
+        });
+        if (result) return result;
+      }
+      const claimed = openToken(token);
+      if (typeof claimed === "string") return refusal(claimed);
+      if (!audienceAllows(claimed.audience, audience)) return refusal("wrong-audience");
+      return read(tokens, token, claimed, entry);
+    },
+    cookie(exchange) {
+      const cookie = openCookie(exchange);
+      if (!cookie) return refusal("missing");
+      const entry = cookies.get(cookie.value);
+      if (entry) {
+        const result = fromCache(cookies, cookie.value, entry, cookie.claimed);
+        if (result) return result;
+      }
+      const claimed = cookie.claimed();
+      return claimed ? read(cookies, cookie.value, claimed, entry) : refusal("malformed");
+    },
+    async providerTokens(principal) {
+      const known = providerTokens.get(principal);
+      const now = clock.now();
+      if (known && now - known.readAtMs < SOFT_MS) return known.tokens;
+      const read = await deps.identities.providerTokens(principal.user.id);
+      providerTokens.set(principal, { tokens: read, readAtMs: now });
+      return read;
+    },
+  };
+}
+
+/** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
+function revocationKeys(claimed: Claimed): string[] {
+  const keys: string[] = [];
+  if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
+  if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
+  if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
+  return keys;
+}
+
+const REFUSALS = new Map<AuthFailureReason, AuthResult>();
+
+function refusal(reason: AuthFailureReason): AuthResult {
+  let result = REFUSALS.get(reason);
+  if (!result) {
+    result = { ok: false, reason };
+    REFUSALS.set(reason, result);
+  }
+  return result;
+}

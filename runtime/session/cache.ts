@@ -1,0 +1,50 @@
+/**
+ * A bounded map with second-chance eviction: a hit only sets a bit. (Moving an entry to the end of a Map at every hit
+ * costs more than opening the token again: measured.)
+ */
+export interface Visited {
+  visited: boolean;
+}
+
+export class BoundedCache<V extends Visited> {
+  readonly #entries = new Map<string, V>();
+  readonly #capacity: number;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get(key: string): V | undefined {
+    const value = this.#entries.get(key);
+    if (value) value.visited = true;
+    return value;
+  }
+
+  set(key: string, value: V): void {
+    if (!this.#entries.has(key) && this.#entries.size >= this.#capacity) this.#evict();
+    this.#entries.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Looks at every entry: for rare events only. */
+  deleteWhere(isMeant: (value: V) => boolean): void {
+    for (const [key, value] of this.#entries) if (isMeant(value)) this.#entries.delete(key);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Removes the oldest entry not used since it was last passed over; at most one round. */
+  #evict(): void {
+    for (const [key, value] of this.#entries) {
+      this.#entries.delete(key);
+      if (!value.visited) return;
+      value.visited = false;
+      this.#entries.set(key, value);
+    }
+  }
+}

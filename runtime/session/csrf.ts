@@ -1,0 +1,45 @@
+/**
+ * Defence of our own forms and state-changing addresses against requests that another site made the browser send.
+ * Two walls: the browser says where the request comes from, and the form carries a token bound to the session.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import type { Exchange } from "../http/exchange.ts";
+import type { Keys } from "../keys.ts";
+import type { Principal } from "./principal.ts";
+import type { Csrf } from "./sessions.ts";
+
+export function createCsrf(deps: { readonly keys: Keys }): Csrf {
+  const keys = deps.keys.derive("csrf");
+  const mac = (key: Buffer, principal: Principal, form: string): Buffer =>
+    createHmac("sha256", key).update(`${form}\n${principal.sid}`).digest();
+  return {
+    token(principal, form) {
+      const current = keys[0];
+      if (!current) throw new TypeError("no csrf key");
+      return mac(current, principal, form).toString("base64url");
+    },
+    verify(principal, form, token) {
+      const given = Buffer.from(token, "base64url");
+      // Every key is tried, so that a form that was open during a change of shared_secret still works.
+      return keys.some((key) => {
+        const expected = mac(key, principal, form);
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      });
+    },
+  };
+}
+
+/**
+ * True when the browser says that a page of this very origin sent the request.
+ *
+ * Browsers send `Origin` with every POST; one that sends neither header is refused, since nothing then tells a form of
+ * ours from a foreign one.
+ */
+export function isFromOwnOrigin(exchange: Exchange, origin: string): boolean {
+  const site = exchange.header("sec-fetch-site");
+  if (site !== undefined && site !== "same-origin") return false;
+  const sentBy = exchange.headerValues("origin");
+  if (sentBy.length === 0) return site === "same-origin";
+  return sentBy.length === 1 && sentBy[0] === origin;
+}

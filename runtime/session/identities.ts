@@ -1,0 +1,294 @@
+/**
+ * Users as the provider has them: the newest claims and the newest provider tokens of each, one record per user.
+ *
+ * Promises: one refresh per user at a time, in this process and across replicas (many providers rotate refresh tokens
+ * and take a second use for theft); what the provider gave is stored before anything is done with it; a provider that
+ * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+
+import type { IdpSettings, Snapshots } from "../config/compiled.ts";
+import { GatewayError, errorText } from "../errors.ts";
+import type { Keys } from "../keys.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import type { Store, StoredRecord } from "../store/store.ts";
+import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
+import type { User } from "./principal.ts";
+import type { ProfileFacts } from "./provider-claims.ts";
+import { userTag, type IdentityRecord, type SessionRecords } from "./records.ts";
+import type { Identities, ProviderTokens, Revocations } from "./sessions.ts";
+
+export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
+
+export interface IdentityService extends Identities {
+  /** Stores what a completed sign-in told of a user. */
+  recordSignIn(tokens: ProviderTokenSet, subject: string, profile: ProfileFacts): Promise<User>;
+  /**
+   * The user for a decision. Asks the provider again when that is due: in the background while the tokens last, first
+   * of all when they have ended.
+   *
+   * @returns undefined when there is no such user any more
+   */
+  load(userId: string): Promise<User | undefined>;
+  /** @returns empty texts when the user has none */
+  providerTokens(userId: string): Promise<ProviderTokens>;
+  close(): Promise<void>;
+}
+
+export interface IdentityDeps {
+  readonly store: Store;
+  readonly records: SessionRecords;
+  readonly snapshots: Snapshots;
+  readonly idp: IdentityProvider;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The provider is asked for news of an active user at least this often, however long its tokens last. */
+export const MAX_CONFIRM_SECONDS = 15 * 60;
+/** So long before its end an access token is renewed. */
+const RENEW_AHEAD_SECONDS = 60;
+/** Between two attempts while the provider is away. */
+const RETRY_MS = 30_000;
+/** Longer than the longest exchange with a provider, so that a lease is lost only with its holder. */
+const LEASE_MS = 45_000;
+const LEASE_POLL_MS = 150;
+const MAX_CONFLICTS = 8;
+
+export function createIdentities(deps: IdentityDeps): IdentityService {
+  const { records, clock, log } = deps;
+  const sealer = deps.keys.sealer("provider-tokens");
+  const refreshing = new Map<string, Promise<RefreshResult>>();
+  /** User → epoch milliseconds before which an unreachable provider is not asked again. */
+  const retryAt = new Map<string, number>();
+  const closing = new AbortController();
+
+  const seal = (userId: string, what: string, token: string): string => sealer.seal(token, `${what} ${userId}`);
+  const open = (userId: string, what: string, sealed: string | undefined): string | undefined =>
+    sealed === undefined ? undefined : sealer.open(sealed, `${what} ${userId}`)?.toString();
+
+  const lifetime = (): number => {
+    const { settings } = deps.snapshots.current();
+    return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
+  };
+
+  const put = (record: IdentityRecord, ifVersion: number) =>
+    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
+
+  /** The record after an answer of the provider; `profile` undefined leaves the claims as they are. */
+  const merge = (
+    earlier: IdentityRecord | undefined,
+    userId: string,
+    tokens: ProviderTokenSet,
+    profile: ProfileFacts | undefined,
+  ): IdentityRecord => {
+    const now = epochSeconds(clock);
+    const facts: ProfileFacts = profile ?? earlier ?? { email: "", name: "", groups: [], claims: {} };
+    const sameProvider = earlier?.providerUrl === tokens.providerUrl && earlier.providerClientId === tokens.clientId;
+    const refreshToken =
+      tokens.refreshToken === undefined
+        ? // Without a new one the old one stays good (RFC 6749 §6), but never at another provider.
+          sameProvider
+          ? earlier.refreshToken
+          : undefined
+        : seal(userId, "refresh", tokens.refreshToken);
+    const changed = earlier === undefined || !sameFacts(earlier, facts);
+    return {
+      userId,
+      providerUrl: tokens.providerUrl,
+      providerClientId: tokens.clientId,
+      version: changed ? Math.max(clock.now(), (earlier?.version ?? 0) + 1) : earlier.version,
+      email: facts.email,
+      name: facts.name,
+      groups: facts.groups,
+      claims: facts.claims,
+      ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: dueAt(now, tokens) }),
+      accessToken: seal(userId, "access", tokens.accessToken),
+      ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
+      ...(tokens.idToken === undefined
+        ? sameProvider && earlier.idToken !== undefined
+          ? { idToken: earlier.idToken }
+          : {}
+        : { idToken: seal(userId, "id", tokens.idToken) }),
+      confirmedAt: now,
+      signIns: earlier?.signIns ?? 0,
+    };
+  };
+
+  const refresh = (userId: string): Promise<RefreshResult> => {
+    let running = refreshing.get(userId);
+    if (!running) {
+      running = refreshAlone(userId)
+        .catch((error: unknown): RefreshResult => {
+          log.warn({ user: userId, reason: errorText(error) }, "a user cannot be refreshed now");
+          return UNAVAILABLE;
+        })
+        .finally(() => refreshing.delete(userId));
+      refreshing.set(userId, running);
+    }
+    return running;
+  };
+
+  const refreshAlone = async (userId: string): Promise<RefreshResult> => {
+    const before = await records.identities.get(userId);
+    if (!before || before.value.refusedAt !== undefined) return REFUSED;
+    const giveUpAtMs = clock.now() + LEASE_MS;
+    for (;;) {
+      const lease = await deps.store.lease(`refresh-identity:${userId}`, LEASE_MS);
+      if (lease) {
+        try {
+          const stored = await records.identities.get(userId);
+          if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
+          // Another replica was faster: its answer is as new as ours would be.
+          if (stored.version !== before.version) return { ok: true, user: toUser(stored.value) };
+          return await askProvider(stored);
+        } finally {
+          await lease.release().catch(() => {});
+        }
+      }
+      if (clock.now() >= giveUpAtMs || closing.signal.aborted) return UNAVAILABLE;
+      await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
+      const stored = await records.identities.get(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
+      if (stored.version !== before.version) return { ok: true, user: toUser(stored.value) };
+    }
+  };
+
+  /** Under the lease. */
+  const askProvider = async (stored: StoredRecord<IdentityRecord>): Promise<RefreshResult> => {
+    const { userId } = stored.value;
+    const settings = providerOf(stored.value, deps.snapshots.current().settings.idp);
+    const refreshToken = open(userId, "refresh", stored.value.refreshToken);
+    if (settings === undefined || refreshToken === undefined) return REFUSED;
+    try {
+      const tokens = await deps.idp.exchangeRefreshToken(settings, refreshToken);
+      // Before anything else may fail: the old refresh token may be dead from here on.
+      let saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
+      const { profile } = await deps.idp.readUser(settings, tokens, userId);
+      if (profile && !sameFacts(saved.value, profile)) {
+        saved = await save(saved, (earlier) => merge(earlier, userId, tokens, profile));
+      }
+      retryAt.delete(userId);
+      return { ok: true, user: toUser(saved.value) };
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
+      retryAt.set(userId, clock.now() + RETRY_MS);
+      log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
+      return UNAVAILABLE;
+    }
+  };
+
+  /** Leaves what a sign-in wrote meanwhile: its tokens are newer than those asked for before it. */
+  const save = async (
+    from: StoredRecord<IdentityRecord>,
+    next: (earlier: IdentityRecord) => IdentityRecord,
+  ): Promise<StoredRecord<IdentityRecord>> => {
+    let earlier: StoredRecord<IdentityRecord> | undefined = from;
+    for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+      if (earlier === undefined)
+        throw new GatewayError("identity.gone", "Cannot store a refreshed user: the record is gone");
+      const value = next(earlier.value);
+      const result = await put(value, earlier.version);
+      if (result.ok) return { ...earlier, value, version: result.version };
+      earlier = await records.identities.get(from.value.userId);
+      if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
+    }
+    throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");
+  };
+
+  const refuse = async (stored: StoredRecord<IdentityRecord>, error: GatewayError): Promise<RefreshResult> => {
+    const { userId } = stored.value;
+    const current = await records.identities.get(userId);
+    // A sign-in meanwhile brought a new token: what was refused was only the old one.
+    if (current && current.value.refusedAt === undefined && current.value.signIns !== stored.value.signIns) {
+      return { ok: true, user: toUser(current.value) };
+    }
+    log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
+    if (current) {
+      const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = current.value;
+      await put({ ...rest, refusedAt: epochSeconds(clock) }, current.version);
+    }
+    await deps.revocations.revoke(userTag(userId));
+    return REFUSED;
+  };
+
+  return {
+    async find(userId) {
+      const stored = await records.identities.get(userId);
+      return stored && stored.value.refusedAt === undefined ? toUser(stored.value) : undefined;
+    },
+    refresh,
+    async recordSignIn(tokens, subject, profile) {
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await records.identities.get(subject);
+        const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
+        const result = await put(value, stored?.version ?? 0);
+        if (result.ok) {
+          retryAt.delete(subject);
+          return toUser(value);
+        }
+      }
+      throw new GatewayError("identity.conflict", "Cannot store a user who signed in: the record keeps changing");
+    },
+    async load(userId) {
+      const stored = await records.identities.get(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return undefined;
+      const { refreshDueAt } = stored.value;
+      const now = epochSeconds(clock);
+      if (refreshDueAt === undefined || now < refreshDueAt) return toUser(stored.value);
+      if (clock.now() < (retryAt.get(userId) ?? 0)) return toUser(stored.value);
+      const asked = refresh(userId);
+      if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return toUser(stored.value);
+      const result = await asked;
+      if (result.ok) return result.user;
+      // A provider that is away signs nobody out: the session has its own end.
+      return result.reason === "unavailable" ? toUser(stored.value) : undefined;
+    },
+    async providerTokens(userId) {
+      const stored = await records.identities.get(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return { accessToken: "", idToken: "" };
+      return {
+        accessToken: open(userId, "access", stored.value.accessToken) ?? "",
+        idToken: open(userId, "id", stored.value.idToken) ?? "",
+      };
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(refreshing.values());
+    },
+  };
+}
+
+const REFUSED: RefreshResult = { ok: false, reason: "refused" };
+const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };
+
+function toUser(record: IdentityRecord): User {
+  const { userId, version, email, name, groups, claims } = record;
+  return { id: userId, version, email, name, groups, claims };
+}
+
+/** When the provider should be asked next: before its token ends, and never later than the promised interval. */
+function dueAt(now: number, tokens: ProviderTokenSet): number {
+  const latest = now + MAX_CONFIRM_SECONDS;
+  if (tokens.accessTokenExpiresAt === undefined) return latest;
+  const life = Math.max(0, tokens.accessTokenExpiresAt - now);
+  const ahead = Math.min(RENEW_AHEAD_SECONDS, Math.floor(life / 2));
+  return Math.min(tokens.accessTokenExpiresAt - ahead, latest);
+}
+
+function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
+  return isDeepStrictEqual(
+    [record.email, record.name, record.groups, record.claims],
+    [facts.email, facts.name, facts.groups, facts.claims],
+  );
+}
+
+/** The settings under which this user's tokens may be used: the same provider, the same client. */
+function providerOf(record: IdentityRecord, settings: IdpSettings | undefined): IdpSettings | undefined {
+  if (settings?.providerUrl !== record.providerUrl || settings.clientId !== record.providerClientId) return undefined;
+  return settings;
+}

@@ -1,0 +1,294 @@
+/**
+ * The identity provider: any OpenID Connect provider, through openid-client.
+ *
+ * Trusted input: the `idp_*` settings. Untrusted until checked: everything that comes back through the browser. Promises:
+ * state, nonce and PKCE on every sign-in; ID tokens checked with signature; plain http only in development; a failure
+ * says whether the provider refused (`idp.refused`) or could not be asked (`idp.unavailable`), and never holds a token.
+ */
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../config/compiled.ts";
+import { GatewayError, errorText } from "../errors.ts";
+import { hashSecret } from "../keys.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
+
+/** What the token endpoint gave. */
+export interface ProviderTokenSet {
+  /** The settings under which it was asked for. */
+  readonly providerUrl: string;
+  readonly clientId: string;
+  readonly accessToken: string;
+  readonly accessTokenExpiresAt?: number;
+  readonly idToken?: string;
+  readonly refreshToken?: string;
+  /** Claims of the ID token in this answer, when there was one. */
+  readonly idClaims?: Readonly<Record<string, unknown>>;
+}
+
+export interface SignInChecks {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+export interface IdentityProvider {
+  /** Where the browser goes to sign in. */
+  authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
+  /**
+   * @param query of the callback, as received, with its "?"
+   * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`
+   */
+  exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
+  /** @throws GatewayError `idp.refused` when the refresh token is worth nothing any more, `idp.unavailable` */
+  exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
+  /**
+   * Profile of the user a token set belongs to, from ID token and userinfo.
+   *
+   * @param subject who it must be; undefined at sign-in, where the ID token says it
+   * @returns profile undefined when the provider offers neither
+   * @throws GatewayError `idp.refused`, `idp.unavailable`
+   */
+  readUser(
+    settings: IdpSettings,
+    tokens: ProviderTokenSet,
+    subject: string | undefined,
+  ): Promise<{ readonly subject: string; readonly profile: ProfileFacts | undefined }>;
+  /** Where the provider ends its own session; undefined when it offers none or cannot be asked. */
+  endSessionUrl(
+    settings: IdpSettings,
+    parameters: { readonly idToken: string | undefined; readonly returnTo: string },
+  ): Promise<string | undefined>;
+}
+
+export interface IdpDeps {
+  /** Plain http to the provider is accepted. */
+  readonly development: boolean;
+  readonly clock: Clock;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+const TIMEOUT_SECONDS = 10;
+/** Metadata is asked for again after so long; the old one serves while that fails. */
+const METADATA_MS = 60 * 60 * 1000;
+
+interface Discovered {
+  configuration: Promise<openid.Configuration>;
+  askedAtMs: number;
+}
+
+export function createIdp(deps: IdpDeps): IdentityProvider {
+  const discovered = new Map<string, Discovered>();
+
+  const discover = (settings: IdpSettings): Promise<openid.Configuration> => {
+    // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
+    const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
+    const known = discovered.get(key);
+    const now = deps.clock.now();
+    if (known && now - known.askedAtMs < METADATA_MS) return known.configuration;
+    const asked = askMetadata(settings, deps);
+    if (known) {
+      known.askedAtMs = now;
+      asked.then(
+        (configuration) => (known.configuration = Promise.resolve(configuration)),
+        () => {},
+      );
+      return known.configuration;
+    }
+    discovered.clear();
+    discovered.set(key, { configuration: asked, askedAtMs: now });
+    // A failure is not kept: the next sign-in asks again.
+    asked.catch(() => discovered.delete(key));
+    return asked;
+  };
+
+  const tokenSet = (
+    settings: IdpSettings,
+    answer: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers,
+  ): ProviderTokenSet => {
+    const expiresIn = answer.expiresIn();
+    const idClaims = answer.claims();
+    return {
+      providerUrl: settings.providerUrl,
+      clientId: settings.clientId,
+      accessToken: answer.access_token,
+      ...(expiresIn === undefined ? {} : { accessTokenExpiresAt: epochSeconds(deps.clock) + expiresIn }),
+      ...(answer.id_token === undefined ? {} : { idToken: answer.id_token }),
+      ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+      ...(idClaims === undefined ? {} : { idClaims }),
+    };
+  };
+
+  return {
+    async authorizationUrl(settings, checks) {
+      const configuration = await discover(settings);
+      const url = openid.buildAuthorizationUrl(configuration, {
+        // Ours come last: no configured parameter may replace what the checks rely on.
+        ...Object.fromEntries(settings.requestParams),
+        redirect_uri: checks.redirectUri,
+        scope: settings.scopes.join(" "),
+        state: checks.state,
+        nonce: checks.nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
+        code_challenge_method: "S256",
+      });
+      return url.href;
+    },
+
+    async exchangeCode(settings, query, checks) {
+      const configuration = await discover(settings);
+      const url = new URL(checks.redirectUri);
+      url.search = query;
+      try {
+        const answer = await openid.authorizationCodeGrant(configuration, url, {
+          expectedState: checks.state,
+          expectedNonce: checks.nonce,
+          pkceCodeVerifier: checks.codeVerifier,
+          idTokenExpected: true,
+        });
+        return tokenSet(settings, answer);
+      } catch (error) {
+        throw judge(error, "finish the sign-in", isRefusedCode);
+      }
+    },
+
+    async exchangeRefreshToken(settings, refreshToken) {
+      const configuration = await discover(settings);
+      try {
+        return tokenSet(settings, await openid.refreshTokenGrant(configuration, refreshToken));
+      } catch (error) {
+        throw judge(error, "refresh a user", isRefusedRefresh);
+      }
+    },
+
+    async readUser(settings, tokens, subject) {
+      const idSubject = typeof tokens.idClaims?.["sub"] === "string" ? tokens.idClaims["sub"] : undefined;
+      const expected = subject ?? idSubject;
+      // OpenID Connect Core §12.2: the sub of a refreshed ID token MUST be that of the original.
+      if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
+        throw new GatewayError(
+          "idp.refused",
+          "Cannot read a user: the provider's ID token names another subject or none",
+        );
+      }
+      const configuration = await discover(settings);
+      const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
+      const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
+      if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings.groupsClaim)) {
+        try {
+          sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
+        } catch (error) {
+          throw judge(error, "read a user", (status) => status === 401 || status === 403);
+        }
+      }
+      return {
+        subject: expected,
+        profile: sources.length === 0 ? undefined : readProfile(sources, settings.groupsClaim),
+      };
+    },
+
+    async endSessionUrl(settings, parameters) {
+      try {
+        const configuration = await discover(settings);
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+        return openid.buildEndSessionUrl(configuration, {
+          ...(parameters.idToken === undefined ? {} : { id_token_hint: parameters.idToken }),
+          post_logout_redirect_uri: parameters.returnTo,
+        }).href;
+      } catch {
+        // Signing out here must work while the provider is away.
+        return undefined;
+      }
+    },
+  };
+}
+
+async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
+  const { fetch } = deps;
+  try {
+    const server = new URL(settings.providerUrl);
+    const secret = settings.clientSecret;
+    return await openid.discovery(
+      server,
+      settings.clientId,
+      undefined,
+      // Chosen when it is used: the methods stand in the metadata that is being asked for.
+      (as, client, body, headers) => authentication(secret, as)(as, client, body, headers),
+      {
+        timeout: TIMEOUT_SECONDS,
+        execute: [
+          openid.enableNonRepudiationChecks,
+          ...(deps.development && server.protocol === "http:" ? [openid.allowInsecureRequests] : []),
+        ],
+        ...(fetch ? { [openid.customFetch]: (url, options) => fetch(url, options as RequestInit) } : {}),
+      },
+    );
+  } catch (cause) {
+    throw new GatewayError(
+      "idp.unavailable",
+      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${errorText(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function authentication(secret: string | undefined, as: openid.ServerMetadata): openid.ClientAuth {
+  if (secret === undefined) return openid.None();
+  // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
+  const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  return methods.includes("client_secret_basic") ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+}
+
+/** A code or an answer that is not good, as opposed to a provider that is away or a client that is set up wrongly. */
+function isRefusedCode(status: number, error: string): boolean {
+  return status === 0 || error === "invalid_grant" || error === "access_denied";
+}
+
+/** The errors that speak of this user's token. Others, `invalid_client` among them, are about us: nobody is signed out for them. */
+function isRefusedRefresh(_status: number, error: string): boolean {
+  return ["invalid_grant", "access_denied", "login_required", "interaction_required", "consent_required"].includes(
+    error,
+  );
+}
+
+/** @param refuses judges a protocol error by status (0 for an answer through the browser) and error code */
+function judge(error: unknown, action: string, refuses: (status: number, code: string) => boolean): GatewayError {
+  if (error instanceof openid.ResponseBodyError) {
+    const code = refuses(error.status, error.error) ? "idp.refused" : "idp.unavailable";
+    return new GatewayError(
+      code,
+      `Cannot ${action}: the provider answered ${error.status} ${JSON.stringify(error.error)}`,
+    );
+  }
+  if (error instanceof openid.AuthorizationResponseError) {
+    return new GatewayError(
+      "idp.refused",
+      `Cannot ${action}: the provider sent the browser back with ${JSON.stringify(error.error)}`,
+    );
+  }
+  if (error instanceof openid.WWWAuthenticateChallengeError) {
+    const code = refuses(error.status, "") ? "idp.refused" : "idp.unavailable";
+    return new GatewayError(code, `Cannot ${action}: the provider answered ${error.status}`);
+  }
+  if (error instanceof openid.ClientError && isBadAnswer(error.code)) {
+    // An answer that fails its checks is a refusal only where a person can try again; see isRefusedCode.
+    const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
+    return new GatewayError(
+      code,
+      `Cannot ${action}: ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`,
+    );
+  }
+  // Only the message: a cause may hold the request with its tokens.
+  return new GatewayError("idp.unavailable", `Cannot ${action}: ${errorText(error)}`);
+}
+
+function isBadAnswer(code: string | undefined): boolean {
+  return (
+    code !== undefined &&
+    code !== "OAUTH_TIMEOUT" &&
+    code !== "OAUTH_ABORT" &&
+    code !== "OAUTH_RESPONSE_IS_NOT_CONFORM" &&
+    code !== "OAUTH_RESPONSE_IS_NOT_JSON"
+  );
+}

@@ -1,0 +1,106 @@
+/**
+ * The records of sign-in and identity as the store keeps them, typed. One place, so that a reader sees what is at rest.
+ *
+ * Promise: no token, code or nonce stands here in the clear; each is sealed (`provider-tokens`, `sign-in-ticket`) or
+ * hashed. Times are epoch seconds unless the name says milliseconds.
+ */
+import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
+
+/** `identity:<userId>`: one user at the provider. Lives as long as anything that may be refreshed through it. */
+export interface IdentityRecord {
+  readonly userId: string;
+  /** Which provider vouches; a refresh token is never sent to another one. */
+  readonly providerUrl: string;
+  readonly providerClientId: string;
+  /** Epoch milliseconds of the newest change of claims: grows, also when a record is made anew after its end. */
+  readonly version: number;
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly claims: { readonly [key: string]: Json };
+  /** Sealed; absent when the provider gave none. */
+  readonly refreshToken?: string;
+  readonly accessToken?: string;
+  readonly idToken?: string;
+  /** End of the provider's access token, when it said so. */
+  readonly accessTokenExpiresAt?: number;
+  /** When the provider last confirmed the user. */
+  readonly confirmedAt: number;
+  /** When the provider should be asked again; absent without a refresh token. */
+  readonly refreshDueAt?: number;
+  /** How often the user signed in: tells a new sign-in from a refresh of an older one. */
+  readonly signIns: number;
+  /** Set when the provider refused the user: dead until the next sign-in. */
+  readonly refusedAt?: number;
+}
+
+/** `session:<id>`: one browser, on every host it visits. The record's own end is `cookie_expiration` after sign-in. */
+export interface SessionRecord {
+  readonly userId: string;
+  readonly createdAt: number;
+  /** Sealed; tells the provider at sign-out which of its sessions ends. */
+  readonly idToken?: string;
+}
+
+/** `sign-in:<id>`: a sign-in begun on a route's host. */
+export interface SignInRecord {
+  readonly host: string;
+  /** Path and query on that host. */
+  readonly returnTo: string;
+  readonly nonceHash: string;
+}
+
+/** `provider-state:<hash of state>`: the part of a sign-in that happens at the provider, begun on the authenticate host. */
+export interface ProviderStateRecord {
+  readonly signInId: string;
+  readonly host: string;
+  readonly nonceHash: string;
+  /** Sealed {nonce, codeVerifier}. */
+  readonly secrets: string;
+}
+
+/** `sign-in-code:<hash of code>`: the one-time code on its way back to the route's host. */
+export interface SignInCodeRecord {
+  readonly signInId: string;
+  readonly sessionId: string;
+}
+
+/** Records of one type under one prefix. */
+export interface RecordSet<T> {
+  get(id: string): Promise<StoredRecord<T> | undefined>;
+  take(id: string): Promise<StoredRecord<T> | undefined>;
+  put(id: string, value: T, options?: PutOptions): Promise<PutResult>;
+  delete(id: string): Promise<boolean>;
+}
+
+export interface SessionRecords {
+  readonly identities: RecordSet<IdentityRecord>;
+  readonly sessions: RecordSet<SessionRecord>;
+  readonly signIns: RecordSet<SignInRecord>;
+  readonly providerStates: RecordSet<ProviderStateRecord>;
+  readonly signInCodes: RecordSet<SignInCodeRecord>;
+}
+
+export function createRecords(store: Store): SessionRecords {
+  return {
+    identities: recordSet(store, "identity:"),
+    sessions: recordSet(store, "session:"),
+    signIns: recordSet(store, "sign-in:"),
+    providerStates: recordSet(store, "provider-state:"),
+    signInCodes: recordSet(store, "sign-in-code:"),
+  };
+}
+
+function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
+  return {
+    get: (id) => store.get<T>(prefix + id),
+    take: (id) => store.take<T>(prefix + id),
+    put: (id, value, options) => store.put(prefix + id, value, options),
+    delete: (id) => store.delete(prefix + id),
+  };
+}
+
+/** Lists and ends everything of one user. */
+export function userTag(userId: string): string {
+  return `user:${userId}`;
+}

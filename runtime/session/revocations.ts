@@ -1,0 +1,149 @@
+/**
+ * Revocation, as every process learns it: an append-only feed of keys in the store.
+ *
+ * "session:…" and "grant:…" stay revoked until nothing made under them can still be valid. "user:…" and "client:…"
+ * end everything that exists under them now: each session and grant with that tag is revoked by its own key, so that
+ * the same user may sign in again, and listeners hear the wider key too.
+ */
+import { GatewayError, errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import type { Revocations } from "./sessions.ts";
+
+export const REVOCATION_FEED = "revocations";
+/** With the store's own hint usually at once; this bounds it when the hint is lost. Half of the promised 2 s. */
+const POLL_MS = 1000;
+
+export interface RevocationFeed extends Revocations {
+  /** Reads what others appended; resolves when this process knows all that was in the feed. Throws when the store is down. */
+  catchUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RevocationDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Seconds for which a credential can live at most, and so for which a revoked key must be known. */
+  readonly longestLifetime: () => number;
+}
+
+export function createRevocations(deps: RevocationDeps): RevocationFeed {
+  const { store, clock, log } = deps;
+  /** Key → epoch seconds until which it is held. */
+  const revoked = new Map<string, number>();
+  const listeners = new Set<(key: string) => void>();
+  let epoch = 0;
+  let sequence = 0;
+  let reading: Promise<void> | undefined;
+  let closed = false;
+  let down = false;
+
+  const learn = (key: string): void => {
+    if (!isWide(key)) {
+      if (revoked.has(key)) return;
+      revoked.set(key, epochSeconds(clock) + deps.longestLifetime());
+    }
+    epoch += 1;
+    for (const listener of listeners) {
+      try {
+        listener(key);
+      } catch (error) {
+        log.error({ err: error }, "a listener of the revocation feed failed");
+      }
+    }
+  };
+
+  const read = async (): Promise<void> => {
+    for (;;) {
+      const entries = await store.changesSince(REVOCATION_FEED, sequence);
+      for (const { sequence: at, entry } of entries) {
+        sequence = at;
+        const key = (entry as { key?: unknown } | null)?.key;
+        if (typeof key === "string") learn(key);
+      }
+      if (entries.length === 0) return;
+    }
+  };
+
+  const catchUp = (): Promise<void> => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+
+  const poll = (): void => {
+    if (closed) return;
+    catchUp().then(
+      () => {
+        if (down) log.info("the revocation feed can be read again");
+        down = false;
+        forget();
+      },
+      (error: unknown) => {
+        if (!down && !closed) log.warn({ reason: errorText(error) }, "the revocation feed cannot be read");
+        down = true;
+      },
+    );
+  };
+
+  const forget = (): void => {
+    const now = epochSeconds(clock);
+    for (const [key, until] of revoked) if (until <= now) revoked.delete(key);
+  };
+
+  const append = async (key: string): Promise<void> => {
+    // Here at once, so that this process refuses even when the store cannot take it.
+    learn(key);
+    await store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
+  };
+
+  const timer = setInterval(poll, POLL_MS);
+  timer.unref();
+  const unsubscribe = store.onAppend(REVOCATION_FEED, poll);
+  poll();
+
+  return {
+    isRevoked(keys) {
+      if (revoked.size === 0) return false;
+      for (const key of keys) if (revoked.has(key)) return true;
+      return false;
+    },
+    get epoch() {
+      return epoch;
+    },
+    async revoke(key) {
+      if (!/^(session|grant|client|user):./.test(key)) {
+        throw new GatewayError(
+          "revocation.key",
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, client or user`,
+        );
+      }
+      if (!isWide(key)) return append(key);
+      for (const record of await store.list(key)) {
+        if (/^(session|grant):/.test(record.key)) await append(record.key);
+        // The record too: the feed forgets after a while, a refresh token must not outlive that.
+        if (/^(session|grant):/.test(record.key)) await store.delete(record.key);
+      }
+      await append(key);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    catchUp,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      unsubscribe();
+      await reading?.catch(() => {});
+    },
+  };
+}
+
+/** Keys that stand for many sessions and grants. */
+function isWide(key: string): boolean {
+  return key.startsWith("user:") || key.startsWith("client:");
+}

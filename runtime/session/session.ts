@@ -1,0 +1,134 @@
+/** Puts the parts of session/ together: who calls, how they sign in and out, and what is said of them to upstreams. */
+import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Keys } from "../keys.ts";
+import type { Log } from "../log.ts";
+import type { Clock, Closable } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import { createApplicationTokens } from "./application-token.ts";
+import { loadAssertionKeys } from "./assertion-keys.ts";
+import { createAssertions } from "./assertion.ts";
+import { createAuthenticator } from "./authenticate.ts";
+import { createCookies } from "./cookie.ts";
+import { createCsrf } from "./csrf.ts";
+import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
+import { createIdentities } from "./identities.ts";
+import { createIdp } from "./idp.ts";
+import type { AuthResult } from "./principal.ts";
+import { createRecords } from "./records.ts";
+import { createRevocations } from "./revocations.ts";
+import type {
+  ApplicationTokens,
+  Assertions,
+  Authenticator,
+  Csrf,
+  Identities,
+  Revocations,
+  SignIn,
+} from "./sessions.ts";
+import { createProviderSignIn } from "./sign-in-provider.ts";
+import { createSignIn } from "./sign-in.ts";
+import { createSignOut } from "./sign-out.ts";
+import { createUserEndpoints } from "./user-endpoints.ts";
+
+export interface SessionDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly boot: Pick<BootSettings, "development" | "signingKeys">;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** How the identity provider is reached; the global fetch when absent. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export interface SessionModule extends Closable {
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly externalTokens: ExternalTokens;
+  readonly revocations: Revocations;
+  readonly identities: Identities;
+  readonly csrf: Csrf;
+  readonly endpoints: readonly Endpoint[];
+  /** For our own pages. */
+  readonly browser: {
+    principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+    /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
+    requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+  };
+}
+
+/** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
+export function createSession(deps: SessionDeps): SessionModule {
+  const { snapshots, store, keys, clock, log } = deps;
+  const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
+  const records = createRecords(store);
+  const cookies = createCookies({ keys, clock });
+  const csrf = createCsrf({ keys });
+  const externalTokens = createExternalTokens({ keys, clock });
+  const revocations = createRevocations({
+    store,
+    clock,
+    log,
+    longestLifetime: () => longestLifetime(snapshots.current()),
+  });
+  const idp = createIdp({
+    development: deps.boot.development,
+    clock,
+    ...(deps.fetch === undefined ? {} : { fetch: deps.fetch }),
+  });
+  const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log });
+  const authenticator = createAuthenticator({
+    store,
+    records,
+    snapshots,
+    identities,
+    externalTokens,
+    cookies,
+    revocations,
+    clock,
+    log,
+  });
+  const signIn = createSignIn({ records, cookies, revocations, keys, clock });
+  const provider = createProviderSignIn({ records, cookies, authenticator, identities, idp, signIn, keys, clock, log });
+  const signOut = createSignOut({ records, cookies, authenticator, revocations, idp, csrf, keys });
+  const user = createUserEndpoints({ authenticator, signIn, csrf, clock, assertionKeys });
+
+  return {
+    authenticator,
+    signIn,
+    assertions: createAssertions({ keys: assertionKeys, clock }),
+    applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
+    externalTokens,
+    revocations,
+    identities,
+    csrf,
+    endpoints: [
+      { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
+      { methods: ["GET"], path: "/.gateway/", handle: user.handlePage },
+      { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
+      { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
+      { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
+      { methods: ["GET"], path: "/.gateway/return", handle: signIn.handleReturn },
+      { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
+      { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },
+    ],
+    browser: {
+      principal: async (exchange) => authenticator.cookie(exchange),
+      requireSignIn: (exchange, snapshot) => signIn.redirect(exchange, snapshot),
+    },
+    async close() {
+      await identities.close();
+      await revocations.close();
+    },
+  };
+}
+
+/** Seconds that a cookie or an External Token can be good for at most. */
+function longestLifetime(snapshot: Snapshot): number {
+  const { cookie, lifetimes } = snapshot.settings;
+  return Math.max(cookie.expirationSeconds, lifetimes.accessToken, lifetimes.clientRouteToken);
+}

@@ -1,0 +1,204 @@
+/**
+ * Sign-in as the authenticate host does it: take the ticket, sign the user in at the provider, hand out a one-time code.
+ *
+ * Untrusted input: the ticket until it is opened, everything on the callback until state, nonce and code are checked.
+ * Promises: a browser is only ever sent on to the provider or to a host of the configuration; the callback works only
+ * in the browser that was sent to the provider, and once; the provider's tokens are sealed before they are stored.
+ */
+import type { Snapshot } from "../config/compiled.ts";
+import { GatewayError } from "../errors.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { parseQuery } from "../http/query.ts";
+import { redirect, respondError } from "../http/respond.ts";
+import { hashSecret, randomSecret, type Keys } from "../keys.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import { SIGN_IN_SECONDS, type Cookies } from "./cookie.ts";
+import type { IdentityService } from "./identities.ts";
+import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
+import { userTag, type SessionRecords } from "./records.ts";
+import { withStore } from "./sign-in.ts";
+import type { RouteSignIn } from "./sign-in.ts";
+import type { Authenticator } from "./sessions.ts";
+import { findSite, type Site } from "./sites.ts";
+import { createTickets } from "./ticket.ts";
+
+export interface ProviderSignInDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly identities: Pick<IdentityService, "recordSignIn">;
+  readonly idp: IdentityProvider;
+  readonly signIn: Pick<RouteSignIn, "start">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ProviderSignIn {
+  /** `/.gateway/sign_in`: with `ticket` from a route's host; without, begins a sign-in on this host. */
+  readonly handleSignIn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+  /** `/.gateway/callback`: where the provider sends the browser back. */
+  readonly handleCallback: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+/** The browser follows the redirect at once; nobody else needs the code. */
+const CODE_SECONDS = 60;
+const CALLBACK_PATH = "/.gateway/callback";
+
+export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
+  const { records, cookies, clock } = deps;
+  const tickets = createTickets(deps);
+  const secrets = deps.keys.sealer("provider-tokens");
+
+  const toProvider = async (exchange: Exchange, snapshot: Snapshot, site: Site, signInId: string): Promise<void> => {
+    const { idp, cookie } = snapshot.settings;
+    if (!idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+    const state = randomSecret();
+    const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
+    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: site.origin + CALLBACK_PATH });
+    const browser = cookies.nonce(exchange, site, cookie);
+    await records.providerStates.put(
+      hashSecret(state),
+      {
+        signInId,
+        host: site.host,
+        nonceHash: browser.hash,
+        secrets: secrets.seal(JSON.stringify([checks.nonce, checks.codeVerifier]), `state ${hashSecret(state)}`),
+      },
+      { ifVersion: 0, expiresAt: epochSeconds(clock) + SIGN_IN_SECONDS },
+    );
+    redirect(exchange, 302, url, ["set-cookie", browser.setCookie]);
+  };
+
+  /** Sends the browser back to the host it came from, with a code that is good there once. */
+  const finish = async (
+    exchange: Exchange,
+    target: Site,
+    signInId: string,
+    sessionId: string,
+    headers: readonly string[] = [],
+  ): Promise<void> => {
+    const code = randomSecret();
+    await records.signInCodes.put(
+      hashSecret(code),
+      { signInId, sessionId },
+      { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
+    );
+    redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}`, headers);
+  };
+
+  const createSession = async (snapshot: Snapshot, userId: string, tokens: ProviderTokenSet) => {
+    const sessionId = randomSecret(18);
+    const now = epochSeconds(clock);
+    const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
+    const idToken =
+      tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) };
+    await records.sessions.put(
+      sessionId,
+      { userId, createdAt: now, ...idToken },
+      { ifVersion: 0, expiresAt, tags: [userTag(userId)] },
+    );
+    return { sessionId, expiresAt };
+  };
+
+  /** The site a sign-in goes back to: still configured, and one that signs in here. */
+  const findTarget = (snapshot: Snapshot, host: string, site: Site): Site | undefined => {
+    const target = findSite(snapshot, host);
+    return target?.authenticateOrigin === site.origin ? target : undefined;
+  };
+
+  const signIn = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    const site = findSite(snapshot, exchange.host);
+    const query = parseQuery(exchange.query);
+    if (!site || !query.ok) return refuse(exchange, 400, "sign-in.request", "This sign-in link is not complete.");
+    const sealed = query.values.get("ticket");
+    if (sealed === undefined) {
+      return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? "/");
+    }
+    if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
+    const ticket = tickets.open(sealed);
+    const target = ticket && findTarget(snapshot, ticket.host, site);
+    if (!ticket || !target) {
+      return refuse(exchange, 400, "sign-in.ticket", "The sign-in took too long. Please open the page again.");
+    }
+    const known = await deps.authenticator.cookie(exchange);
+    if (known.ok && known.principal.sessionId !== undefined) {
+      return finish(exchange, target, ticket.signInId, known.principal.sessionId);
+    }
+    if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
+    return toProvider(exchange, snapshot, site, ticket.signInId);
+  };
+
+  const callback = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    // 1. The state: ours, once, on this host, in this browser.
+    const site = findSite(snapshot, exchange.host);
+    const query = parseQuery(exchange.query);
+    const state = query.ok ? query.values.get("state") : undefined;
+    const { idp, cookie } = snapshot.settings;
+    if (!site?.authenticates || !idp || state === undefined) {
+      return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
+    }
+    const stateHash = hashSecret(state);
+    const begun = await records.providerStates.take(stateHash);
+    if (!begun || begun.value.host !== site.host) {
+      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.");
+    }
+    if (cookies.readNonce(exchange, site, cookie) !== begun.value.nonceHash) {
+      return refuse(exchange, 400, "sign-in.callback", "The sign-in was not begun in this browser.");
+    }
+    const opened = secrets.open(begun.value.secrets, `state ${stateHash}`);
+    if (!opened) return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long.");
+    const [nonce, codeVerifier] = JSON.parse(opened.toString()) as [string, string];
+    // 2. Where it goes back to, before the provider's code is spent.
+    const { signInId } = begun.value;
+    const signInRecord = await records.signIns.get(signInId);
+    const target = signInRecord && findTarget(snapshot, signInRecord.value.host, site);
+    if (!target)
+      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.");
+    // 3. The user, as the provider vouches.
+    const tokens = await deps.idp.exchangeCode(idp, exchange.query, {
+      redirectUri: site.origin + CALLBACK_PATH,
+      state,
+      nonce,
+      codeVerifier,
+    });
+    const { subject, profile } = await deps.idp.readUser(idp, tokens, undefined);
+    const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
+    // 4. Identity, session, cookie of this host, and the way back.
+    await deps.identities.recordSignIn(tokens, subject, facts);
+    const session = await createSession(snapshot, subject, tokens);
+    deps.log.info({ user: subject, host: target.host, request: exchange.id }, "signed in");
+    await finish(exchange, target, signInId, session.sessionId, [
+      "set-cookie",
+      cookies.setSession(session, site, cookie),
+    ]);
+  };
+
+  const answerFailures = async (exchange: Exchange, work: () => Promise<void>): Promise<void> => {
+    try {
+      await withStore(exchange, work);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      deps.log.warn({ reason: error.message, code: error.code, request: exchange.id }, "a sign-in failed");
+      if (error.code === "idp.refused") {
+        return refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.");
+      }
+      refuseUnavailable(exchange);
+    }
+  };
+
+  return {
+    handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
+    handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
+  };
+}
+
+function refuse(exchange: Exchange, status: number, code: string, message: string): void {
+  respondError(exchange, status, { code, message });
+}
+
+function refuseUnavailable(exchange: Exchange): void {
+  const message = "Signing in is not possible right now. Please try again in a moment.";
+  respondError(exchange, 503, { code: "sign-in.unavailable", message }, ["retry-after", "5"]);
+}

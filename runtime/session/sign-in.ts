@@ -1,0 +1,152 @@
+/**
+ * Sign-in as the host of a route sees it: send the browser away with a ticket, take it back with a one-time code.
+ *
+ * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left comes back
+ * (nonce cookie), only once (the code is taken from the store), only to where it was on this host; a session cookie is
+ * never made from anything but a code that the authenticate host stored.
+ */
+import type { Snapshot } from "../config/compiled.ts";
+import { GatewayError } from "../errors.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { parseQuery } from "../http/query.ts";
+import { acceptsHtml, redirect, respondError, respondHtml } from "../http/respond.ts";
+import { hashSecret, randomSecret, type Keys } from "../keys.ts";
+import { continuePage } from "../pages/signed-out.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import { SIGN_IN_SECONDS, type Cookies } from "./cookie.ts";
+import type { SessionRecords } from "./records.ts";
+import type { Revocations, SignIn } from "./sessions.ts";
+import { findSite, isLocalPath, isLoopbackName, type Site } from "./sites.ts";
+import { createTickets } from "./ticket.ts";
+
+export interface SignInDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly revocations: Pick<Revocations, "isRevoked">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+}
+
+export interface RouteSignIn extends SignIn {
+  /** Begins a sign-in that ends at `returnTo` on this host. */
+  start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void>;
+  /** `/.gateway/return`: takes the one-time code. */
+  readonly handleReturn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+const MAX_RETURN_CHARACTERS = 2048;
+
+export function createSignIn(deps: SignInDeps): RouteSignIn {
+  const { records, cookies, clock } = deps;
+  const tickets = createTickets(deps);
+
+  const start = async (exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void> => {
+    const { settings } = snapshot;
+    if (!settings.idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+    if (!site.secure && !isLoopbackName(site.hostname)) {
+      // Without https a cookie could be read and planted by anybody on the way.
+      return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
+    }
+    const id = randomSecret(16);
+    const nonce = cookies.nonce(exchange, site, settings.cookie);
+    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
+    await records.signIns.put(
+      id,
+      { host: site.host, returnTo: isReturnPath(returnTo) ? returnTo : "/", nonceHash: nonce.hash },
+      { ifVersion: 0, expiresAt },
+    );
+    const headers = ["set-cookie", nonce.setCookie];
+    // A cookie that no longer opens anything must not stay behind and shadow the next one.
+    if (cookies.readSession(exchange, site, settings.cookie) !== undefined) {
+      headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
+    }
+    const ticket = tickets.seal({ signInId: id, host: site.host, expiresAt });
+    redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
+  };
+
+  return {
+    start: (exchange, snapshot, site, returnTo) => withStore(exchange, () => start(exchange, snapshot, site, returnTo)),
+
+    async redirect(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      if (!site || !isNavigation(exchange)) {
+        return refuse(exchange, 401, "sign-in.required", "Sign in with a browser to use this address.");
+      }
+      await withStore(exchange, () => start(exchange, snapshot, site, exchange.path + exchange.query));
+    },
+
+    handleReturn: (exchange, snapshot) =>
+      withStore(exchange, async () => {
+        // 1. The code, taken so that nobody has it twice.
+        const query = parseQuery(exchange.query);
+        const code = query.ok ? query.values.get("code") : undefined;
+        const site = findSite(snapshot, exchange.host);
+        if (code === undefined || !site) return refuseReturn(exchange, "This address needs a sign-in code.");
+        const issued = await records.signInCodes.take(hashSecret(code));
+        if (!issued) return refuseReturn(exchange, "The sign-in took too long or was finished already.");
+        // 2. The sign-in it belongs to: begun on this host, by this browser.
+        const begun = await records.signIns.take(issued.value.signInId);
+        if (!begun || begun.value.host !== site.host) return refuseReturn(exchange, "The sign-in took too long.");
+        if (cookies.readNonce(exchange, site, snapshot.settings.cookie) !== begun.value.nonceHash) {
+          return refuseReturn(exchange, "The sign-in was not begun in this browser, or the browser takes no cookies.");
+        }
+        // 3. The session, which may have ended since.
+        const { sessionId } = issued.value;
+        const session = await records.sessions.get(sessionId);
+        if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
+          return refuseReturn(exchange, "The session has ended.");
+        }
+        const setCookie = cookies.setSession(
+          { sessionId, expiresAt: session.expiresAt },
+          site,
+          snapshot.settings.cookie,
+        );
+        const { returnTo } = begun.value;
+        if (snapshot.settings.cookie.sameSite !== "strict") {
+          return redirect(exchange, 302, returnTo, ["set-cookie", setCookie]);
+        }
+        // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
+        respondHtml(exchange, 200, continuePage({ title: "Signed in", href: returnTo }), [
+          "set-cookie",
+          setCookie,
+          "refresh",
+          `0;url=${returnTo}`,
+        ]);
+      }),
+  };
+}
+
+/** True for a person's browser going to a page, as opposed to a script, an image or a program asking. */
+function isNavigation(exchange: Exchange): boolean {
+  if (exchange.method !== "GET" && exchange.method !== "HEAD") return false;
+  if (exchange.header("x-requested-with") !== undefined) return false;
+  const mode = exchange.header("sec-fetch-mode");
+  return mode === undefined ? acceptsHtml(exchange) : mode === "navigate";
+}
+
+function isReturnPath(path: string): boolean {
+  return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
+}
+
+function refuse(exchange: Exchange, status: number, code: string, message: string): void {
+  respondError(exchange, status, { code, message });
+}
+
+function refuseReturn(exchange: Exchange, message: string): void {
+  respondError(exchange, 400, { code: "sign-in.return", message: `${message} Please open the page again.` });
+}
+
+/** Answers 503 when the store is away: a new sign-in cannot be had then, and nothing else is tried. */
+export async function withStore(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== "store.unavailable") throw error;
+    respondError(
+      exchange,
+      503,
+      { code: "sign-in.unavailable", message: "Signing in is not possible right now. Please try again in a moment." },
+      ["retry-after", "5"],
+    );
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Sign-out: a page that asks, and a form that ends the session everywhere.
+ *
+ * Promise: a link or a foreign page ends nothing; only our own form with the session's token does. What ends is the
+ * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s).
+ */
+import type { Snapshot } from "../config/compiled.ts";
+import { readForm } from "../http/body.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { respondError, respondHtml } from "../http/respond.ts";
+import type { Keys } from "../keys.ts";
+import { continuePage, signedOutPage } from "../pages/signed-out.ts";
+import { signOutPage } from "../pages/user.ts";
+import type { Cookies } from "./cookie.ts";
+import { isFromOwnOrigin } from "./csrf.ts";
+import type { IdentityProvider } from "./idp.ts";
+import type { Principal } from "./principal.ts";
+import type { SessionRecords } from "./records.ts";
+import type { Authenticator, Csrf, Revocations } from "./sessions.ts";
+import { withStore } from "./sign-in.ts";
+import { findSite, type Site } from "./sites.ts";
+
+export const SIGN_OUT_FORM = "sign-out";
+const MAX_FORM_BYTES = 4096;
+
+export interface SignOutDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly idp: Pick<IdentityProvider, "endSessionUrl">;
+  readonly csrf: Csrf;
+  readonly keys: Keys;
+}
+
+export interface SignOut {
+  /** `/.gateway/sign_out`, GET and POST. */
+  readonly handleSignOut: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+  /** `/.gateway/signed_out`: where the provider sends the browser after it ended its own session. */
+  readonly handleSignedOut: (exchange: Exchange) => void;
+}
+
+export function createSignOut(deps: SignOutDeps): SignOut {
+  const secrets = deps.keys.sealer("provider-tokens");
+
+  const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<void> => {
+    const { settings } = snapshot;
+    const sessionId = principal.sid;
+    const record = await deps.records.sessions.get(sessionId);
+    await deps.revocations.revoke(`session:${sessionId}`);
+    await deps.records.sessions.delete(sessionId);
+    const sealed = record?.value.idToken;
+    const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
+    const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
+    const next =
+      (settings.idp && (await deps.idp.endSessionUrl(settings.idp, { idToken, returnTo: landing }))) ??
+      settings.signOutRedirectUrl;
+    const headers = ["set-cookie", deps.cookies.clearSession(site, settings.cookie)];
+    if (next === undefined) return respondHtml(exchange, 200, signedOutPage(), headers);
+    // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+    respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
+      ...headers,
+      "refresh",
+      `0;url=${next}`,
+    ]);
+  };
+
+  return {
+    handleSignOut: (exchange, snapshot) =>
+      withStore(exchange, async () => {
+        const site = findSite(snapshot, exchange.host);
+        if (!site)
+          return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
+        const found = await deps.authenticator.cookie(exchange);
+        if (!found.ok && found.reason === "unavailable") {
+          return respondError(exchange, 503, {
+            code: "sign-out.unavailable",
+            message: "Signing out is not possible right now.",
+          });
+        }
+        if (!found.ok) {
+          const headers = ["set-cookie", deps.cookies.clearSession(site, snapshot.settings.cookie)];
+          return respondHtml(exchange, 200, signedOutPage(), headers);
+        }
+        const { principal } = found;
+        if (exchange.method !== "POST") {
+          const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
+          return respondHtml(exchange, 200, signOutPage({ user: principal.user, csrfToken }));
+        }
+        if (!isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+        const form = await readForm(exchange, MAX_FORM_BYTES);
+        if (!form.ok || !deps.csrf.verify(principal, SIGN_OUT_FORM, form.values.get("csrf") ?? "")) {
+          return refuseForm(exchange);
+        }
+        await end(exchange, snapshot, site, principal);
+      }),
+    handleSignedOut(exchange) {
+      respondHtml(exchange, 200, signedOutPage());
+    },
+  };
+}
+
+function refuseForm(exchange: Exchange): void {
+  respondError(exchange, 403, {
+    code: "form.refused",
+    message: "The form was not sent from our own page. Please open the page again.",
+  });
+}

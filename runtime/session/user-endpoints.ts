@@ -1,0 +1,88 @@
+/** What a signed-in person, and an application in front of them, can ask: who am I, and with which keys do you sign. */
+import type { Snapshot } from "../config/compiled.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { redirect, respondError, respondHtml, respondJson } from "../http/respond.ts";
+import { userPage } from "../pages/user.ts";
+import type { Clock } from "../ports.ts";
+import type { AssertionKey } from "./assertion-keys.ts";
+import { renderJwks } from "./assertion.ts";
+import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
+import { SIGN_OUT_FORM } from "./sign-out.ts";
+import { findSite } from "./sites.ts";
+
+export interface UserEndpointDeps {
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly signIn: SignIn;
+  readonly csrf: Csrf;
+  readonly clock: Clock;
+  readonly assertionKeys: readonly AssertionKey[];
+}
+
+export interface UserEndpoints {
+  /** `/.gateway/`: the page of the signed-in user, on the authenticate host. */
+  readonly handlePage: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+  /** `/.gateway/user`: the same for programs of this host, with all claims and never a token. */
+  readonly handleJson: (exchange: Exchange) => Promise<void>;
+  /** `/.well-known/gateway/jwks.json`. */
+  readonly handleJwks: (exchange: Exchange) => void;
+}
+
+/** Upstreams learn a new key within this; keep the old one published longer when rotating. */
+const JWKS_MAX_AGE_SECONDS = 60;
+
+export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
+  const jwks = renderJwks(deps.assertionKeys);
+  const jwksHeaders = [
+    "cache-control",
+    `public, max-age=${JWKS_MAX_AGE_SECONDS}`,
+    "etag",
+    jwks.etag,
+    "content-type",
+    "application/jwk-set+json",
+  ];
+
+  return {
+    async handlePage(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      if (site && !site.authenticates) return redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/`);
+      const found = await deps.authenticator.cookie(exchange);
+      if (found.ok) {
+        const { principal } = found;
+        const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
+        const expiresAt = new Date(principal.expiresAt * 1000);
+        return respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken }));
+      }
+      if (found.reason === "unavailable") return refuseUnavailable(exchange);
+      await deps.signIn.redirect(exchange, snapshot);
+    },
+
+    async handleJson(exchange) {
+      const found = await deps.authenticator.cookie(exchange);
+      if (!found.ok) {
+        if (found.reason === "unavailable") return refuseUnavailable(exchange);
+        return respondError(exchange, 401, { code: "sign-in.required", message: "Nobody is signed in here." });
+      }
+      const { user, expiresAt } = found.principal;
+      respondJson(exchange, 200, {
+        user: user.id,
+        email: user.email,
+        name: user.name,
+        groups: user.groups,
+        claims: user.claims,
+        session_expires_at: expiresAt,
+      });
+    },
+
+    handleJwks(exchange) {
+      if (exchange.header("if-none-match") === jwks.etag) return exchange.respond(304, jwksHeaders.slice(0, 4));
+      exchange.respond(200, [...jwksHeaders, "content-length", String(Buffer.byteLength(jwks.body))], jwks.body);
+    },
+  };
+}
+
+function refuseUnavailable(exchange: Exchange): void {
+  respondError(exchange, 503, { code: "user.unavailable", message: "This is not possible right now." }, [
+    "retry-after",
+    "5",
+  ]);
+}
