@@ -73,6 +73,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   let isWriting = false;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
   let room: PromiseWithResolvers<void> | undefined;
   let flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
 
@@ -108,7 +109,8 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     writeFrom(Buffer.from(batch), 0, retryMs, () => {
       isWriting = false;
       done += batch.length;
-      flushes = flushes.filter((flush) => flush.upTo > done || flush.resolve());
+      for (const flush of flushes) if (flush.upTo <= done) flush.resolve();
+      flushes = flushes.filter((flush) => flush.upTo > done);
       // Half empty, not merely below the mark: else every line would wake everybody for one free place.
       if (total - done <= maxQueued / 2) {
         room?.resolve();
@@ -124,7 +126,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
       if (error) {
         // A pipe that is full for the moment is no failure.
         if (error.code !== "EAGAIN" && waitMs === retryMs) onError(writeError(error), total - done);
-        setTimeout(retry, waitMs, bytes, offset, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
+        retryTimer = setTimeout(retry, waitMs, bytes, offset, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
       } else if (offset + written < bytes.length) {
         writeFrom(bytes, offset + written, retryMs, whenDone);
       } else {
@@ -170,6 +172,7 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
       const isDone = await Promise.race([flush().then(() => true), after(closeTimeoutMs)]);
       isClosed = true;
       clearTimeout(timer);
+      clearTimeout(retryTimer);
       room?.resolve();
       const lost = total - done;
       if (!isDone) onError(new GatewayError("record.lost", "Cannot write the last authorization records"), lost);

@@ -1,0 +1,107 @@
+/** Why a policy decides as it does: every rule, criterion by criterion, as data and as text. Same code as the proxy's. */
+import { evaluate } from "./evaluate.ts";
+import type { CompiledPolicy } from "./evaluate.ts";
+import type { Decision, Facts } from "./facts.ts";
+import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import type { Action, Operator } from "./parse.ts";
+import { findLeaf, findRule } from "./tree.ts";
+import type { Leaf, OperatorRule } from "./tree.ts";
+
+export type Verdict = "true" | "false" | "unknown" | "error";
+
+export interface CriterionTrace {
+  /** As written: "email", "claim/department". */
+  readonly criterion: string;
+  /** What the policy asks for, canonical. */
+  readonly wanted: unknown;
+  /** What the request has, as JSON text; "" when it cannot be told. */
+  readonly actual: string;
+  readonly outcome: Verdict;
+  readonly reasons: readonly string[];
+}
+
+export interface RuleTrace {
+  readonly action: Action;
+  readonly operator: Operator;
+  readonly outcome: Verdict;
+  readonly criteria: readonly CriterionTrace[];
+}
+
+export interface Explanation {
+  readonly decision: Decision;
+  /** Deny rules first: they are decisive. */
+  readonly rules: readonly RuleTrace[];
+}
+
+export function explain(policy: CompiledPolicy, facts: Facts): Explanation {
+  const trace = (action: Action): readonly RuleTrace[] =>
+    policy[action].map((rule) => explainRule(policy, action, rule, facts));
+  return { decision: evaluate(policy, facts), rules: [...trace("deny"), ...trace("allow")] };
+}
+
+/**
+ * @param question what was asked, for the first line: "alice@example.com calls delete_repo on acme/github"
+ * @returns several lines
+ */
+export function formatExplanation(question: string, { decision, rules }: Explanation): string {
+  const verdict = decision.allowed ? "allowed" : "denied";
+  const why = decision.allowed ? decision.allowWhyTrue : decision.allowWhyFalse;
+  const lines = [`${question}: ${verdict}${why.length === 0 ? "" : ` (${why.join(", ")})`}`];
+  if (!rules.some((rule) => rule.action === "allow")) lines.push("", "no allow rule: nobody may pass");
+  for (const rule of rules) {
+    lines.push("", `${rule.action}, ${OPERATOR_TEXTS[rule.operator]}: ${rule.outcome}`);
+    for (const each of rule.criteria) {
+      const reasons = each.reasons.length === 0 ? "" : ` (${each.reasons.join(", ")})`;
+      const actual = each.actual === "" ? "" : `, is ${each.actual}`;
+      lines.push(`  ${each.outcome.padEnd(7)} ${each.criterion} ${JSON.stringify(each.wanted)}${actual}${reasons}`);
+    }
+  }
+  return lines.join("\n");
+}
+
+const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
+  and: "all of",
+  or: "any of",
+  not: "none of",
+  nor: "not all of",
+};
+
+function explainRule(policy: CompiledPolicy, action: Action, rule: OperatorRule, facts: Facts): RuleTrace {
+  return {
+    action,
+    operator: rule.operator,
+    outcome: verdictOf(attempt(() => findRule(rule, facts))),
+    criteria: rule.leaves.map((leaf) => explainLeaf(policy, leaf, facts)),
+  };
+}
+
+function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts): CriterionTrace {
+  const found = attempt(() => findLeaf(leaf, facts));
+  const outcome = verdictOf(found);
+  // Without a user or a tool there is nothing to show, and an error cannot show what it could not read.
+  const isJudged = found === leaf.yes || found === leaf.no;
+  return {
+    criterion: leaf.key,
+    wanted: leaf.data,
+    actual: isJudged && leaf.data !== true ? leaf.criterion.actual(facts, leaf.subPath) : "",
+    outcome,
+    reasons: found === undefined ? [] : reasonNames(reasonsOf(found), policy.reasons),
+  };
+}
+
+/** @returns undefined when the facts cannot be judged */
+function attempt(find: () => Finding): Finding | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}
+
+function verdictOf(found: Finding | undefined): Verdict {
+  if (found === undefined) return "error";
+  const outcome = outcomeOf(found);
+  if (outcome === TRUE) return "true";
+  return outcome === FALSE ? "false" : "unknown";
+}
