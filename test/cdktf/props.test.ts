@@ -1,0 +1,85 @@
+/** The constructs' props against the Field tree: a setting added there must appear here. */
+import { readFileSync } from "node:fs";
+
+import { describe, expect, expectTypeOf, test } from "vitest";
+
+import { propName } from "../../cdktf/document.ts";
+import type { AuthorizeLogField } from "../../cdktf/index.ts";
+import type { Field } from "../../runtime/config/fields.ts";
+import { routeFields } from "../../runtime/config/route.ts";
+import { type RECORD_FIELDS, settingsFields } from "../../runtime/config/settings.ts";
+
+interface Prop {
+  readonly required: boolean;
+  readonly doc: string;
+  readonly default: string | undefined;
+}
+
+const FILES = ["settings", "route", "header-settings", "mcp-server-route", "upstream-oauth2"];
+const source = FILES.map((name) => readFileSync(new URL(`../../cdktf/${name}.ts`, import.meta.url), "utf8")).join("\n");
+
+/** Members of an interface of cdktf/, inherited ones included. */
+function propsOf(name: string): Map<string, Prop> {
+  const found = new RegExp(`export interface ${name}(?: extends ([\\w, ]+))? \\{([\\s\\S]*?)\\n\\}`).exec(source);
+  if (!found) throw new Error(`Cannot find interface ${name}`);
+  const [, parents, body = ""] = found;
+  const props = new Map((parents?.split(", ") ?? []).flatMap((parent) => [...propsOf(parent)]));
+  for (const [, doc = "", prop = "", optional] of body.matchAll(/\/\*\*([^]*?)\*\/\s+readonly (\w+)(\?)?:/g)) {
+    props.set(prop, { required: optional === undefined, doc, default: /@default (.*)/.exec(doc)?.[1]?.trim() });
+  }
+  return props;
+}
+
+function fieldsAt(fields: readonly Field[], ...path: readonly string[]): readonly Field[] {
+  return path.reduce((level, name) => level.find((field) => field.name === name)?.fields ?? [], fields);
+}
+
+const live = settingsFields.filter(({ scope }) => scope === "live");
+const server = fieldsAt(routeFields, "mcp", "server");
+const oauth = fieldsAt(server, "upstream_oauth2");
+
+/** Settings below `mcp` are props of their own constructs, and one of them would clash with a route's own. */
+const routeProps = propsOf("RouteProps");
+const serverProps = new Map([...propsOf("McpServerRouteProps")].filter(([name]) => !routeProps.has(name)));
+const serverFields = server.map((field) => (field.name === "path" ? { ...field, name: "mcp_path" } : field));
+
+const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, Prop>])[] = [
+  ["GatewaySettings", live, propsOf("GatewaySettings")],
+  ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
+  ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
+  ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
+  ["McpServerRouteProps", serverFields, serverProps],
+  ["UpstreamOauth2Endpoint", fieldsAt(oauth, "endpoint"), propsOf("UpstreamOauth2Endpoint")],
+  ["UpstreamOauth2Endpoints", oauth, propsOf("UpstreamOauth2Endpoints")],
+];
+
+describe.each(cases)("%s", (name, fields, props) => {
+  test("has a prop for every setting, and no other", () => {
+    expect(fields.length).toBeGreaterThan(0);
+    expect([...props.keys()].sort()).toEqual(fields.map((field) => propName(field.name)).sort());
+  });
+
+  test.each(fields.map((field) => [field.name, field] as const))("%s is described like the setting", (_, field) => {
+    const prop = props.get(propName(field.name));
+    // The three ways to reach an upstream's OAuth require what the setting itself leaves open.
+    if (name !== "UpstreamOauth2Endpoints") expect(prop?.required).toBe(field.required);
+    expect(prop?.doc.trim()).not.toBe("");
+    if (prop?.required) return;
+    const expected = field.default ?? "";
+    // Sentences may be worded for TypeScript, values may not differ.
+    if (expected.startsWith("- ")) expect(prop?.default).toMatch(/^- ./);
+    else expect(prop?.default).toBe(expected);
+  });
+});
+
+test("every block of the Field tree is covered above", () => {
+  const blocks = (fields: readonly Field[]): readonly string[] =>
+    fields.flatMap((field) => (field.fields ? [field.name, ...blocks(field.fields)] : []));
+  const known = ["runtime_flags", "mcp", "server", "upstream_oauth2", "endpoint", "client", "rewrite_response_headers"];
+  expect([...blocks(live), ...blocks(routeFields)].toSorted()).toEqual(known.toSorted());
+  expect(fieldsAt(routeFields, "mcp", "client")).toEqual([]);
+});
+
+test("AuthorizeLogField names the fields a record may carry", () => {
+  expectTypeOf<AuthorizeLogField>().toEqualTypeOf<(typeof RECORD_FIELDS)[number]>();
+});
