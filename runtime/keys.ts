@@ -15,6 +15,7 @@ export type KeyPurpose =
   | "sign-in-nonce"
   | "csrf"
   | "external-token"
+  | "refresh-token"
   | "refresh-replay"
   | "provider-tokens"
   | "vault"

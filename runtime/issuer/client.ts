@@ -1,0 +1,126 @@
+/** Who a client id is: a dynamic registration with this issuer, or a client ID metadata document. */
+import type { Snapshot } from "../config/compiled.ts";
+import { matchesDomain } from "../config/domains.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import { isClientIdUrl, parseClientIdUrl } from "./client-document.ts";
+import type { ClientDocuments } from "./client-documents.ts";
+import { hashMetadata } from "./client-metadata.ts";
+import type { Issuer } from "./find-issuer.ts";
+import { CLIENT_UNUSED_SECONDS, clientKey, type ClientMetadata, type ClientRecord } from "./records.ts";
+
+export interface Client {
+  readonly id: string;
+  readonly metadata: ClientMetadata;
+  readonly metadataHash: string;
+  /** No secret: anybody may claim to be it (RFC 6749 §2.1). */
+  readonly isPublic: boolean;
+  readonly secretHash: string | undefined;
+  /** Host that vouches for the metadata; undefined for registrations, whose names nobody vouches for. */
+  readonly documentHost: string | undefined;
+  /** Epoch seconds of the last use of a registration; see `keepClient`. */
+  readonly usedAt: number | undefined;
+}
+
+export type ClientRefusal =
+  /** Never registered here, or the registration ended. */
+  | { readonly reason: "unknown" }
+  | { readonly reason: "malformed-url"; readonly detail: string }
+  | { readonly reason: "domain-not-allowed"; readonly host: string }
+  /** Allowed by the list, but this gateway cannot read documents. */
+  | { readonly reason: "documents-off" }
+  | { readonly reason: "document-refused"; readonly description: string; readonly detail: string | undefined };
+
+export type ClientLookup = { readonly ok: true; readonly client: Client } | ({ readonly ok: false } & ClientRefusal);
+
+export interface ClientDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Absent = URL ids are off. */
+  readonly documents: ClientDocuments | undefined;
+}
+
+/** Ids we make: `gwc_` and 22 characters. What looks otherwise is never looked up. */
+const OWN_ID = /^gwc_[A-Za-z0-9_-]{22}$/;
+
+export async function findClient(
+  deps: ClientDeps,
+  issuer: Issuer,
+  snapshot: Snapshot,
+  clientId: string,
+): Promise<ClientLookup> {
+  return isClientIdUrl(clientId) ? findByDocument(deps, snapshot, clientId) : findRegistered(deps, issuer, clientId);
+}
+
+async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string): Promise<ClientLookup> {
+  if (!OWN_ID.test(clientId)) return { ok: false, reason: "unknown" };
+  const record = await deps.store.get<ClientRecord>(clientKey(clientId));
+  // A registration belongs to the issuer it was made with (MCP 2026-07-28: credentials are bound to the issuer).
+  if (!record || record.value.issuer !== issuer.origin) return { ok: false, reason: "unknown" };
+  const { metadata, secretHash } = record.value;
+  return {
+    ok: true,
+    client: {
+      id: clientId,
+      metadata,
+      metadataHash: hashMetadata(metadata),
+      isPublic: metadata.token_endpoint_auth_method === "none",
+      secretHash,
+      documentHost: undefined,
+      usedAt: record.value.usedAt,
+    },
+  };
+}
+
+async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: string): Promise<ClientLookup> {
+  const url = parseClientIdUrl(clientId);
+  if (!url.ok) return { ok: false, reason: "malformed-url", detail: url.reason };
+  const { mcpAllowedClientIdDomains: allowedDomains, mcpAllowedPrivateRedirectUris: allowedPrivateUris } =
+    snapshot.settings;
+  // The list is asked first: nothing is fetched from a host that is not on it.
+  if (!matchesDomain(allowedDomains, url.host)) return { ok: false, reason: "domain-not-allowed", host: url.host };
+  if (!deps.documents) return { ok: false, reason: "documents-off" };
+  const read = await deps.documents.read(clientId, { allowedDomains, allowedPrivateUris });
+  if (!read.ok) {
+    return {
+      ok: false,
+      reason: "document-refused",
+      description: read.refusal.description,
+      detail: read.refusal.detail,
+    };
+  }
+  return {
+    ok: true,
+    client: {
+      id: clientId,
+      metadata: read.value,
+      metadataHash: hashMetadata(read.value),
+      isPublic: true,
+      secretHash: undefined,
+      documentHost: url.host,
+      usedAt: undefined,
+    },
+  };
+}
+
+/**
+ * Puts off the end of a registration that is in use. Written at most once a day: the record only has to outlive the
+ * grants made under it.
+ */
+export async function keepClient(
+  deps: Pick<ClientDeps, "store" | "clock">,
+  client: Client,
+  refreshSeconds: number,
+): Promise<void> {
+  const now = epochSeconds(deps.clock);
+  const usedLately = client.usedAt !== undefined && now - client.usedAt < 24 * 3600;
+  if (client.documentHost !== undefined || usedLately) return;
+  const record = await deps.store.get<ClientRecord>(clientKey(client.id));
+  if (!record) return;
+  // A conflict means that somebody else did the same just now.
+  await deps.store.put(clientKey(client.id), { ...record.value, usedAt: now } satisfies ClientRecord, {
+    ifVersion: record.version,
+    expiresAt: now + refreshSeconds + CLIENT_UNUSED_SECONDS,
+    tags: record.tags,
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * The consent page's endpoint, on the host of sign-in pages: who is signed in decides about a waiting request.
+ *
+ * Untrusted input: the request id (unguessable, but a link may be sent to a victim), the form. Promises: no code without
+ * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
+ * Sec-Fetch-Site, a token bound to session and request); each waiting request is answered once.
+ */
+import type { Snapshot } from "../config/compiled.ts";
+import { readForm } from "../http/body.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { parseQuery } from "../http/query.ts";
+import { redirect, respondHtml } from "../http/respond.ts";
+import type { Log } from "../log.ts";
+import { pageHeaders } from "../pages/layout.ts";
+import { consentPage, noAccessPage } from "../pages/consent.ts";
+import type { Clock } from "../ports.ts";
+import { isFromOwnOrigin } from "../session/csrf.ts";
+import type { Principal } from "../session/principal.ts";
+import { findSite, type Site } from "../session/sites.ts";
+import type { Store } from "../store/store.ts";
+import { redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
+import { keepClient, type ClientDeps } from "./client.ts";
+import type { IssuerSession } from "./deps.ts";
+import { issueCode } from "./grants.ts";
+import { CONSENT_PATH } from "./metadata.ts";
+import { authorizationRequestKey, type AuthorizationRequestRecord } from "./records.ts";
+import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "./redirect-uri.ts";
+import { findWaiting, isRemembered, mayReach, remember, type Waiting } from "./waiting-request.ts";
+
+const MAX_FORM_BYTES = 8_192;
+
+export interface ConsentDeps {
+  readonly store: Store;
+  readonly session: IssuerSession;
+  readonly clients: ClientDeps;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** GET: asks, or answers at once when the same was approved before. */
+export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The page stands only where people sign in.
+  const site = findPageSite(exchange, snapshot);
+  if (!site) return respondNotFound(exchange);
+
+  // A request must be waiting under this id.
+  const query = parseQuery(exchange.query);
+  const waiting = await findWaiting(deps, site, snapshot, query.ok ? query.values.get("request") : undefined);
+  if (!waiting) return respondOver(exchange);
+
+  // Somebody must be signed in.
+  const who = await deps.session.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
+  if (!who.ok) return deps.session.browser.requireSignIn(exchange, snapshot);
+  const { principal } = who;
+
+  // Who can reach nothing there is told so, rather than given tokens that open nothing.
+  if (!mayReach(waiting, principal)) {
+    deps.log.info(
+      { request: exchange.id, user: principal.user.id, client: waiting.client.id },
+      "consent refused: no access",
+    );
+    return respondHtml(
+      exchange,
+      403,
+      noAccessPage({ ...commonParts(deps, waiting, principal), reference: exchange.id }),
+      formHeaders(waiting),
+    );
+  }
+
+  // What this user approved before for this client, resource and metadata is not asked again.
+  if (await isRemembered(deps, waiting, principal)) return approve(deps, exchange, snapshot, waiting, principal);
+
+  const { client, request } = waiting;
+  const page = consentPage({
+    ...commonParts(deps, waiting, principal),
+    clientHost: client.documentHost,
+    redirectTarget: redirectTarget(request.redirectUri),
+    isLoopback: isLoopbackRedirectUri(request.redirectUri),
+    scopes: request.scope.split(" "),
+  });
+  respondHtml(exchange, 200, page, formHeaders(waiting));
+}
+
+/** POST: the decision. */
+export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The page stands only where people sign in.
+  const site = findPageSite(exchange, snapshot);
+  if (!site) return respondNotFound(exchange);
+
+  // Another site's page must not be able to decide.
+  if (!isFromOwnOrigin(exchange, site.origin)) return respondForeign(exchange);
+
+  // The form must be ours and complete.
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  const decision = form.ok ? form.values.get("decision") : undefined;
+  if (!form.ok || (decision !== "approve" && decision !== "deny")) return respondOver(exchange);
+  const waiting = await findWaiting(deps, site, snapshot, form.values.get("request"));
+  if (!waiting) return respondOver(exchange);
+
+  // The same person must still be signed in, and the form must have been made for that session and request.
+  const who = await deps.session.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
+  if (!who.ok) return redirect(exchange, 303, `${site.origin}${CONSENT_PATH}?request=${waiting.id}`);
+  const { principal } = who;
+  if (!deps.session.csrf.verify(principal, formName(waiting.id), form.values.get("csrf_token") ?? ""))
+    return respondForeign(exchange);
+
+  if (decision === "deny") {
+    // "The resource owner … denied the request" (RFC 6749 §4.1.2.1).
+    const taken = await deps.store.take(authorizationRequestKey(waiting.id));
+    if (!taken) return respondOver(exchange);
+    deps.log.info({ request: exchange.id, user: principal.user.id, client: waiting.client.id }, "consent denied");
+    return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user denied the request").refusal);
+  }
+
+  // Policy may have changed since the page was shown.
+  if (!mayReach(waiting, principal)) {
+    return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user has no access").refusal);
+  }
+  await remember(deps, waiting, principal);
+  await approve(deps, exchange, snapshot, waiting, principal);
+}
+
+/** The host of sign-in pages, or undefined when this is none. */
+function findPageSite(exchange: Exchange, snapshot: Snapshot): Site | undefined {
+  const site = findSite(snapshot, exchange.host);
+  return site?.authenticates === true ? site : undefined;
+}
+
+/** Takes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
+async function approve(
+  deps: ConsentDeps,
+  exchange: Exchange,
+  snapshot: Snapshot,
+  waiting: Waiting,
+  principal: Principal,
+): Promise<void> {
+  const taken = await deps.store.take<AuthorizationRequestRecord>(authorizationRequestKey(waiting.id));
+  if (!taken) return respondOver(exchange);
+  const { redirectUri, state, issuer } = waiting.request;
+  const { lifetimes } = snapshot.settings;
+  const approval = { userId: principal.user.id, sessionExpiresAt: principal.expiresAt };
+  const code = await issueCode(deps, waiting.request, approval, lifetimes.authorizationCode);
+  await keepClient(deps.clients, waiting.client, lifetimes.refreshToken);
+  deps.log.info(
+    { request: exchange.id, user: principal.user.id, client: waiting.client.id, audience: waiting.request.audience },
+    "authorization code issued",
+  );
+  redirect(exchange, exchange.method === "POST" ? 303 : 302, withAnswer(redirectUri, { code, state, iss: issuer }), [
+    "referrer-policy",
+    "no-referrer",
+  ]);
+}
+
+function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) {
+  const { client, routes, id } = waiting;
+  const { user } = principal;
+  return {
+    clientName: client.metadata.client_name ?? client.id,
+    servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource })),
+    user: user.email || user.name || user.id,
+    form: { action: CONSENT_PATH, requestId: id, csrfToken: deps.session.csrf.token(principal, formName(id)) },
+  };
+}
+
+/** A token for one request is no token for another. */
+function formName(requestId: string): string {
+  return `consent ${requestId}`;
+}
+
+function formHeaders(waiting: Waiting): readonly string[] {
+  return pageHeaders([redirectSource(waiting.request.redirectUri)]);
+}
+
+function respondOver(exchange: Exchange): void {
+  respondPage(exchange, {
+    status: 400,
+    code: "authorization_request_over",
+    title: "This request is over",
+    message:
+      "It was answered already, took longer than ten minutes, or the application changed meanwhile. Please start again from the application.",
+  });
+}
+
+function respondForeign(exchange: Exchange): void {
+  respondPage(exchange, {
+    status: 403,
+    code: "foreign_form",
+    title: "This form cannot be accepted",
+    message: "It does not come from the page that was shown to you. Please start again from the application.",
+  });
+}

@@ -1,0 +1,38 @@
+/** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
+import type { Snapshot, Snapshots } from "../config/compiled.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Keys } from "../keys.ts";
+import type { Log } from "../log.ts";
+import type { Clock } from "../ports.ts";
+import type { ExternalTokens } from "../session/external-token.ts";
+import type { AuthResult } from "../session/principal.ts";
+import type { Csrf, Identities, Revocations } from "../session/sessions.ts";
+import type { Store } from "../store/store.ts";
+import type { FetchClientDocument } from "./client-documents.ts";
+
+/** The part of session/ that this part asks. */
+export interface IssuerSession {
+  readonly identities: Identities;
+  readonly csrf: Csrf;
+  readonly revocations: Revocations;
+  readonly externalTokens: ExternalTokens;
+  readonly browser: BrowserSessions;
+}
+
+/** The person in front of the browser, on the host that shows our pages. */
+export interface BrowserSessions {
+  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+  /** Answers with the redirect to the sign-in, which comes back to this very address. */
+  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
+export interface IssuerDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly session: IssuerSession;
+  readonly keys: Keys;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Reads client ID metadata documents; while it is absent, URL client ids are off and the metadata says so. */
+  readonly fetchClientDocument?: FetchClientDocument;
+}

@@ -1,0 +1,90 @@
+/**
+ * The authorization server toward MCP clients (OAuth 2.1): every host with an MCP server route is one issuer.
+ *
+ * The files beside: metadata and challenge (how clients find us), register and client* (who they are), authorize and
+ * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), records (what is kept).
+ */
+import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import { GatewayError, errorText } from "../errors.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Closable } from "../ports.ts";
+import type { AuthFailureReason } from "../session/principal.ts";
+import { respondUnavailable } from "./answer.ts";
+import { authorize } from "./authorize.ts";
+import { challenge } from "./challenge.ts";
+import { createClientDocuments } from "./client-documents.ts";
+import { decideConsent, showConsent } from "./consent.ts";
+import type { IssuerDeps } from "./deps.ts";
+import { AUTHORIZE_PATH, CONSENT_PATH, metadataEndpoints, REGISTER_PATH, REVOKE_PATH, TOKEN_PATH } from "./metadata.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { register } from "./register.ts";
+import { revoke } from "./revoke.ts";
+import { token } from "./token.ts";
+
+export interface IssuerModule extends Closable {
+  readonly endpoints: readonly Endpoint[];
+  /**
+   * The `WWW-Authenticate` value of a 401 on an MCP server route.
+   *
+   * @param requestPath path of the request, so that clients given the route's base find metadata about the base
+   */
+  challenge(route: CompiledRoute, origin: string, failure: AuthFailureReason, requestPath?: string): string;
+}
+
+/** Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address. */
+const REGISTRATION_BURST = 60;
+const REGISTRATIONS_PER_SECOND = 0.5;
+
+export function createIssuer(deps: IssuerDeps): IssuerModule {
+  const { store, session, keys, log, clock } = deps;
+  const documents = deps.fetchClientDocument && createClientDocuments({ fetch: deps.fetchClientDocument, clock });
+  const clients = { store, clock, documents };
+  const common = { store, session, clients, keys, log, clock, revocations: session.revocations };
+  const rateLimit = createRateLimit({ clock }, REGISTRATION_BURST, REGISTRATIONS_PER_SECOND);
+  const refreshing = new Map();
+
+  const endpoint = (
+    methods: readonly string[],
+    path: string,
+    cors: boolean,
+    handle: (exchange: Exchange, snapshot: Snapshot) => Promise<void>,
+  ): Endpoint => ({
+    methods,
+    path,
+    mcp: true,
+    cors,
+    async handle(exchange, snapshot) {
+      try {
+        await handle(exchange, snapshot);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
+        log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
+        respondUnavailable(exchange);
+      }
+    },
+  });
+
+  return {
+    endpoints: [
+      ...metadataEndpoints(documents !== undefined),
+      endpoint(["POST"], REGISTER_PATH, true, (exchange, snapshot) =>
+        register({ ...common, rateLimit }, exchange, snapshot),
+      ),
+      // No CORS on the two that a person navigates: a script has no business there.
+      endpoint(["GET"], AUTHORIZE_PATH, false, (exchange, snapshot) => authorize(common, exchange, snapshot)),
+      endpoint(["GET"], CONSENT_PATH, false, (exchange, snapshot) => showConsent(common, exchange, snapshot)),
+      endpoint(["POST"], CONSENT_PATH, false, (exchange, snapshot) => decideConsent(common, exchange, snapshot)),
+      endpoint(["POST"], TOKEN_PATH, true, (exchange, snapshot) =>
+        token({ ...common, refreshing }, exchange, snapshot),
+      ),
+      endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
+        revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
+      ),
+    ],
+    challenge,
+    async close() {
+      await Promise.allSettled(refreshing.values());
+    },
+  };
+}

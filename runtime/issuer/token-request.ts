@@ -1,0 +1,26 @@
+/** What the grant types are given: an authenticated token request, and the means to answer it. */
+import type { Snapshot } from "../config/compiled.ts";
+import type { Step } from "./answer.ts";
+import type { Client, ClientDeps } from "./client.ts";
+import type { IssuerSession } from "./deps.ts";
+import type { Issuer } from "./find-issuer.ts";
+import type { GrantDeps } from "./grants.ts";
+import type { TokenAnswer } from "./refresh-token.ts";
+
+export interface TokenDeps extends GrantDeps {
+  readonly clients: ClientDeps;
+  readonly session: IssuerSession;
+  /** Refreshes under way in this process, by token hash. */
+  readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;
+}
+
+/** An authenticated token request. */
+export interface TokenRequest {
+  readonly issuer: Issuer;
+  readonly client: Client;
+  /** Without empty values. */
+  readonly form: ReadonlyMap<string, string>;
+  readonly snapshot: Snapshot;
+  /** Epoch seconds. */
+  readonly now: number;
+}
