@@ -73,8 +73,9 @@ export async function generateBindings(
   document: ProviderSchemaDocument,
   version: string,
 ): Promise<ReadonlyMap<string, string>> {
-  // Loading the generator's helper package looks for a newer version on the net unless it is told not to.
+  // Loading the generator's helper package starts terraform for its version, and without it would ask the net.
   process.env["CHECKPOINT_DISABLE"] = "1";
+  process.env["CDKTF_LOG_LEVEL"] ??= "off";
   const { CodeMaker } = await import("codemaker");
   const { ConstructsMakerTarget, Language, TerraformProviderConstraint } = await import("@cdktf/commons");
   // The package's main entry needs jsii, which it does not depend on.

@@ -39,7 +39,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpAllowedPrivateRedirectUris?: string[];
   /**
-  * Fields included in authorization records: request-id, bundle-digest, user, email, name, groups, route, host, http-method, path, ip, status, session-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records: request-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -176,7 +176,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
 }
 export interface BundleFile {
   /**
-  * An existing directory.
+  * The directory; made if it is not there.
   *
   */
   readonly directory: string;
