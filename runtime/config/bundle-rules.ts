@@ -1,7 +1,7 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
 import { findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
 import { usesDiscovery } from "./mcp.ts";
-import { type Finding, quote } from "./problem.ts";
+import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
 import { routeFields } from "./route.ts";
 import { secretUses } from "./secrets.ts";
@@ -9,6 +9,8 @@ import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
 import { isLoopbackHost, parseListener, parseOrigin, parseUpstream } from "./values.ts";
 
 export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
+
+const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 
 export interface Bundle {
   /** Absent when no source is the boot file: then what it alone decides is not judged. */
@@ -32,19 +34,29 @@ export function judgeBundle(bundle: Bundle): void {
 function* routeRules(route: ReadRoute, { boot, settings }: Bundle): Iterable<Finding> {
   const from = parseOrigin(route.sound.from ?? "");
   if (from.ok) {
-    if (boot && from.value.protocol === "http:" && boot.insecure_server !== true && boot.development !== true) {
-      yield fault(
-        ["from"],
-        'begins with http://, must begin with https:// unless "insecure_server" or "development" is set',
-      );
-    }
+    if (!acceptsHttp(boot) && from.value.protocol === "http:") yield fault(["from"], HTTPS_WISH);
     const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
     if (authenticate.ok && authenticate.value.host === from.value.host) {
       yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
     }
   }
   if (boot) yield* adminRule(route, boot);
-  if (route.sound.mcp) yield* mcpBundleRules(route, settings);
+  if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
+  yield* claimHeaderRule(route, settings);
+}
+
+/** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle judges. */
+function acceptsHttp(boot: BootDoc | undefined): boolean {
+  return boot === undefined || boot.insecure_server === true || boot.development === true;
+}
+
+/** Setting a claim header as well would send the setting instead of the claim. */
+function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
+  const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
+  for (const name of Object.keys(route.sound.set_request_headers ?? {})) {
+    if (!claims.has(name.toLowerCase())) continue;
+    yield fault(["set_request_headers", name], 'is one of "jwt_claims_headers", only the gateway may set it');
+  }
 }
 
 /** A route to the admin listener would hand out its power to whoever the policy lets in. */
@@ -61,17 +73,21 @@ function* adminRule(route: ReadRoute, boot: BootDoc): Iterable<Finding> {
   }
 }
 
-function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
-  if (settings.runtime_flags?.mcp !== true) {
-    yield warning(["mcp"], 'has no effect until "runtime_flags.mcp" is true; the route answers 503');
-  }
+function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {
   const server = route.sound.mcp?.server;
-  if (!server || !usesDiscovery(server)) return;
+  if (!server) return;
+  const endpoint = server.upstream_oauth2?.endpoint;
+  for (const name of ["auth_url", "token_url"] as const) {
+    if (!plainHttp && endpoint?.[name].toLowerCase().startsWith("http:") === true) {
+      yield fault(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_WISH);
+    }
+  }
+  if (!usesDiscovery(server)) return;
   const listed = (settings.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text));
   const setting = '"mcp_allowed_as_metadata_domains"';
   for (const { url, path } of upstreams(route)) {
     if (!matchesDomain(listed, url.hostname)) {
-      yield warning(
+      yield doubt(
         path,
         `has the host ${quote(url.hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
       );
@@ -81,7 +97,7 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc): Iterable<Find
   const host = fallback === undefined ? "" : new URL(fallback).hostname;
   if (fallback !== undefined && !matchesDomain(listed, host)) {
     const path = ["mcp", "server", "authorization_server_url"];
-    yield warning(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
+    yield doubt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
   }
 }
 
@@ -128,39 +144,68 @@ function matchesReference(pattern: string, reference: string): boolean {
   return pattern.endsWith("*") ? reference.startsWith(pattern.slice(0, -1)) : reference === pattern;
 }
 
-function judgeSettings({ boot, settings, slices }: Bundle): void {
-  const place = (...names: string[]): ReadSlice | undefined =>
-    slices.find((slice) =>
-      names.some((name) => Object.hasOwn(slice.settings, name) || Object.hasOwn(slice.boot, name)),
-    );
-  const say = (name: string, finding: Omit<Finding, "path">): void => {
-    const slice = place(name) ?? slices[0];
-    const written = slice !== undefined && place(name) !== undefined;
-    slice?.report({ ...finding, path: written ? [...slice.settingsPath, name] : [] });
-  };
-  if (settings.idp_provider_url !== undefined && settings.idp_client_id === undefined) {
-    say("idp_provider_url", { severity: "error", message: 'needs "idp_client_id" beside it' });
-  }
-  if (settings.idp_client_id !== undefined && settings.idp_provider_url === undefined) {
-    say("idp_client_id", { severity: "error", message: 'needs "idp_provider_url" beside it' });
-  }
-  const insecure = boot?.insecure_server === true || boot?.development === true;
-  if (boot && !insecure && settings.authenticate_service_url?.toLowerCase().startsWith("http:") === true) {
-    const message = 'must begin with https:// unless "insecure_server" or "development" is set';
-    say("authenticate_service_url", { severity: "error", message });
-  }
-  if (
-    boot &&
-    !["shared_secret", "shared_secret_ref", "shared_secret_sealed"].some((name) => Object.hasOwn(boot, name))
-  ) {
-    const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
-    say("shared_secret", { severity: "warning", message });
+function judgeSettings(bundle: Bundle): void {
+  const { slices } = bundle;
+  for (const { setting, ...finding } of settingFindings(bundle)) {
+    const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
+    // What nobody wrote is missing from the first source, which is the boot file when there is one.
+    const slice = writer ?? slices[0];
+    slice?.report({ ...finding, path: writer ? [...writer.settingsPath, setting] : [] });
   }
 }
 
-export function upstreams(
-  route: ReadRoute,
-): readonly { readonly url: URL; readonly path: readonly (string | number)[] }[] {
+type SettingFinding = Omit<Finding, "path"> & { readonly setting: keyof SettingsDoc | keyof BootDoc };
+
+function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingFinding> {
+  const routes = slices.flatMap((slice) => slice.routes);
+  for (const [one, other] of [
+    ["idp_provider_url", "idp_client_id"],
+    ["idp_client_id", "idp_provider_url"],
+  ] as const) {
+    if (settings[one] !== undefined && settings[other] === undefined) {
+      yield { setting: one, severity: "error", message: `needs "${other}" beside it` };
+    }
+  }
+  for (const setting of ["authenticate_service_url", "idp_provider_url", "signout_redirect_url"] as const) {
+    if (!acceptsHttp(boot) && settings[setting]?.toLowerCase().startsWith("http:") === true) {
+      yield { setting, severity: "error", message: HTTPS_WISH };
+    }
+  }
+  const mcpRoutes = routes.filter((route) => route.sound.mcp).length;
+  if (mcpRoutes > 0 && settings.runtime_flags?.mcp !== true) {
+    const answers = mcpRoutes === 1 ? "the MCP route answers" : `${mcpRoutes} MCP routes answer`;
+    const message = `leaves MCP off, so ${answers} 503; to enable it set "runtime_flags.mcp" to true`;
+    yield { setting: "runtime_flags", severity: "warning", message };
+  }
+  const clients = routes.some((route) => route.sound.mcp?.client);
+  if (boot && clients && !routes.some((route) => route.sound.mcp?.server)) {
+    const message = "has MCP client routes but no MCP server route, so the list of servers is empty";
+    yield { setting: "runtime_flags", severity: "warning", message };
+  }
+  if (boot) yield* startFindings(boot, settings, routes);
+}
+
+/** What the process would do at start that its operator may not expect. */
+function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly ReadRoute[]): Iterable<SettingFinding> {
+  if (!["shared_secret", "shared_secret_ref", "shared_secret_sealed"].some((name) => Object.hasOwn(boot, name))) {
+    const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
+    yield { setting: "shared_secret", severity: "warning", message };
+  }
+  if (routes.length > 0 && settings.idp_provider_url === undefined) {
+    const message = 'has no "idp_provider_url", so nobody can sign in';
+    yield { setting: "idp_provider_url", severity: "warning", message };
+  }
+  const hosts = new Set(
+    routes.map((route) => parseOrigin(route.sound.from ?? "")).map((from) => (from.ok ? from.value.host : "")),
+  );
+  if (hosts.size > 1 && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
+    const message =
+      'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
+    yield { setting: "authenticate_service_url", severity: "warning", message };
+  }
+}
+
+function upstreams(route: ReadRoute): readonly { readonly url: URL; readonly path: readonly (string | number)[] }[] {
   const to = route.sound.to ?? [];
   const items = typeof to === "string" ? [to] : to;
   return items.flatMap((text, index) => {
@@ -170,13 +215,5 @@ export function upstreams(
 }
 
 function report(route: ReadRoute, finding: Finding): void {
-  route.slice.report({ ...finding, path: [...route.path, ...finding.path] });
-}
-
-function fault(path: Finding["path"], message: string): Finding {
-  return { severity: "error", path, message };
-}
-
-function warning(path: Finding["path"], message: string): Finding {
-  return { severity: "warning", path, message };
+  route.slice.report(below(route.path, finding));
 }

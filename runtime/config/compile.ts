@@ -2,18 +2,20 @@
 import { createPrivateKey, randomBytes } from "node:crypto";
 
 import { GatewayError } from "../errors.ts";
+import { DEFAULT_RECORD_FIELDS } from "../policy/record.ts";
 import { DEFAULT_ADMIN_ADDRESS } from "./bundle-rules.ts";
+import { decodeSharedSecret } from "./boot-settings.ts";
 import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
 import { parseDomainPattern } from "./domains.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
-import { type BootDoc, decodeSharedSecret, DEFAULT_RECORD_FIELDS, type SettingsDoc } from "./settings.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { parseStaticValue } from "./template.ts";
 import { decodeBase64, parseDuration, parseOrigin } from "./values.ts";
 
 export { compileRoute } from "./compile-route.ts";
 export type { SecretSource } from "./secrets.ts";
 
-const DEFAULT_STORAGE_URL = "sqlite://gateway.db";
+const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
 /** @throws GatewayError `config.secret` */
 export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {

@@ -1,5 +1,5 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
-import { type Finding, formatPath, quote } from "./problem.ts";
+import { below, fault, type Finding, formatPath, quote } from "./problem.ts";
 import type { ReadRoute } from "./read-slice.ts";
 import { parseOrigin } from "./values.ts";
 
@@ -19,11 +19,8 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
     (route) => `${route.slice.owner}/${route.name}`,
     (route, first) => fault([], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
   );
-  once(
-    places,
-    (place) => `${place.host} ${place.exact ? "=" : "^"}${place.base}`,
-    (_, { route }) =>
-      fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix" or "path"`),
+  once(places, matchOf, (_, { route }) =>
+    fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix" or "path"`),
   );
   const servers = places.filter(({ route }) => route.sound.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
@@ -32,21 +29,23 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
   judgeReach(places, servers);
 }
 
-/** An MCP server's own address must lead to it and not to a route with a longer prefix. */
+/** An MCP server's own address must lead to it: not past an exact path, not to a route with a longer prefix. */
 function judgeReach(places: readonly Place[], servers: readonly Place[]): void {
-  const byMatch = new Map<string, Place>();
-  for (const place of places) byMatch.set(`${place.host} ${place.exact ? "=" : "^"}${place.base}`, place);
+  const byMatch = new Map(places.map((place) => [matchOf(place), place]));
   for (const server of servers) {
     const path = resourceOf(server).slice(server.host.length);
     if (path === server.base) continue;
     const taker = findPlace(byMatch, server.host, path);
-    if (taker === undefined || taker === server) continue;
-    if (server.exact) continue;
-    report(
-      server.route,
-      fault(["mcp", "server", "path"], `leads to ${quote(path)}, which ${where(taker.route)} takes`),
-    );
+    // The same match twice is reported already.
+    if (taker && matchOf(taker) === matchOf(server)) continue;
+    const wish = taker ? `${where(taker.route)} takes` : 'no route takes; write "prefix" instead of "path"';
+    report(server.route, fault(["mcp", "server", "path"], `makes the address ${quote(path)}, which ${wish}`));
   }
+}
+
+/** What tells one route's requests from another's. */
+function matchOf({ host, exact, base }: Place): string {
+  return `${host} ${exact ? "=" : "^"}${base}`;
 }
 
 function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: string): Place | undefined {
@@ -61,7 +60,7 @@ function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: stri
 /** Host, base and path under which MCP clients know a server. */
 function resourceOf(place: Place): string {
   const path = (place.route.sound.mcp?.server?.path ?? "").replace(/\/$/, "");
-  return place.host + place.base + path;
+  return place.host + place.base.replace(/\/$/, "") + path;
 }
 
 function once<T extends Place | ReadRoute>(
@@ -91,9 +90,5 @@ function where(route: ReadRoute): string {
 }
 
 function report(route: ReadRoute, finding: Finding): void {
-  route.slice.report({ ...finding, path: [...route.path, ...finding.path] });
-}
-
-function fault(path: Finding["path"], message: string): Finding {
-  return { severity: "error", path, message };
+  route.slice.report(below(route.path, finding));
 }

@@ -3,6 +3,7 @@
  *
  * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
  */
+import { quotedWish, wishOf } from "./checks.ts";
 import {
   headerValueWish,
   hostSourceWish,
@@ -12,7 +13,7 @@ import {
 } from "./header-names.ts";
 import { groupCount, highestGroup, parsePattern, parseSubstitution } from "./host-regex.ts";
 import { blockList, flag, templateMap, text, textList, textMap } from "./kinds.ts";
-import { type Finding, quote } from "./problem.ts";
+import { doubt, fault, type Finding, quote } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 import { parseStaticValue } from "./template.ts";
 import { parseHostHeader } from "./values.ts";
@@ -115,7 +116,7 @@ export const headerShape = {
 export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
   const forms = hostForms(route, wrote);
   if (forms.length > 1) {
-    yield error(
+    yield fault(
       [forms[1] ?? ""],
       `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
     );
@@ -127,7 +128,7 @@ export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
   for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
     if (set.has(name.toLowerCase())) {
       const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
-      yield { severity: "warning", path: ["remove_request_headers", index], message };
+      yield doubt(["remove_request_headers", index], message);
     }
   }
   yield* authorizationRule(route);
@@ -139,7 +140,7 @@ export function* twiceNamed(names: readonly string[], setting: string): Iterable
   for (const name of names) {
     const first = seen.get(name.toLowerCase());
     if (first !== undefined)
-      yield error([setting, name], `names the same header as ${quote(first)}, must be written once`);
+      yield fault([setting, name], `names the same header as ${quote(first)}, must be written once`);
     seen.set(name.toLowerCase(), name);
   }
 }
@@ -158,13 +159,13 @@ function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => b
   const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield error([present], `needs "${absent}" beside it`);
+    yield fault([present], `needs "${absent}" beside it`);
   }
   if (route[pattern] === undefined || route[substitution] === undefined) return;
   const groups = groupCount(parsePattern(route[pattern]));
   const wanted = highestGroup(parseSubstitution(route[substitution]));
   if (wanted > groups) {
-    yield error(
+    yield fault(
       [substitution],
       `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
     );
@@ -175,31 +176,12 @@ function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
   const name = Object.keys(route.set_request_headers ?? {}).find((key) => key.toLowerCase() === "authorization");
   if (name === undefined) return;
   const path = ["set_request_headers", name];
-  if (route.mcp?.client) yield error(path, "cannot be set on an MCP client route, where it carries the External Token");
+  if (route.mcp?.client) yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
   if (route.mcp?.server?.upstream_oauth2) {
-    yield error(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
+    yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
   }
-}
-
-function error(path: Finding["path"], message: string): Finding {
-  return { severity: "error", path, message };
 }
 
 function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
   return (name) => quotedWish(name, wish(name));
-}
-
-function quotedWish(value: string, wish: string | undefined): string | undefined {
-  if (wish === undefined) return undefined;
-  return `is ${quote(value)}, ${wish.startsWith("must") ? wish : `which ${wish}`}`;
-}
-
-function wishOf(parse: () => unknown): string | undefined {
-  try {
-    parse();
-    return undefined;
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
 }

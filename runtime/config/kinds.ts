@@ -10,10 +10,20 @@
 import * as z from "zod";
 
 import { parsePolicy, type PolicyDoc } from "../policy/parse.ts";
+import {
+  type Check,
+  checkReference,
+  checkSealed,
+  quotedWish,
+  readable,
+  wishOf,
+  wrongType,
+  wrongValue,
+} from "./checks.ts";
 import { parseDomainPattern } from "./domains.ts";
 import type { Field, Kind } from "./fields.ts";
 import { headerValueWish } from "./header-names.ts";
-import { describe, nearest, quote } from "./problem.ts";
+import { nearest, quote } from "./problem.ts";
 import { parseTemplate } from "./template.ts";
 import { parseDuration, type Reading } from "./values.ts";
 
@@ -25,9 +35,6 @@ export interface About {
   readonly annotation?: string;
   readonly replaces?: true;
 }
-
-/** Judges one value; the wish completes `"<setting>" is …, `. */
-type Check = (value: string) => string | undefined;
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Made<S extends z.ZodType, A extends About> = A extends { readonly required: true } ? S : z.ZodExactOptional<S>;
@@ -84,14 +91,14 @@ export function duration<const A extends About & { readonly minMs?: number }>(ab
 export function url<const A extends About & { readonly read: (value: string) => Reading<unknown> }>(
   about: A,
 ): Made<z.ZodString, A> {
-  return made(checked(str("a URL"), urlCheck(about.read)), "url", about);
+  return made(checked(str("a URL"), readable(about.read)), "url", about);
 }
 
 /** One URL, or a list of at least one. */
 export function urlList<const A extends About & { readonly read: (value: string) => Reading<unknown> }>(
   about: A,
 ): Made<z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]>, A> {
-  return made(oneOrMany(urlCheck(about.read), "a URL or a list of URLs"), "url-list", about);
+  return made(oneOrMany(readable(about.read), "a URL or a list of URLs"), "url-list", about);
 }
 
 export function choice<const V extends readonly [string, ...string[]], const A extends About>(
@@ -106,7 +113,11 @@ export function choice<const V extends readonly [string, ...string[]], const A e
 }
 
 export function domainPatternList<const A extends About>(about: A): Made<z.ZodArray<z.ZodString>, A> {
-  const check: Check = (value) => quotedWish(value, () => parseDomainPattern(value));
+  const check: Check = (value) =>
+    quotedWish(
+      value,
+      wishOf(() => parseDomainPattern(value)),
+    );
   return made(
     listOf(checked(str("a domain pattern"), check), "a list of domain patterns"),
     "domain-pattern-list",
@@ -238,15 +249,6 @@ function found(input: unknown, message: string, path: (string | number)[] = []):
   return { code: "custom", input, path, message, continue: true };
 }
 
-function wrongType(input: unknown, wish: string): string {
-  return input === undefined ? "is missing" : `is ${describe(input)}, must be ${wish}`;
-}
-
-/** As wrongType, quoting text: for settings that never hold a secret. */
-function wrongValue(input: unknown, wish: string): string {
-  return typeof input === "string" ? `is ${quote(input)}, must be ${wish}` : wrongType(input, wish);
-}
-
 function str(wish = "text"): z.ZodString {
   return z.string({ error: (issue) => wrongType(issue.input, wish) });
 }
@@ -312,43 +314,6 @@ function strict<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$st
   const error = (issue: { readonly code?: string; readonly input?: unknown }): string =>
     issue.code === "unrecognized_keys" ? "has unknown settings" : wrongType(issue.input, "a block of settings");
   return z.strictObject(shape, { error });
-}
-
-function urlCheck(read: (value: string) => Reading<unknown>): Check {
-  return (value) => {
-    const reading = read(value);
-    if (reading.ok) return undefined;
-    // A URL that may hold a password is not repeated.
-    return value.includes("@") ? reading.wish : `is ${quote(value)}, ${reading.wish}`;
-  };
-}
-
-function wishOf(parse: () => unknown): string | undefined {
-  try {
-    parse();
-    return undefined;
-  } catch (error) {
-    if (error instanceof TypeError) return error.message;
-    throw error;
-  }
-}
-
-function quotedWish(value: string, parse: () => unknown): string | undefined {
-  const wish = wishOf(parse);
-  return wish === undefined ? undefined : `is ${quote(value)}, ${wish}`;
-}
-
-function checkReference(value: string): string | undefined {
-  if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
-  if (/^file:\/[^\0]+$/.test(value) && !value.split("/").includes("..")) return undefined;
-  return 'must be "env:NAME" or "file:/absolute/path"';
-}
-
-/** The seal itself is opened when the snapshot is made; here only what can never be one is refused. */
-function checkSealed(value: string): string | undefined {
-  return /^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(value)
-    ? undefined
-    : "must be a sealed secret (base64url parts joined by dots)";
 }
 
 /** "[0].allow.and[1]" (or a path already in parts) → parts. */

@@ -3,8 +3,9 @@
  *
  * @see requirements, "Route: MCP server" and "Route: MCP client"; decision D5
  */
+import { checkScope, readable } from "./checks.ts";
 import { block, choice, count, secret, text, textList, textMap, url } from "./kinds.ts";
-import type { Finding } from "./problem.ts";
+import { fault, type Finding } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 import { parseHttpUrl, parseRoutePath, type Reading } from "./values.ts";
 
@@ -51,8 +52,7 @@ const upstreamOAuthShape = {
     doc: "Scopes requested from the upstream.",
     default: "- what the upstream's metadata names",
     annotation: "mcp_server_upstream_oauth2_scopes",
-    // RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E )
-    check: (value) => (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) ? undefined : "must be one scope without spaces"),
+    check: checkScope,
   }),
   authorization_url_params: textMap({
     doc: "Extra query parameters on the authorization URL, for example to request offline access.",
@@ -92,10 +92,7 @@ const serverShape = {
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
     default: "- the path of `to`",
     annotation: "mcp_server_path",
-    check: (value) => {
-      const parsed = parseRoutePath(value);
-      return parsed.ok ? undefined : parsed.wish;
-    },
+    check: readable(parseRoutePath),
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer used when discovery fails. HTTPS only.",
@@ -151,8 +148,4 @@ export function* mcpRules(mcp: NonNullable<RouteDoc["mcp"]>): Iterable<Finding> 
 /** True when endpoints come from discovery rather than from the route. */
 export function usesDiscovery(server: McpServerDoc): boolean {
   return server.upstream_oauth2?.endpoint === undefined;
-}
-
-function fault(path: Finding["path"], message: string): Finding {
-  return { severity: "error", path, message };
 }

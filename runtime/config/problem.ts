@@ -82,3 +82,23 @@ function editDistance(from: string, to: string, limit: number): number {
   }
   return Math.min(row[to.length] ?? limit, limit);
 }
+
+export function fault(path: ValuePath, message: string): Finding {
+  return { severity: "error", path, message };
+}
+
+export function doubt(path: ValuePath, message: string): Finding {
+  return { severity: "warning", path, message };
+}
+
+/** The finding as seen from further up in the document. */
+export function below(path: ValuePath, finding: Finding): Finding {
+  return { ...finding, path: [...path, ...finding.path] };
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A block: an object that is no list. */
+export function isMembers(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

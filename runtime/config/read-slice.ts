@@ -1,23 +1,27 @@
-/**
- * One source → its owner, settings and routes, each judged alone.
- *
- * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
- * (`version`, `owner`, `settings`, `routes` by name). Rules between sources are in bundle-rules.ts.
- */
-import type { z } from "zod";
-
+/** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
 import { derivedName } from "./canonical.ts";
 import type { Field } from "./fields.ts";
 import { headerRules, twiceNamed } from "./header-settings.ts";
-import { unknownMember } from "./kinds.ts";
+import { judge } from "./judge.ts";
 import { mcpRules } from "./mcp.ts";
-import { describe, type Finding, formatPath, type Problem, quote, type ValuePath } from "./problem.ts";
-import { type RouteDoc, routeFields, routeNameWish, routeSchema } from "./route.ts";
+import { type Outline, readOutline } from "./outline.ts";
+import { pathRules } from "./path-rules.ts";
+import {
+  below,
+  describe,
+  doubt,
+  fault,
+  type Finding,
+  formatPath,
+  isMembers,
+  type Problem,
+  type ValuePath,
+} from "./problem.ts";
+import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { secretRules } from "./secrets.ts";
-import { type BootDoc, bootNames, isOwner, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
+import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
 import { settingsRules } from "./settings-rules.ts";
 import { readSource, type SourceText } from "./source.ts";
-import { parseOrigin } from "./values.ts";
 
 export interface SliceSource {
   /** Name for messages. */
@@ -49,8 +53,6 @@ export interface ReadSlice {
   readonly report: (finding: Finding) => void;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 /** @returns undefined when not even the outline could be read; `problems` then has an error */
 export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice | undefined {
   const text = readSource(source.file, source.text);
@@ -63,8 +65,7 @@ export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice |
     report(fault([], `is ${describe(text.value)}, must be a block of settings and routes`));
     return undefined;
   }
-  const isSlice = ["version", "owner", "settings"].some((name) => Object.hasOwn(text.value as Members, name));
-  const outline = isSlice ? sliceOutline(text.value, report) : fileOutline(text.value, report);
+  const outline = readOutline(text.value, report);
   const settings = readSettings(outline.settings, outline.settingsPath, source, report);
   const routes: ReadRoute[] = [];
   const slice: ReadSlice = {
@@ -77,56 +78,6 @@ export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice |
   };
   for (const entry of outline.routes) routes.push(readRoute(slice, entry));
   return slice;
-}
-
-interface Outline {
-  readonly owner: string;
-  readonly settings: unknown;
-  readonly settingsPath: ValuePath;
-  readonly routes: readonly { readonly path: ValuePath; readonly label?: string; readonly value: unknown }[];
-}
-
-function sliceOutline(value: Members, report: ReadSlice["report"]): Outline {
-  const known = ["version", "owner", "settings", "routes"];
-  for (const name of Object.keys(value)) {
-    if (!known.includes(name)) report(fault([name], unknownMember(name, known)));
-  }
-  if (value["version"] !== 1) {
-    const state = value["version"] === undefined ? "is missing" : `is ${quote(value["version"])}`;
-    report(fault(["version"], `${state}, must be 1`));
-  }
-  const owner = value["owner"];
-  if (typeof owner !== "string" || !isOwner(owner)) {
-    const state = owner === undefined ? "is missing" : `is ${quote(owner)}`;
-    report(fault(["owner"], `${state}, must be lower-case letters, digits, "-", "_" and "."`));
-  }
-  const routes = value["routes"] ?? {};
-  if (!isMembers(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
-  return {
-    owner: typeof owner === "string" ? owner : "unknown",
-    settings: Object.hasOwn(value, "settings") ? value["settings"] : {},
-    settingsPath: ["settings"],
-    routes: Object.entries(isMembers(routes) ? routes : {}).map(([label, route]) => {
-      const wish = routeNameWish(label);
-      if (wish !== undefined) report(fault(["routes", label], `has a name that ${wish}`));
-      return { path: ["routes", label], label, value: route };
-    }),
-  };
-}
-
-function fileOutline(value: Members, report: ReadSlice["report"]): Outline {
-  const { routes = [], ...settings } = value;
-  if (!Array.isArray(routes)) {
-    const hint = isMembers(routes) ? '; named routes belong to a slice with "version: 1" and "owner"' : "";
-    report(fault(["routes"], `is ${describe(routes)}, must be a list of routes${hint}`));
-  }
-  const items: readonly unknown[] = Array.isArray(routes) ? routes : [];
-  return {
-    owner: "default",
-    settings,
-    settingsPath: [],
-    routes: items.map((route, index) => ({ path: ["routes", index], value: route })),
-  };
 }
 
 function readSettings(
@@ -166,84 +117,15 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   if (route.mcp) for (const finding of mcpRules(route.mcp)) report(finding);
   for (const finding of pathRules(route, wrote)) report(finding);
   if (judged.complete && !wrote("policy")) {
-    report({ severity: "warning", path: [], message: 'has no "policy", so everything is denied' });
+    report(doubt([], 'has no "policy", so everything is denied'));
   }
   const name = entry.label ?? route.name ?? derivedName(route);
   const doc = judged.complete && sound ? { doc: route as RouteDoc } : {};
   return { slice, path: entry.path, name, sound: route, ...doc };
 }
 
-/** Prefixes under which the gateway answers itself, D25. */
-const OWN_PREFIXES = [
-  "/.gateway",
-  "/.well-known/gateway",
-  "/.well-known/oauth-authorization-server",
-  "/.well-known/openid-configuration",
-  "/.well-known/oauth-protected-resource",
-];
-
-function* pathRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
-  if (wrote("prefix") && wrote("path")) yield fault(["path"], 'cannot stand beside "prefix", must be one of them');
-  for (const name of ["prefix", "path"] as const) {
-    const own = OWN_PREFIXES.find((prefix) => route[name] === prefix || route[name]?.startsWith(`${prefix}/`));
-    if (own !== undefined)
-      yield fault([name], `is ${quote(route[name])}, but the gateway itself answers below "${own}"`);
-  }
-  if (route.from !== undefined && !parseOrigin(route.from).ok) yield fault(["from"], "must be an origin");
-}
-
-/** Judges a block against its schema. `sound` holds the members without problems. */
-function judge<T extends object>(
-  schema: z.ZodType<T>,
-  value: unknown,
-  fields: readonly Field[],
-  report: (finding: Finding) => void,
-): { readonly complete: boolean; readonly sound: Partial<T> } {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { complete: true, sound: parsed.data };
-  const bad = new Set<PropertyKey>();
-  for (const issue of parsed.error.issues) {
-    const path = issue.path as (string | number)[];
-    if (issue.code === "unrecognized_keys") {
-      const known = membersAt(fields, path);
-      for (const key of issue.keys) report(fault([...path, key], unknownMember(key, known)));
-      for (const key of path.length === 0 ? issue.keys : path.slice(0, 1)) bad.add(key);
-    } else {
-      report(fault(path, issue.message));
-      if (path[0] !== undefined) bad.add(path[0]);
-    }
-  }
-  const members = isMembers(value) ? Object.entries(value) : [];
-  return { complete: false, sound: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
-}
-
-/** Names that may stand in the block at a path. */
-function membersAt(fields: readonly Field[], path: ValuePath): readonly string[] {
-  let [members, rest] = [fields, path];
-  while (rest.length > 0) {
-    const field = members.find((each) => each.name === rest[0]);
-    if (!field?.fields) return [];
-    members = field.fields;
-    // Items of a list and labels of a map are one more step.
-    rest = rest.slice(field.kind === "block" ? 1 : 2);
-  }
-  return members.flatMap(({ name, kind }) => (kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`] : [name]));
-}
-
 function reporter(text: SourceText, problems: Problem[]): ReadSlice["report"] {
   return ({ severity, path, message }) => {
-    problems.push({ severity, file: text.file, ...text.locate(path), path: formatPath(path), message });
+    problems.push({ severity, file: text.file, ...text.locate(path, severity), path: formatPath(path), message });
   };
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function below(path: ValuePath, finding: Finding): Finding {
-  return { ...finding, path: [...path, ...finding.path] };
-}
-
-function fault(path: ValuePath, message: string): Finding {
-  return { severity: "error", path, message };
 }

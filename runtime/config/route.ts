@@ -1,15 +1,11 @@
 /** Everything that may be written for one route. */
 import type { z } from "zod";
 
+import { readable } from "./checks.ts";
 import { headerShape } from "./header-settings.ts";
 import { document, duration, fieldsOf, flag, policy, text, url, urlList } from "./kinds.ts";
 import { mcpShape } from "./mcp.ts";
 import { parseOrigin, parseRoutePath, parseUpstream } from "./values.ts";
-
-const routePath = (value: string): string | undefined => {
-  const parsed = parseRoutePath(value);
-  return parsed.ok ? undefined : parsed.wish;
-};
 
 /** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
 export function routeNameWish(name: string): string | undefined {
@@ -39,12 +35,12 @@ export const routeShape = {
   prefix: text({
     doc: "The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base.",
     default: "- every path of the host",
-    check: routePath,
+    check: readable(parseRoutePath),
   }),
   path: text({
     doc: "The route takes requests with exactly this path. Not together with `prefix`.",
     default: "- every path of the host",
-    check: routePath,
+    check: readable(parseRoutePath),
   }),
   policy: policy({
     doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",

@@ -1,6 +1,7 @@
 /** Rules between the settings of one source. */
-import type { Finding } from "./problem.ts";
-import { type BootDoc, decodeSharedSecret, type SettingsDoc } from "./settings.ts";
+import { fault, type Finding } from "./problem.ts";
+import { decodeSharedSecret } from "./boot-settings.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { isLoopbackHost, parseListener } from "./values.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
@@ -29,8 +30,4 @@ function* developmentListeners(settings: Partial<BootDoc>): Iterable<Finding> {
       yield fault([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
     }
   }
-}
-
-function fault(path: Finding["path"], message: string): Finding {
-  return { severity: "error", path, message };
 }

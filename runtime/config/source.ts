@@ -15,13 +15,19 @@ export interface SourceText {
   /** Absent when the text could not be read; `problems` then says why. */
   readonly value?: unknown;
   readonly problems: readonly Problem[];
-  /** Where the member at the path stands, or its nearest existing ancestor. */
-  readonly locate: (path: ValuePath) => { readonly line?: number; readonly column?: number };
+  /** Where the member at the path stands, or its nearest existing ancestor. Empty when finding out costs too much. */
+  readonly locate: (
+    path: ValuePath,
+    severity: Problem["severity"],
+  ) => { readonly line?: number; readonly column?: number };
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Past it a JSON slice is made by a machine; its paths say enough and finding positions would take seconds. */
-const MAX_LOCATED = 2 * 1024 * 1024;
+/**
+ * Positions in JSON need a second reading (some 200 ms for 1,000 routes). Past these sizes a slice was made by a machine
+ * and its paths say enough: positions of warnings are left out first.
+ */
+const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
 const MAX_DEPTH = 64;
 const MAX_ALIASED_NODES = 100_000;
 
@@ -33,8 +39,9 @@ export function readSource(file: string, text: string): SourceText {
   const fast = readPlainJson(text);
   if (fast !== undefined) {
     let tree: Tree | undefined;
-    const locate: SourceText["locate"] = (path) => (tree ??= new Tree(file, text)).locate(path);
-    return { file, value: fast, problems: [], locate: text.length > MAX_LOCATED ? () => ({}) : locate };
+    const locate: SourceText["locate"] = (path, severity) =>
+      text.length > MAX_LOCATED[severity] ? {} : (tree ??= new Tree(file, text)).locate(path);
+    return { file, value: fast, problems: [], locate };
   }
   const tree = new Tree(file, text);
   const value = tree.toValue();

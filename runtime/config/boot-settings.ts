@@ -1,0 +1,95 @@
+/** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
+import { readable } from "./checks.ts";
+import { choice, domainPatternList, duration, flag, labelled, secret, text, textList } from "./kinds.ts";
+import { quote } from "./problem.ts";
+import { decodeBase64, parseListener } from "./values.ts";
+
+const ownerWish = (name: string): string | undefined =>
+  isOwner(name) ? undefined : 'must be lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit';
+
+/** Owners are part of route keys and of file and record names. */
+export function isOwner(name: string): boolean {
+  return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name);
+}
+
+export const bootShape = {
+  address: text({
+    doc: 'Public listener, "host:port" or ":port".',
+    default: '- ":443"; ":8080" with `insecure_server`; "127.0.0.1:8080" with `development`',
+    check: readable(parseListener),
+  }),
+  insecure_server: flag({
+    doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS.",
+    default: "false",
+  }),
+  development: flag({
+    doc: "Accept http and loopback addresses in OAuth discovery. Listeners must be on loopback.",
+    default: "false",
+  }),
+  admin_address: text({
+    doc: 'Listener for health, metrics, status and publishing, "host:port".',
+    default: "127.0.0.1:9901",
+    check: readable(parseListener),
+  }),
+  ...secret("admin_token", {
+    doc: "Bearer token of the admin listener, needed on every path but `/healthz` and `/readyz`.",
+    default: "- only `/healthz` and `/readyz` answer",
+  }),
+  ...secret("shared_secret", {
+    doc: "Base64 of at least 32 random bytes from which all keys are derived; the same on all replicas. Make one with `openssl rand -base64 32`.",
+    default: "- a random one at each start, which ends all sign-ins",
+  }),
+  ...secret("previous_shared_secret", {
+    doc: "Earlier shared secrets that still open what they sealed, for rotation.",
+    default: "- none",
+    many: true,
+  }),
+  ...secret("signing_key", {
+    doc: "PEM (or base64 of PEM) of P-256 private keys for the identity header: the first signs, all are published.",
+    default: "- derived from `shared_secret`",
+    many: true,
+  }),
+  storage_url: text({
+    doc: '"memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
+    default: "sqlite:gateway.db",
+    // Not quoted: a database URL may hold a password.
+    check: (value) =>
+      value === "memory:" || /^sqlite:.+/.test(value) || /^postgres(ql)?:\/\/.+/.test(value)
+        ? undefined
+        : 'must begin with "memory:", "sqlite:" or "postgres://"',
+  }),
+  drain_timeout: duration({ doc: "Longest wait for open requests when stopping.", default: "30s" }),
+  authorize_log: text({
+    doc: 'Where authorization records go: "stdout" or the path of a file.',
+    default: "stdout",
+    check: (value) => (value === "" || value.includes("\0") ? 'must be "stdout" or a path' : undefined),
+  }),
+  log_level: choice(["debug", "info", "warn", "error"], {
+    doc: "Least severe operator log lines written.",
+    default: "info",
+  }),
+  owners: labelled(
+    {
+      allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", default: "- any host" }),
+      allowed_refs: textList({
+        doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',
+        default: "- none",
+        check: (value) =>
+          /^(env:[A-Za-z0-9_]+\*?|file:\/[^*\0]+\*?)$/.test(value) && !value.split("/").includes("..")
+            ? undefined
+            : `is ${quote(value)}, must be like "env:TEAM_A_*" or "file:/run/secrets/team-a/*"`,
+      }),
+    },
+    {
+      doc: "What slices of each owner may do. Once set, slices of owners not named here are refused.",
+      default: "- any owner, any host, no secret references",
+      checkName: ownerWish,
+    },
+  ),
+};
+
+/** Raw bytes of a shared secret; undefined when it is not base64 of at least 32 bytes. */
+export function decodeSharedSecret(value: string): Buffer | undefined {
+  const bytes = decodeBase64(value.trim());
+  return bytes !== undefined && bytes.length >= 32 ? bytes : undefined;
+}

@@ -1,0 +1,130 @@
+/** Settings that published slices may carry too: MCP, sign-in, tokens, headers of all routes. */
+import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../policy/record.ts";
+import { checkScope, readable } from "./checks.ts";
+import { setRequestHeaderWish } from "./header-names.ts";
+import { responseHeaderMap } from "./header-settings.ts";
+import { block, choice, domainPatternList, duration, flag, secret, text, textList, textMap, url } from "./kinds.ts";
+import { nearest, quote } from "./problem.ts";
+import { hasUnsafeCharacter, parseHttpUrl, parseOrigin } from "./values.ts";
+
+export const liveShape = {
+  runtime_flags: block(
+    {
+      mcp: flag({ doc: "Must be true to enable MCP; until then MCP routes answer 503.", default: "false" }),
+    },
+    { doc: "Switches of experimental parts.", default: "- all off" },
+  ),
+  mcp_allowed_client_id_domains: domainPatternList({
+    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`.",
+    default: "- URL-based client IDs are refused",
+  }),
+  mcp_allowed_as_metadata_domains: domainPatternList({
+    doc: "Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`.",
+    default: "- no discovery",
+  }),
+  mcp_allowed_origins: textList({
+    doc: "Browser origins that may call MCP routes beside the route's own and loopback ones.",
+    default: "- same host and loopback",
+    check: readable(parseOrigin),
+  }),
+  mcp_allowed_private_redirect_uris: textList({
+    doc: 'Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".',
+    default: "- https and loopback redirect URIs only",
+    check: privateRedirectUri,
+  }),
+  authorize_log_fields: textList({
+    doc: `Fields included in authorization records: ${RECORD_FIELDS.join(", ")}.`,
+    default: DEFAULT_RECORD_FIELDS.join(", "),
+    check: recordField,
+  }),
+  authenticate_service_url: url({
+    doc: "Origin of the sign-in, consent and user pages; its host serves no route.",
+    default: "- each route's own host",
+    read: parseOrigin,
+  }),
+  signout_redirect_url: url({
+    doc: "Where browsers go after signing out.",
+    default: "- the signed-out page",
+    read: parseHttpUrl,
+  }),
+  idp_provider_url: url({
+    doc: "Issuer URL of the OpenID Connect identity provider.",
+    default: "- nobody can sign in",
+    read: parseHttpUrl,
+  }),
+  idp_client_id: text({ doc: "Client identifier at the identity provider.", default: "- nobody can sign in" }),
+  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", default: "- a public client" }),
+  idp_scopes: textList({
+    doc: "Scopes requested at sign-in.",
+    default: "openid, profile, email, offline_access",
+    check: checkScope,
+  }),
+  idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  idp_request_params: textMap({
+    doc: "Extra query parameters on the provider's authorization URL.",
+    default: "- none",
+  }),
+  cookie_name: text({
+    doc: "Name of the session cookie; `__Host-` is added on HTTPS.",
+    default: "gateway_session",
+    check: (value) =>
+      /^[A-Za-z0-9_-]{1,64}$/.test(value) && !/^__(host|secure)-/i.test(value)
+        ? undefined
+        : `is ${quote(value)}, must be letters, digits, "-" and "_" without the "__Host-" prefix`,
+  }),
+  cookie_expiration: duration({ doc: "Longest life of a browser session.", default: "14h", minMs: 60_000 }),
+  cookie_same_site: choice(["lax", "strict", "none"], {
+    doc: "SameSite attribute of the session cookie.",
+    default: "lax",
+  }),
+  access_token_lifetime: duration({
+    doc: "Life of External Tokens given to MCP clients.",
+    default: "15m",
+    minMs: 60_000,
+  }),
+  client_route_token_lifetime: duration({
+    doc: "Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out with less than 4 left.",
+    default: "5m",
+    minMs: 300_000,
+  }),
+  refresh_token_lifetime: duration({
+    doc: "Life of MCP refresh tokens, from their last use.",
+    default: "90d",
+    minMs: 60_000,
+  }),
+  authorization_code_lifetime: duration({ doc: "Life of MCP authorization codes.", default: "60s", minMs: 5000 }),
+  pass_identity_headers: flag({
+    doc: "Send the signed identity header and claim headers to upstreams.",
+    default: "true",
+  }),
+  jwt_claims_headers: textMap({
+    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them.",
+    default: "- none",
+    checkName: setRequestHeaderWish,
+    checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
+  }),
+  set_response_headers: textMap({
+    doc: "Static response headers of all routes; a route's own `set_response_headers` take precedence.",
+    default: "- none",
+    ...responseHeaderMap,
+  }),
+  default_upstream_timeout: duration({
+    doc: 'Default of the routes\' `timeout`; "0s" means no limit.',
+    default: "30s",
+  }),
+};
+
+function recordField(value: string): string | undefined {
+  if ((RECORD_FIELDS as readonly string[]).includes(value)) return undefined;
+  const near = nearest(value, RECORD_FIELDS);
+  return `is ${quote(value)}, ${near === undefined ? `must be one of ${RECORD_FIELDS.join(", ")}` : `did you mean "${near}"?`}`;
+}
+
+function privateRedirectUri(value: string): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):[^#]+$/i.exec(value)?.[1]?.toLowerCase();
+  // RFC 8252 §7.1: a private-use scheme is based on a domain name, so it has a period.
+  if (scheme === undefined || hasUnsafeCharacter(value) || !scheme.includes(".")) {
+    return `is ${quote(value)}, must be a URI with a private-use scheme such as "com.example.app:/callback"`;
+  }
+  return undefined;
+}

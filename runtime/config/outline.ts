@@ -1,0 +1,70 @@
+/**
+ * The outline of a source: whose it is, where its settings and routes stand.
+ *
+ * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
+ * (`version`, `owner`, `settings`, `routes` by name).
+ */
+import { isOwner } from "./boot-settings.ts";
+import { unknownMember } from "./kinds.ts";
+import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "./problem.ts";
+import { routeNameWish } from "./route.ts";
+
+export interface Outline {
+  readonly owner: string;
+  readonly settings: unknown;
+  readonly settingsPath: ValuePath;
+  readonly routes: readonly { readonly path: ValuePath; readonly label?: string; readonly value: unknown }[];
+}
+
+type Report = (finding: Finding) => void;
+
+/** Words that only a slice has; a hand-written file has settings in their place. */
+const SLICE_WORDS = ["version", "owner", "settings"];
+
+export function readOutline(value: Members, report: Report): Outline {
+  const isSlice = SLICE_WORDS.some((name) => Object.hasOwn(value, name));
+  return isSlice ? sliceOutline(value, report) : fileOutline(value, report);
+}
+
+function sliceOutline(value: Members, report: Report): Outline {
+  const known = ["version", "owner", "settings", "routes"];
+  for (const name of Object.keys(value)) {
+    if (!known.includes(name)) report(fault([name], unknownMember(name, known)));
+  }
+  if (value["version"] !== 1) {
+    const state = value["version"] === undefined ? "is missing" : `is ${quote(value["version"])}`;
+    report(fault(["version"], `${state}, must be 1`));
+  }
+  const owner = value["owner"];
+  if (typeof owner !== "string" || !isOwner(owner)) {
+    const state = owner === undefined ? "is missing" : `is ${quote(owner)}`;
+    report(fault(["owner"], `${state}, must be lower-case letters, digits, "-", "_" and "."`));
+  }
+  const routes = value["routes"] ?? {};
+  if (!isMembers(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
+  return {
+    owner: typeof owner === "string" ? owner : "unknown",
+    settings: Object.hasOwn(value, "settings") ? value["settings"] : {},
+    settingsPath: ["settings"],
+    routes: Object.entries(isMembers(routes) ? routes : {}).map(([label, route]) => {
+      const wish = routeNameWish(label);
+      if (wish !== undefined) report(fault(["routes", label], `has a name that ${wish}`));
+      return { path: ["routes", label], label, value: route };
+    }),
+  };
+}
+
+function fileOutline(value: Members, report: Report): Outline {
+  const { routes = [], ...settings } = value;
+  if (!Array.isArray(routes)) {
+    const hint = isMembers(routes) ? '; named routes belong to a slice with "version: 1" and "owner"' : "";
+    report(fault(["routes"], `is ${describe(routes)}, must be a list of routes${hint}`));
+  }
+  const items: readonly unknown[] = Array.isArray(routes) ? routes : [];
+  return {
+    owner: "default",
+    settings,
+    settingsPath: [],
+    routes: items.map((route, index) => ({ path: ["routes", index], value: route })),
+  };
+}

@@ -1,0 +1,21 @@
+/** Rules of `prefix` and `path`. */
+import { fault, type Finding, quote } from "./problem.ts";
+import type { RouteDoc } from "./route.ts";
+
+/** Prefixes under which the gateway answers itself, D25. */
+const OWN_PREFIXES = [
+  "/.gateway",
+  "/.well-known/gateway",
+  "/.well-known/oauth-authorization-server",
+  "/.well-known/openid-configuration",
+  "/.well-known/oauth-protected-resource",
+];
+
+export function* pathRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+  if (wrote("prefix") && wrote("path")) yield fault(["path"], 'cannot stand beside "prefix", must be one of them');
+  for (const name of ["prefix", "path"] as const) {
+    const own = OWN_PREFIXES.find((prefix) => route[name] === prefix || route[name]?.startsWith(`${prefix}/`));
+    if (own !== undefined)
+      yield fault([name], `is ${quote(route[name])}, but the gateway itself answers below "${own}"`);
+  }
+}
