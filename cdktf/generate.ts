@@ -75,9 +75,9 @@ export async function generateBindings(
 ): Promise<ReadonlyMap<string, string>> {
   // Loading the generator's helper package starts terraform for its version, and without it would ask the net.
   process.env["CHECKPOINT_DISABLE"] = "1";
-  process.env["CDKTF_LOG_LEVEL"] ??= "off";
   const { CodeMaker } = await import("codemaker");
-  const { ConstructsMakerTarget, Language, TerraformProviderConstraint } = await import("@cdktf/commons");
+  const { ConstructsMakerTarget, Language, logger, TerraformProviderConstraint } = await import("@cdktf/commons");
+  logger.setLevel("off");
   // The package's main entry needs jsii, which it does not depend on.
   const { TerraformProviderGenerator } =
     await import("@cdktf/provider-generator/lib/get/generator/provider-generator.js");

@@ -1,0 +1,101 @@
+/**
+ * `gateform/cdktf/testing`: what a program publishes and decides, in the tests of its author.
+ *
+ * The functions throw with a text that says why, so they work in every test runner. They decide by the engine that the
+ * gateway itself runs.
+ */
+import type { Slice } from "../runtime/config/slice.ts";
+import { compilePolicy } from "../runtime/policy/evaluate.ts";
+import { explain, formatExplanation } from "../runtime/policy/explain.ts";
+import type { Facts } from "../runtime/policy/facts.ts";
+import type { PolicyDoc } from "../runtime/policy/parse.ts";
+import { bundleText } from "./bundle-config.ts";
+import type { Construct } from "./framework.ts";
+import { Gateway } from "./gateway.ts";
+import { Route } from "./route.ts";
+import { hasUnresolved } from "./terraform-text.ts";
+
+/** Who asks for what. Without `email` and `user` nobody is signed in. */
+export interface TestRequest {
+  readonly email?: string;
+  /** The user's id at the identity provider. */
+  readonly user?: string;
+  /** @default [] */
+  readonly groups?: readonly string[];
+  /** Further claims of the identity. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** The tool of an MCP `tools/call`. */
+  readonly tool?: string;
+  /** The method of another MCP message, such as "tools/list". */
+  readonly mcpMethod?: string;
+  /** @default "GET", and "POST" with `tool` or `mcpMethod` */
+  readonly method?: string;
+  /** @default "/" */
+  readonly path?: string;
+  /** Address of the peer. @default "192.0.2.1" */
+  readonly ip?: string;
+}
+
+/**
+ * The slice that the program publishes, as a gateway would read it.
+ *
+ * @param scope a stack with one gateway in it, or the gateway itself
+ * @throws Error when the program is not valid, or has values that only Terraform knows
+ */
+export function synthBundle(scope: Construct): Slice {
+  const [gateway, ...others] = scope.node.findAll().filter((construct) => construct instanceof Gateway);
+  if (!gateway || others.length > 0) {
+    throw new Error(
+      `Cannot make the bundle of "${scope.node.path}": it has ${others.length + (gateway ? 1 : 0)} gateways, must have one`,
+    );
+  }
+  const problems = gateway.node
+    .findAll()
+    .flatMap((construct) => construct.node.validate().map((problem) => `[${construct.node.path}] ${problem}`));
+  if (problems.length > 0)
+    throw new Error(`Cannot make the bundle of "${scope.node.path}":\n  ${problems.join("\n  ")}`);
+  const { slice } = gateway;
+  if (hasUnresolved(slice)) {
+    throw new Error(`Cannot make the bundle of "${scope.node.path}": it has values that only Terraform knows`);
+  }
+  return JSON.parse(bundleText(slice)) as Slice;
+}
+
+/** @throws Error with the rules and their outcome when the policy of the route, or the policy, denies the request */
+export function expectAllow(target: Route | PolicyDoc, request: TestRequest): void {
+  expectDecision(true, target, request);
+}
+
+/** @throws Error with the rules and their outcome when the policy of the route, or the policy, allows the request */
+export function expectDeny(target: Route | PolicyDoc, request: TestRequest): void {
+  expectDecision(false, target, request);
+}
+
+function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: TestRequest): void {
+  const policy = target instanceof Route ? target.document.policy : target;
+  const explanation = explain(compilePolicy(policy), factsOf(request));
+  if (explanation.decision.allowed === allowed) return;
+  const where = target instanceof Route ? ` on route "${target.routeName}"` : "";
+  const question = `${subjectOf(request)} ${actionOf(request)}${where}`;
+  throw new Error(`Expected to be ${allowed ? "allowed" : "denied"}: ${formatExplanation(question, explanation)}`);
+}
+
+function factsOf(request: TestRequest): Facts {
+  const { email, user, groups = [], claims = {}, tool, mcpMethod, path = "/", ip = "192.0.2.1" } = request;
+  const mcp = tool === undefined ? mcpMethod : "tools/call";
+  const isSignedIn = email !== undefined || user !== undefined;
+  return {
+    ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
+    http: { method: request.method ?? (mcp === undefined ? "GET" : "POST"), path, host: "test.invalid", ip },
+    ...(mcp !== undefined && { mcp: { method: mcp, ...(tool !== undefined && { tool }) } }),
+  };
+}
+
+function subjectOf({ email, user }: TestRequest): string {
+  return email ?? user ?? "somebody not signed in";
+}
+
+function actionOf({ tool, mcpMethod, method = "GET", path = "/" }: TestRequest): string {
+  if (tool !== undefined) return `calls ${tool}`;
+  return mcpMethod === undefined ? `asks for ${method} ${path}` : `sends ${mcpMethod}`;
+}
