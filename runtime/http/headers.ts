@@ -102,6 +102,8 @@ export interface HeaderTraits {
     | "mcp-session-id"
     | "connection"
     | "accept-encoding"
+    | "content-type"
+    | "last-event-id"
     | "set-cookie"
     | "content-length";
 }
@@ -114,8 +116,10 @@ const specials: ReadonlySet<string> = new Set([
   "cookie",
   "authorization",
   "mcp-session-id",
+  "last-event-id",
   "connection",
   "accept-encoding",
+  "content-type",
   "set-cookie",
   "content-length",
 ]);

@@ -1,0 +1,167 @@
+/**
+ * What browsers are told about other origins.
+ *
+ * Our metadata, registration and token endpoints answer everybody, without credentials. MCP server routes answer the
+ * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
+ */
+import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Readable } from "node:stream";
+
+const MAX_AGE_SECONDS = "600";
+const ALLOWED_HEADERS =
+  "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
+const EXPOSED_HEADERS = "www-authenticate, mcp-session-id, mcp-protocol-version";
+const MCP_METHODS = "GET, POST, DELETE, OPTIONS";
+
+/** Preflight of one of our own endpoints. */
+export function answerEndpointPreflight(exchange: Exchange, methods: string): void {
+  exchange.respond(204, [
+    "access-control-allow-origin",
+    "*",
+    "access-control-allow-methods",
+    methods,
+    "access-control-allow-headers",
+    ALLOWED_HEADERS,
+    "access-control-max-age",
+    MAX_AGE_SECONDS,
+    "x-request-id",
+    exchange.id,
+  ]);
+}
+
+/** Preflight of an MCP server route, whose Origin has been judged. Comes before authentication: browsers send no token with it. */
+export function answerRoutePreflight(exchange: Exchange, origin: string | undefined): void {
+  if (origin === undefined) {
+    exchange.respond(204, ["allow", MCP_METHODS, "x-request-id", exchange.id]);
+    return;
+  }
+  exchange.respond(204, [
+    ...routeCorsHeaders(origin),
+    "access-control-allow-methods",
+    MCP_METHODS,
+    "access-control-allow-headers",
+    requestedHeaders(exchange),
+    "access-control-max-age",
+    MAX_AGE_SECONDS,
+    "x-request-id",
+    exchange.id,
+  ]);
+}
+
+/** For every answer of an MCP server route to a page of another origin. Flat: name, value, … */
+export function routeCorsHeaders(origin: string): readonly string[] {
+  return ["access-control-allow-origin", origin, "access-control-expose-headers", EXPOSED_HEADERS, "vary", "Origin"];
+}
+
+/**
+ * Judges the Origin of a request to an MCP server route.
+ *
+ * @returns "none" without Origin (not a browser), else whether that page may call
+ * @see MCP transports: servers MUST validate Origin, against DNS rebinding
+ */
+export function judgeOrigin(
+  exchange: Exchange,
+  route: CompiledRoute,
+  settings: LiveSettings,
+): "none" | "same" | "allowed" | "foreign" {
+  const origin = exchange.header("origin");
+  if (origin === undefined) return exchange.headerValues("origin").length === 0 ? "none" : "foreign";
+  if (origin === route.origin) return "same";
+  if (settings.mcpAllowedOrigins.includes(origin)) return "allowed";
+  // Development tools run on the user's own machine, on any port.
+  return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/.test(origin) ? "allowed" : "foreign";
+}
+
+/** The exchange whose answers any page may read. */
+export function withCorsForEveryone(exchange: Exchange): Exchange {
+  return new ExtraHeaders(exchange, [
+    "access-control-allow-origin",
+    "*",
+    "access-control-expose-headers",
+    "www-authenticate",
+  ]);
+}
+
+/** Tool arguments mirrored into headers may be named freely, so they are allowed as asked for; nothing else is. */
+function requestedHeaders(exchange: Exchange): string {
+  const asked = exchange.header("access-control-request-headers")?.toLowerCase() ?? "";
+  const params = asked
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => /^mcp-param-[a-z0-9_-]{1,64}$/.test(name))
+    .slice(0, 32);
+  return [ALLOWED_HEADERS, ...params].join(", ");
+}
+
+/** An exchange that adds headers to its answer. */
+class ExtraHeaders implements Exchange {
+  readonly #inner: Exchange;
+  readonly #extra: readonly string[];
+
+  constructor(inner: Exchange, extra: readonly string[]) {
+    this.#inner = inner;
+    this.#extra = extra;
+  }
+
+  get id(): string {
+    return this.#inner.id;
+  }
+  get method(): string {
+    return this.#inner.method;
+  }
+  get path(): string {
+    return this.#inner.path;
+  }
+  get query(): string {
+    return this.#inner.query;
+  }
+  get host(): string {
+    return this.#inner.host;
+  }
+  get secure(): boolean {
+    return this.#inner.secure;
+  }
+  get remoteAddress(): string {
+    return this.#inner.remoteAddress;
+  }
+  get rawHeaders(): readonly string[] {
+    return this.#inner.rawHeaders;
+  }
+  get body(): Readable {
+    return this.#inner.body;
+  }
+  get hasBody(): boolean {
+    return this.#inner.hasBody;
+  }
+  get started(): boolean {
+    return this.#inner.started;
+  }
+  header(lowerName: string): string | undefined {
+    return this.#inner.header(lowerName);
+  }
+  headerValues(lowerName: string): readonly string[] {
+    return this.#inner.headerValues(lowerName);
+  }
+  start(status: number, headers: readonly string[]): void {
+    this.#inner.start(status, [...headers, ...this.#extra]);
+  }
+  write(chunk: Buffer | string): boolean {
+    return this.#inner.write(chunk);
+  }
+  onDrain(listener: () => void): void {
+    this.#inner.onDrain(listener);
+  }
+  end(chunk?: Buffer | string): void {
+    this.#inner.end(chunk);
+  }
+  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
+    this.#inner.respond(status, [...headers, ...this.#extra], body);
+  }
+  abort(): void {
+    this.#inner.abort();
+  }
+  onClose(listener: (complete: boolean) => void): void {
+    this.#inner.onClose(listener);
+  }
+}

@@ -1,0 +1,81 @@
+/** One check: policy is asked once, and one record tells of it (D8, D9). */
+import { toolArguments, type McpMessage } from "../mcp/message.ts";
+import { evaluate, refusedDecision } from "../policy/evaluate.ts";
+import type { Decision, McpFacts } from "../policy/facts.ts";
+import { formatRecord } from "../policy/record.ts";
+import type { RecordWriter } from "../policy/record-writer.ts";
+import type { Clock } from "../ports.ts";
+import type { AuthFailureReason } from "../session/principal.ts";
+import type { Passage } from "./passage.ts";
+
+export interface DecideDeps {
+  readonly records: RecordWriter;
+  readonly clock: Clock;
+}
+
+/** Why a request was refused before its policy was asked; stands in the record as allow-why-false. */
+export type RefusedBefore =
+  | `credential-${AuthFailureReason}`
+  | "origin-not-allowed"
+  | "mcp-session-unknown"
+  | (string & {});
+
+export interface Checked {
+  readonly decision: Decision;
+  /** Present when the record queue is full: the request waits for room. */
+  readonly recorded: Promise<void> | undefined;
+}
+
+/** Asks the route's policy and writes the record. */
+export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
+  const { exchange, plan, principal } = passage;
+  const facts = {
+    ...(principal ? { user: principal.user } : {}),
+    http: { method: exchange.method, path: exchange.path, host: exchange.host, ip: exchange.remoteAddress },
+    ...(plan.isMcpServer ? { mcp: message?.facts ?? NO_MESSAGE } : {}),
+  };
+  passage.facts = facts;
+  const decision = evaluate(plan.route.policy, facts);
+  return { decision, recorded: record(deps, passage, decision, message) };
+}
+
+/** Writes the record of a request that goes no further, whatever its policy would say. */
+export function recordRefusal(deps: DecideDeps, passage: Passage, reason: RefusedBefore): void {
+  let decision = refused.get(reason);
+  if (!decision) refused.set(reason, (decision = refusedDecision(reason)));
+  // Not waited for: a refused request sends nothing on, and its answer must not depend on the disk.
+  void record(deps, passage, decision, undefined);
+}
+
+/** Reasons are ours and few. */
+const refused = new Map<string, Decision>();
+const NO_MESSAGE: McpFacts = {};
+
+function record(
+  deps: DecideDeps,
+  passage: Passage,
+  decision: Decision,
+  message: McpMessage | undefined,
+): Promise<void> | undefined {
+  const { exchange, snapshot, plan, principal } = passage;
+  const line = formatRecord(snapshot.settings.authorizeLogFields, {
+    timeMs: deps.clock.now(),
+    decision,
+    requestId: exchange.id,
+    bundleDigest: snapshot.digest,
+    route: plan.route.key,
+    http: passage.facts?.http ?? {
+      method: exchange.method,
+      path: exchange.path,
+      host: exchange.host,
+      ip: exchange.remoteAddress,
+    },
+    user: principal?.user,
+    sessionId: principal?.sessionId,
+    grantId: principal?.grantId,
+    clientId: principal?.clientId,
+    mcp: plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+    toolArguments: message ? () => toolArguments(message) : undefined,
+  });
+  return deps.records.write(line);
+}

@@ -1,0 +1,62 @@
+/** The narrow door to upstreams: request head and body in; head, chunks and end, or one failure, out. */
+import type { Readable } from "node:stream";
+
+import type { Upstream } from "../config/compiled.ts";
+
+export interface UpstreamRequest {
+  readonly upstream: Upstream;
+  readonly method: string;
+  /** Path with query. */
+  readonly path: string;
+  /** Flat: name, value, …; Host included; a Content-Length only for a stream body of known length. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | Readable | undefined;
+  /** Until the head of the answer has come; 0 = no limit. */
+  readonly headTimeoutMs: number;
+  /** Between two chunks of the answer; 0 = no limit. */
+  readonly idleTimeoutMs: number;
+  /** Expected to stay open: does not take a place among the connections for short requests. */
+  readonly longLived: boolean;
+}
+
+/** Lower-case names; values as latin1 text, a list where a header stood several times. */
+export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+export type UpstreamFailure =
+  /** No connection: nothing was sent. */
+  | "unreachable"
+  | "connect-timeout"
+  /** Too many requests are under way to this upstream. */
+  | "overloaded"
+  /** Connection lost before the answer was complete. */
+  | "reset"
+  | "timeout"
+  /** What came was no HTTP, or contradicted itself. */
+  | "protocol"
+  /** The client's body broke off. */
+  | "request-body"
+  /** We gave up: the client went away or the right to the answer ended. */
+  | "aborted"
+  | "closed";
+
+/** Calls come in this order: head, data…, then exactly one of end and failure. None after a failure. */
+export interface UpstreamReceiver {
+  onHead(status: number, headers: UpstreamHeaders): void;
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  onFailure(failure: UpstreamFailure, detail: string): void;
+}
+
+export interface UpstreamCall {
+  pause(): void;
+  resume(): void;
+  /** Ends the call; the receiver hears nothing more. */
+  abort(): void;
+}
+
+export interface Transport {
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
+  /** Closes the connections to upstreams that no route names any more, once their requests are done. */
+  retain(origins: ReadonlySet<string>): void;
+  close(): Promise<void>;
+}

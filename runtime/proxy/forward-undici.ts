@@ -1,0 +1,206 @@
+/** The transport over undici: `Pool.dispatch` with one handler object per request, no promises, no streams between. */
+import type { IncomingHttpHeaders } from "node:http";
+
+import { Pool, type Dispatcher } from "undici";
+
+import { errorText } from "../errors.ts";
+import type {
+  Transport,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamHeaders,
+  UpstreamReceiver,
+} from "./forward-transport.ts";
+
+export interface TransportOptions {
+  /** Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** Requests under way to one upstream, waiting ones included; more are refused. Default 10,000. */
+  readonly maxPerUpstream?: number;
+}
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const DEFAULT_MAX_PER_UPSTREAM = 10_000;
+/** As long as we keep an idle connection that names no end of its own; many servers close theirs after 5 s. */
+const KEEP_ALIVE_MS = 4_000;
+const MAX_RESPONSE_HEADER_BYTES = 65_536;
+
+export function createUndiciTransport(options: TransportOptions = {}): Transport {
+  const origins = new Map<string, Origin>();
+  const maxPerUpstream = options.maxPerUpstream ?? DEFAULT_MAX_PER_UPSTREAM;
+  const poolOptions: Pool.Options = {
+    // A second request behind a slow one would wait for it; and a broken one would take the others with it.
+    pipelining: 1,
+    connections: null,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
+    connect: { timeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS, noDelay: true },
+  };
+
+  const originOf = (origin: string): Origin => {
+    let known = origins.get(origin);
+    if (!known) origins.set(origin, (known = { short: new Pool(origin, poolOptions), long: undefined, underWay: 0 }));
+    return known;
+  };
+
+  return {
+    send(request, receiver) {
+      const origin = originOf(request.upstream.origin);
+      const call = new Call(receiver, origin);
+      if (origin.underWay >= maxPerUpstream) {
+        process.nextTick(() => call.fail("overloaded", "too many requests under way"));
+        return call;
+      }
+      // undici looks for a free connection one by one: thousands of held event streams must not stand in the way.
+      const pool = request.longLived ? (origin.long ??= new Pool(request.upstream.origin, poolOptions)) : origin.short;
+      call.begin();
+      try {
+        pool.dispatch(
+          {
+            path: request.path,
+            method: request.method,
+            headers: request.headers as string[],
+            body: request.body ?? null,
+            headersTimeout: request.headTimeoutMs,
+            bodyTimeout: request.idleTimeoutMs,
+          },
+          call,
+        );
+      } catch (error) {
+        process.nextTick(() => call.onResponseError(undefined, error as Error));
+      }
+      return call;
+    },
+    retain(named) {
+      for (const [origin, known] of origins) {
+        if (named.has(origin)) continue;
+        origins.delete(origin);
+        void known.short.close();
+        void known.long?.close();
+      }
+    },
+    async close() {
+      const all = [...origins.values()];
+      origins.clear();
+      await Promise.allSettled(
+        all.flatMap(({ short, long }) => (long ? [short.destroy(), long.destroy()] : [short.destroy()])),
+      );
+    },
+  };
+}
+
+interface Origin {
+  readonly short: Pool;
+  long: Pool | undefined;
+  underWay: number;
+}
+
+/** undici's handler for one request, and the caller's handle on it. */
+class Call implements Dispatcher.DispatchHandler, UpstreamCall {
+  readonly #receiver: UpstreamReceiver;
+  readonly #origin: Origin;
+  #controller: Dispatcher.DispatchController | undefined;
+  #counted = false;
+  #done = false;
+  #abortAsked = false;
+
+  constructor(receiver: UpstreamReceiver, origin: Origin) {
+    this.#receiver = receiver;
+    this.#origin = origin;
+  }
+
+  begin(): void {
+    this.#counted = true;
+    this.#origin.underWay += 1;
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#abortAsked = true;
+    // Not connected yet: it is aborted when its turn comes.
+    this.#controller?.abort(ABORTED);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#abortAsked) controller.abort(ABORTED);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // Interim answers are about this hop; the final one follows.
+    if (status < 200 || this.#done) return;
+    this.#receiver.onHead(status, headers as UpstreamHeaders);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#done) this.#receiver.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#uncount();
+    if (this.#done) return;
+    this.#done = true;
+    this.#receiver.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.fail(failureOf(error), errorText(error));
+  }
+
+  fail(failure: UpstreamFailure, detail: string): void {
+    this.#uncount();
+    if (this.#done) return;
+    this.#done = true;
+    this.#receiver.onFailure(failure, detail);
+  }
+
+  #uncount(): void {
+    if (!this.#counted) return;
+    this.#counted = false;
+    this.#origin.underWay -= 1;
+  }
+}
+
+const ABORTED = new Error("aborted by the gateway");
+
+/** Marks an error of the request body so that it is not taken for the upstream's. */
+export const REQUEST_BODY_ERROR = "GATEWAY_REQUEST_BODY";
+
+const FAILURES: Readonly<Record<string, UpstreamFailure>> = {
+  ECONNREFUSED: "unreachable",
+  ENOTFOUND: "unreachable",
+  EAI_AGAIN: "unreachable",
+  EHOSTUNREACH: "unreachable",
+  ENETUNREACH: "unreachable",
+  EHOSTDOWN: "unreachable",
+  EADDRNOTAVAIL: "unreachable",
+  UND_ERR_CONNECT_TIMEOUT: "connect-timeout",
+  ETIMEDOUT: "connect-timeout",
+  UND_ERR_HEADERS_TIMEOUT: "timeout",
+  UND_ERR_BODY_TIMEOUT: "timeout",
+  UND_ERR_SOCKET: "reset",
+  ECONNRESET: "reset",
+  EPIPE: "reset",
+  UND_ERR_HEADERS_OVERFLOW: "protocol",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "protocol",
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "request-body",
+  [REQUEST_BODY_ERROR]: "request-body",
+  UND_ERR_ABORTED: "aborted",
+  UND_ERR_DESTROYED: "closed",
+  UND_ERR_CLOSED: "closed",
+};
+
+function failureOf(error: Error): UpstreamFailure {
+  const code = (error as NodeJS.ErrnoException).code;
+  return (code === undefined ? undefined : FAILURES[code]) ?? "protocol";
+}

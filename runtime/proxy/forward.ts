@@ -1,0 +1,265 @@
+/**
+ * Sends one decided request upstream and passes the answer back, both ways at the speed of the slower side.
+ *
+ * Untrusted input: the upstream's answer, as far as its framing goes. Promises: an answer that breaks off does not look
+ * complete; a client that goes away takes its upstream request with it; nothing but a request without effects is sent twice.
+ */
+import type { Readable } from "node:stream";
+
+import type { Upstream } from "../config/compiled.ts";
+import { errorText } from "../errors.ts";
+import { readBodyInto } from "../http/body.ts";
+import { respondError } from "../http/respond.ts";
+import type { Log } from "../log.ts";
+import type { Clock } from "../ports.ts";
+import type {
+  Transport,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamHeaders,
+  UpstreamReceiver,
+} from "./forward-transport.ts";
+import { answerFailure } from "./failure.ts";
+import type { Passage, ProxyMetrics } from "./passage.ts";
+import { RequestBody } from "./request-body.ts";
+import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
+import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import type { OpenStream, Streams } from "./streams.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+export interface ForwardDeps extends RequestHeaderDeps {
+  readonly transport: Transport;
+  readonly streams: Streams;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics?: ProxyMetrics;
+  /** Makes an upstream's MCP session id ours. */
+  sealSession(passage: Passage, upstreamSession: string): string | undefined;
+  /** Called when a request begins its way upstream, and once when nothing more will come of it. */
+  begun(): void;
+  finished(): void;
+}
+
+/** Bodies up to here are read whole and sent in one write with the head. */
+const WHOLE_BODY_BYTES = 65_536;
+/** Answers up to here that come in one piece are sent in one write with their head. */
+const WHOLE_ANSWER_BYTES = 16_384;
+
+/** Forwards; answers every outcome by itself. */
+export function forward(deps: ForwardDeps, passage: Passage): void {
+  const { exchange } = passage;
+  const forwarding = new Forwarding(deps, passage);
+  if (passage.message !== undefined || !exchange.hasBody) {
+    forwarding.sendGuarded(passage.message);
+    return;
+  }
+  const declared = exchange.header("content-length");
+  if (declared === undefined || Number(declared) > WHOLE_BODY_BYTES) {
+    forwarding.sendGuarded(new RequestBody(exchange), declared);
+    return;
+  }
+  readBodyInto(exchange, WHOLE_BODY_BYTES, (body) => {
+    if (body.ok) forwarding.sendGuarded(body.bytes);
+    else forwarding.onFailure("request-body", body.reason);
+  });
+}
+
+/** One request under way. */
+class Forwarding implements UpstreamReceiver, OpenStream {
+  readonly #deps: ForwardDeps;
+  readonly #passage: Passage;
+  readonly #startedAtMs: number;
+  #upstream: Upstream;
+  #body: Buffer | Readable | undefined;
+  #declaredLength: string | undefined;
+  #call: UpstreamCall | undefined;
+  #status = 0;
+  #head: AnswerHead | undefined;
+  /** The head waits for a short body, to leave with it in one write. */
+  #held = false;
+  #heldChunk: Buffer | undefined;
+  #attempts = 0;
+  #registered = false;
+  #finished = false;
+
+  constructor(deps: ForwardDeps, passage: Passage) {
+    this.#deps = deps;
+    this.#passage = passage;
+    this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
+    this.#upstream = passage.plan.balancer.pick(deps.clock.now());
+    deps.begun();
+    passage.exchange.onClose((complete) => {
+      if (!complete) this.#clientGone();
+    });
+  }
+
+  get routeKey(): string {
+    return this.#passage.plan.route.key;
+  }
+  get principal(): OpenStream["principal"] {
+    return this.#passage.principal;
+  }
+  get facts(): OpenStream["facts"] {
+    return this.#passage.facts;
+  }
+  get isEndless(): boolean {
+    return this.#passage.exchange.method === "GET" && this.#head?.isEventStream === true;
+  }
+
+  /** @param declaredLength Content-Length of a stream body, when the client gave one */
+  send(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    if (this.#finished) return;
+    this.#body = body;
+    this.#declaredLength = declaredLength;
+    const { exchange, plan } = this.#passage;
+    const { timeoutMs } = plan.route;
+    const headers = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    if (declaredLength !== undefined) headers.push("content-length", declaredLength);
+    const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
+    this.#attempts += 1;
+    this.#call = this.#deps.transport.send(
+      {
+        upstream: this.#upstream,
+        method: exchange.method,
+        path: upstreamPath(exchange, plan, this.#upstream),
+        headers,
+        body,
+        headTimeoutMs: timeoutMs,
+        // Between two events of a stream any time may pass.
+        idleTimeoutMs: isStream ? 0 : timeoutMs,
+        longLived: isStream && exchange.method === "GET",
+      },
+      this,
+    );
+  }
+
+  /** For callers that nobody catches: what the header settings throw is a failure of this request only. */
+  sendGuarded(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    try {
+      this.send(body, declaredLength);
+    } catch (error) {
+      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#finish(500);
+      respondError(this.#passage.exchange, 500, {
+        code: "internal",
+        message: "The gateway failed to handle the request",
+      });
+    }
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#passage.plan.balancer.reached(this.#upstream);
+    this.#status = status;
+    const head = responseHeaders(this.#passage, status, headers, (session) =>
+      this.#deps.sealSession(this.#passage, session),
+    );
+    this.#head = head;
+    const hasNoBody = status === 204 || status === 304 || this.#passage.exchange.method === "HEAD";
+    this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);
+    if (!this.#held) this.#start();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#finished) return;
+    if (this.#held) {
+      if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
+        this.#heldChunk = chunk;
+        return;
+      }
+      this.#held = false;
+      if (!this.#start()) return;
+    }
+    if (this.#passage.exchange.write(chunk)) return;
+    this.#call?.pause();
+    this.#passage.exchange.onDrain(() => this.#call?.resume());
+  }
+
+  onEnd(): void {
+    if (this.#finished) return;
+    this.#finish(this.#status);
+    if (this.#held) this.#passage.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
+    else this.#passage.exchange.end();
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (this.#finished) return;
+    const { exchange, plan } = this.#passage;
+    if (this.#retry(failure)) return;
+    this.#deps.log.warn(
+      { request: exchange.id, route: plan.route.key, upstream: this.#upstream.origin, failure, detail },
+      "upstream failed",
+    );
+    if (exchange.started) {
+      this.#finish(0);
+      exchange.abort();
+      return;
+    }
+    const status = answerFailure(this.#passage, failure);
+    this.#finish(status);
+  }
+
+  /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
+  end(): void {
+    if (this.#finished) return;
+    const { exchange } = this.#passage;
+    this.#call?.abort();
+    this.#finish(0);
+    if (exchange.started && this.#head?.isEventStream === true) exchange.end();
+    else exchange.abort();
+  }
+
+  /** @returns false when the right to the answer ended while the upstream was thinking */
+  #start(): boolean {
+    const { exchange } = this.#passage;
+    this.#registered = this.#deps.streams.add(this);
+    if (!this.#registered) {
+      this.#call?.abort();
+      this.#finish(401);
+      respondError(exchange, 401, { code: "session.ended", message: "Unauthorized: the session has ended" });
+      return false;
+    }
+    this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    exchange.start(this.#status, this.#head?.headers ?? []);
+    return true;
+  }
+
+  #clientGone(): void {
+    if (this.#finished) return;
+    this.#call?.abort();
+    this.#finish(0);
+  }
+
+  /** Sends again when nothing can have happened yet, or when the request has no effects. */
+  #retry(failure: UpstreamFailure): boolean {
+    const { exchange, plan } = this.#passage;
+    if (exchange.started || this.#head !== undefined) return false;
+    const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
+    if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
+      plan.balancer.failed(this.#upstream, this.#deps.clock.now());
+      if (this.#attempts >= plan.route.to.length) return false;
+      this.#upstream = plan.balancer.pick(this.#deps.clock.now(), this.#upstream);
+    } else if (
+      !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
+    ) {
+      // A reset GET has most likely met a connection that the upstream was closing just then.
+      return false;
+    }
+    this.sendGuarded(this.#body instanceof RequestBody ? new RequestBody(exchange) : this.#body, this.#declaredLength);
+    return true;
+  }
+
+  #finish(status: number): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    if (this.#registered) {
+      this.#deps.streams.remove(this);
+      this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    }
+    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
+    this.#deps.finished();
+  }
+}
+
+function isWithoutEffects(method: string): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
+}

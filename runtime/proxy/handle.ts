@@ -1,0 +1,132 @@
+/**
+ * A request's way through the gateway, as a list.
+ *
+ * accept, exchange (http/server.ts) → host → own endpoints → route → preflight and Origin → authenticate → inspect →
+ * decide and record (web-route.ts, mcp-route.ts) → request headers → forward → response headers (forward.ts).
+ *
+ * Untrusted input: every Exchange. Promises: what is not understood, not authenticated or not allowed does not reach an
+ * upstream; a failing part denies; each check leaves one record.
+ */
+import { respondError } from "../http/respond.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Snapshot } from "../config/compiled.ts";
+import { createMcpSessions } from "../mcp/sessions.ts";
+import { createEndpointFinder } from "./endpoints.ts";
+import { buildRouteTable, type RouteTable } from "./find-route.ts";
+import { createUndiciTransport } from "./forward-undici.ts";
+import type { Transport } from "./forward-transport.ts";
+import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
+import { beginPassage, type ProxyDeps } from "./passage.ts";
+import { guard } from "./steps.ts";
+import { createStreams, type Streams } from "./streams.ts";
+import { serveWebRoute } from "./web-route.ts";
+
+export type { ProxyDeps, ProxyMetrics } from "./passage.ts";
+
+export interface Proxy {
+  handle(exchange: Exchange): void;
+  /** Answers under way at the upstreams, open streams included. */
+  readonly underWay: number;
+  /** For tests and metrics. */
+  readonly streams: Streams;
+  /** Ends endless streams, waits for the rest up to `timeoutMs` (default 10 s), then cuts what is left. Close the server first. */
+  close(options?: { readonly timeoutMs?: number }): Promise<void>;
+}
+
+const DEFAULT_DRAIN_MS = 10_000;
+
+export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }): Proxy {
+  const transport = deps.transport ?? createUndiciTransport();
+  const streams = createStreams(deps);
+  const endpoints = createEndpointFinder(deps);
+  const mcpSessions = createMcpSessions(deps);
+  let underWay = 0;
+  let whenIdle: (() => void) | undefined;
+
+  const steps: McpDeps = {
+    ...deps,
+    mcpSessions,
+    forwarding: {
+      ...deps,
+      transport,
+      streams,
+      sealSession: (passage, upstreamSession) => sealSession(mcpSessions, passage, upstreamSession),
+      begun: () => (underWay += 1),
+      finished: () => {
+        underWay -= 1;
+        if (underWay === 0) whenIdle?.();
+      },
+    },
+  };
+
+  let snapshot: Snapshot = deps.snapshots.current();
+  let table: RouteTable = buildRouteTable(snapshot);
+  const unsubscribe = deps.snapshots.subscribe((next) => {
+    table = buildRouteTable(next, table);
+    snapshot = next;
+    transport.retain(new Set(next.routes.flatMap(({ to }) => to.map(({ origin }) => origin))));
+    streams.reconsider(next);
+  });
+
+  return {
+    streams,
+    get underWay() {
+      return underWay;
+    },
+
+    handle(exchange) {
+      const host = table.findHost(exchange.host);
+      if (!host) {
+        respondError(exchange, 421, { code: "host.unknown", message: "This gateway does not serve this host" });
+        return;
+      }
+      if (endpoints.answer(exchange, snapshot)) return;
+
+      const found = host.findRoute(exchange.path);
+      if (!found.ok) {
+        answerNoRoute(exchange, found.reason);
+        return;
+      }
+      const { plan } = found;
+      if (plan.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
+        respondError(exchange, 503, { code: "mcp.disabled", message: "MCP is not enabled on this gateway" });
+        return;
+      }
+      if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
+
+      const passage = beginPassage(exchange, snapshot, plan);
+      guard(steps, passage, () => (plan.isMcpServer ? serveMcpRoute(steps, passage) : serveWebRoute(steps, passage)));
+    },
+
+    async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
+      unsubscribe();
+      // A stream without an end of its own would hold the process until the deadline; its client opens it anew elsewhere.
+      streams.endAll((stream) => stream.isEndless);
+      await idleWithin(timeoutMs);
+      streams.close();
+      await transport.close();
+    },
+  };
+
+  function idleWithin(timeoutMs: number): Promise<void> {
+    if (underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      whenIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function answerNoRoute(exchange: Exchange, reason: "no-route" | "ambiguous-path"): void {
+  if (reason === "no-route") {
+    respondError(exchange, 404, { code: "route.not-found", message: "There is nothing at this address" });
+  } else {
+    respondError(exchange, 400, {
+      code: "request.ambiguous-path",
+      message: "The path of this request has two readings",
+    });
+  }
+}

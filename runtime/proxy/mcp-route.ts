@@ -1,0 +1,146 @@
+/** The way of a request on an MCP server route: programs with an External Token (D10, D11). */
+import { respondJson } from "../http/respond.ts";
+import { inspect, type Inspection } from "../mcp/inspect.ts";
+import type { McpMessage } from "../mcp/message.ts";
+import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
+import type { McpSessions, SessionBinding } from "../mcp/sessions.ts";
+import type { AuthFailureReason, AuthResult } from "../session/principal.ts";
+import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
+import { decide, recordRefusal } from "./decide.ts";
+import type { Passage } from "./passage.ts";
+import { answerUnavailable, forwardAllowed, guard, proceed, type StepDeps } from "./steps.ts";
+
+export interface McpDeps extends StepDeps {
+  readonly mcpSessions: McpSessions;
+}
+
+/** A client that sends its message slower than this is cut off. */
+const MESSAGE_TIMEOUT_MS = 30_000;
+
+export function serveMcpRoute(deps: McpDeps, passage: Passage): void {
+  const { exchange, plan, snapshot } = passage;
+  const { route } = plan;
+
+  // Servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser.
+  const origin = judgeOrigin(exchange, route, snapshot.settings);
+  if (origin === "foreign") {
+    recordRefusal(deps, passage, "origin-not-allowed");
+    answer(passage, 403, { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" });
+    return;
+  }
+  if (origin !== "none") passage.corsOrigin = exchange.header("origin");
+
+  // Before authentication: browsers send preflights without credentials.
+  if (exchange.method === "OPTIONS") {
+    answerRoutePreflight(exchange, passage.corsOrigin);
+    return;
+  }
+
+  // Before the body: nothing of an unknown caller is parsed.
+  const credential = bearerToken(exchange.header("authorization"));
+  if (!credential.ok) {
+    answerUnauthorized(deps, passage, credential.reason);
+    return;
+  }
+  const audience = { resource: route.mcp?.kind === "server" ? route.mcp.resource : "", origin: route.origin };
+  proceed(deps, passage, deps.authenticator.bearer(credential.token, audience), (result) =>
+    authenticated(deps, passage, result),
+  );
+}
+
+function authenticated(deps: McpDeps, passage: Passage, result: AuthResult): void {
+  if (!result.ok) {
+    answerUnauthorized(deps, passage, result.reason);
+    return;
+  }
+  passage.principal = result.principal;
+  const { exchange, plan } = passage;
+  const maxBytes = plan.route.mcp?.kind === "server" ? plan.route.mcp.maxRequestBytes : 0;
+  const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
+  inspect(exchange, maxBytes, (inspection) => {
+    clearTimeout(timer);
+    guard(deps, passage, () => inspected(deps, passage, inspection));
+  });
+}
+
+function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): void {
+  const { exchange } = passage;
+  if (!inspection.ok) {
+    recordRefusal(deps, passage, inspection.reason);
+    answerWire(passage, refusalAnswer(inspection, exchange.id));
+    return;
+  }
+  const { message } = inspection;
+  passage.message = message?.bytes;
+
+  if (!openSession(deps, passage, message)) {
+    recordRefusal(deps, passage, "mcp-session-unknown");
+    // 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management).
+    answer(passage, 404, {
+      jsonrpc: "2.0",
+      error: { code: -32001, message: "Session not found", data: { request_id: exchange.id } },
+    });
+    return;
+  }
+
+  const { decision, recorded } = decide(deps, passage, message);
+  if (decision.allowed) forwardAllowed(deps, passage, recorded);
+  else answerWire(passage, denialAnswer(message, decision, exchange.id));
+}
+
+/** @returns false when the request names a session that is not this caller's on this route */
+function openSession(deps: McpDeps, passage: Passage, message: McpMessage | undefined): boolean {
+  // Revision 2026-07-28 knows no sessions: the header is not forwarded.
+  if (message?.isModern === true) return true;
+  const sealed = passage.exchange.header("mcp-session-id");
+  if (sealed === undefined) return true;
+  passage.upstreamSession = deps.mcpSessions.open(sealed, bindingOf(passage));
+  return passage.upstreamSession !== undefined;
+}
+
+/** Makes an upstream's session id ours; undefined when it is none that a client would accept. */
+export function sealSession(sessions: McpSessions, passage: Passage, upstreamSession: string): string | undefined {
+  return sessions.seal(upstreamSession, bindingOf(passage), passage.exchange.header("mcp-session-id"));
+}
+
+function bindingOf({ principal, plan }: Passage): SessionBinding {
+  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: plan.route.key };
+}
+
+type Credential =
+  | { readonly ok: true; readonly token: string }
+  | { readonly ok: false; readonly reason: AuthFailureReason };
+
+/** The b64token of an Authorization header (RFC 6750 §2.1). A token in the query is never looked at. */
+function bearerToken(authorization: string | undefined): Credential {
+  if (authorization === undefined) return { ok: false, reason: "missing" };
+  const match = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization);
+  return match?.[1] === undefined ? { ok: false, reason: "malformed" } : { ok: true, token: match[1] };
+}
+
+function answerUnauthorized(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
+  recordRefusal(deps, passage, `credential-${reason}`);
+  if (reason === "unavailable") {
+    answerUnavailable(passage, passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin));
+    return;
+  }
+  const { route } = passage.plan;
+  const challenge = deps.challenge(route, route.origin, reason);
+  answer(passage, 401, { error: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
+}
+
+function answer(passage: Passage, status: number, body: object, headers: readonly string[] = []): void {
+  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
+  respondJson(passage.exchange, status, { ...body, request_id: passage.exchange.id }, [...headers, ...cors]);
+}
+
+function answerWire(passage: Passage, wire: WireAnswer): void {
+  const { exchange } = passage;
+  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
+  const body = Buffer.from(wire.body);
+  exchange.respond(
+    wire.status,
+    ["x-request-id", exchange.id, "content-length", String(body.length), ...wire.headers, ...cors],
+    body,
+  );
+}

@@ -1,0 +1,79 @@
+/** One request on its way through the proxy: what each step has found out for the next ones. */
+import type { CompiledRoute, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Keys } from "../keys.ts";
+import type { Log } from "../log.ts";
+import type { Facts } from "../policy/facts.ts";
+import type { RecordWriter } from "../policy/record-writer.ts";
+import type { Clock } from "../ports.ts";
+import type { AuthFailureReason, Principal } from "../session/principal.ts";
+import type {
+  ApplicationTokens,
+  Assertions,
+  Authenticator,
+  ProviderTokens,
+  Revocations,
+  SignIn,
+} from "../session/sessions.ts";
+import type { RoutePlan } from "./route-plan.ts";
+
+export interface ProxyDeps {
+  readonly snapshots: Snapshots;
+  /** Own addresses of all modules. */
+  readonly endpoints: readonly Endpoint[];
+  readonly authenticator: Authenticator;
+  readonly signIn: SignIn;
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly revocations: Revocations;
+  readonly records: RecordWriter;
+  /** For the seals around upstream session ids. */
+  readonly keys: Keys;
+  /** Value of WWW-Authenticate for a request without a good token; `origin` is the route's. */
+  readonly challenge: (route: CompiledRoute, origin: string, failure: AuthFailureReason) => string;
+  readonly metrics?: ProxyMetrics;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** What the proxy tells about its work; all calls are synchronous and must not throw. */
+export interface ProxyMetrics {
+  /** @param status 0 when the client went away or the connection was cut before an answer was complete */
+  answered(route: CompiledRoute, status: number, durationMs: number): void;
+  /** Answers held open: event streams and bodies of unknown end. */
+  openStreams(count: number): void;
+}
+
+export interface Passage {
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly plan: RoutePlan;
+  /** Undefined on routes that let anonymous requests pass. */
+  principal: Principal | undefined;
+  /** Set when the policy was asked. */
+  facts: Facts | undefined;
+  providerTokens: ProviderTokens;
+  /** MCP server routes: the inspected message; the only body that may go upstream there. */
+  message: Buffer | undefined;
+  /** MCP server routes: the upstream's own session id, opened. */
+  upstreamSession: string | undefined;
+  /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
+  corsOrigin: string | undefined;
+}
+
+const NO_PROVIDER_TOKENS: ProviderTokens = { accessToken: "", idToken: "" };
+
+export function beginPassage(exchange: Exchange, snapshot: Snapshot, plan: RoutePlan): Passage {
+  return {
+    exchange,
+    snapshot,
+    plan,
+    principal: undefined,
+    facts: undefined,
+    providerTokens: NO_PROVIDER_TOKENS,
+    message: undefined,
+    upstreamSession: undefined,
+    corsOrigin: undefined,
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * The headers of the answer: the upstream's, then what the settings put in their place, then the rewrite rules (D6).
+ *
+ * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names and no foreign
+ * session id leaves; framing is what the server writes, a declared length what was read.
+ */
+import { connectionTokens, headerTraits } from "../http/headers.ts";
+import { isOwnCookieName } from "../session/cookie.ts";
+import type { UpstreamHeaders } from "./forward-transport.ts";
+import { routeCorsHeaders } from "./cors.ts";
+import type { Passage } from "./passage.ts";
+import { rewriteValue } from "./route-plan.ts";
+
+export interface AnswerHead {
+  /** Flat: name, value, … */
+  readonly headers: string[];
+  /** The declared length in bytes; undefined when the end of the body shows it. */
+  readonly length: number | undefined;
+  readonly isEventStream: boolean;
+}
+
+/** @param sealSession makes the upstream's MCP session id ours, undefined leaves it out; only called on MCP server routes */
+export function responseHeaders(
+  passage: Passage,
+  status: number,
+  upstream: UpstreamHeaders,
+  sealSession: (upstreamSession: string) => string | undefined,
+): AnswerHead {
+  const { plan, corsOrigin } = passage;
+  const headers: string[] = [];
+  const rewrites = plan.rewriteResponse.size > 0 ? plan.rewriteResponse : undefined;
+  const listed = listedInConnection(upstream["connection"]);
+  let length: number | undefined;
+  let isEventStream = false;
+
+  for (const name in upstream) {
+    const value = upstream[name] as string | readonly string[];
+    const traits = headerTraits(name);
+    if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.includes(name) === true) continue;
+    if (corsOrigin !== undefined && name.startsWith("access-control-")) continue;
+    switch (name) {
+      case "content-length":
+        // A 204 has none (RFC 9110 §8.6).
+        if (status === 204 || typeof value !== "string") continue;
+        length = Number(value);
+        break;
+      case "content-type":
+        isEventStream = typeof value === "string" && /^\s*text\/event-stream\s*(?:;|$)/i.test(value);
+        break;
+      case "set-cookie":
+        addCookies(headers, passage, typeof value === "string" ? [value] : value);
+        continue;
+      case "mcp-session-id":
+        if (plan.isMcpServer) {
+          const sealed = typeof value === "string" ? sealSession(value) : undefined;
+          if (sealed !== undefined) headers.push(name, sealed);
+          continue;
+        }
+        break;
+      default:
+    }
+    const rules = rewrites?.get(name);
+    if (typeof value === "string") headers.push(name, rules ? rewriteValue(rules, value) : value);
+    else for (const each of value) headers.push(name, rewriteValue(rules, each));
+  }
+  if (plan.setResponse.length > 0) headers.push(...plan.setResponse);
+  if (corsOrigin !== undefined) headers.push(...routeCorsHeaders(corsOrigin));
+  return { headers, length, isEventStream };
+}
+
+/** An upstream that set our session cookie could sign its users in as somebody else. */
+function addCookies(headers: string[], passage: Passage, cookies: readonly string[]): void {
+  const { plan } = passage;
+  const rules = plan.rewriteResponse.get("set-cookie");
+  for (const cookie of cookies) {
+    const end = cookie.search(/[=;]/);
+    const name = (end === -1 ? cookie : cookie.slice(0, end)).trim();
+    const value = rewriteValue(rules, cookie);
+    if (!isOwnCookieName(name, plan.settings.cookie) && !isOwnCookieName(nameOf(value), plan.settings.cookie))
+      headers.push("set-cookie", value);
+  }
+}
+
+function nameOf(cookie: string): string {
+  return (/^[^=;]*/.exec(cookie)?.[0] ?? "").trim();
+}
+
+function listedInConnection(value: string | readonly string[] | undefined): readonly string[] | undefined {
+  if (value === undefined || value === "keep-alive" || value === "close") return undefined;
+  return (typeof value === "string" ? [value] : value).flatMap(connectionTokens);
+}

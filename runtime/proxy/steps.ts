@@ -1,0 +1,74 @@
+/** What the ways of ordinary and MCP server routes have in common. */
+import { errorText } from "../errors.ts";
+import { respondError } from "../http/respond.ts";
+import type { ForwardDeps } from "./forward.ts";
+import { forward } from "./forward.ts";
+import type { Passage, ProxyDeps } from "./passage.ts";
+
+export interface StepDeps extends ProxyDeps {
+  readonly forwarding: ForwardDeps;
+}
+
+/**
+ * Goes on at once where the value is there, and later where it must be waited for.
+ *
+ * Promise: whatever throws on the way ends in a 500 and not upstream.
+ */
+export function proceed<T>(deps: StepDeps, passage: Passage, value: T | Promise<T>, next: (value: T) => void): void {
+  if (value instanceof Promise) void proceedLater(deps, passage, value, next);
+  else guard(deps, passage, () => next(value));
+}
+
+async function proceedLater<T>(
+  deps: StepDeps,
+  passage: Passage,
+  value: Promise<T>,
+  next: (value: T) => void,
+): Promise<void> {
+  try {
+    next(await value);
+  } catch (error) {
+    fail(deps, passage, error);
+  }
+}
+
+/** Runs a step from where nobody would catch what it throws. */
+export function guard(deps: StepDeps, passage: Passage, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    fail(deps, passage, error);
+  }
+}
+
+/** A bug or a failing part: the request is over, and nothing of it was allowed. */
+export function fail(deps: StepDeps, passage: Passage, error: unknown): void {
+  const { exchange, plan } = passage;
+  deps.log.error({ request: exchange.id, route: plan.route.key, reason: errorText(error) }, "request failed");
+  if (exchange.started) exchange.abort();
+  else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
+}
+
+/** The last step of every way: nothing but a recorded, allowed request comes here. */
+export function forwardAllowed(deps: StepDeps, passage: Passage, recorded: Promise<void> | undefined): void {
+  const { principal, plan } = passage;
+  if (!plan.needsProviderTokens || !principal) {
+    if (recorded === undefined) forward(deps.forwarding, passage);
+    else proceed(deps, passage, recorded, () => forward(deps.forwarding, passage));
+    return;
+  }
+  proceed(deps, passage, Promise.all([deps.authenticator.providerTokens(principal), recorded]), ([tokens]) => {
+    passage.providerTokens = tokens;
+    forward(deps.forwarding, passage);
+  });
+}
+
+/** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
+export function answerUnavailable(passage: Passage, headers: readonly string[] = []): void {
+  respondError(
+    passage.exchange,
+    503,
+    { code: "session.unavailable", message: "The session cannot be checked at the moment, try again shortly" },
+    ["retry-after", "5", ...headers],
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * Answers that stay open, and the end of the right to them (D11): expiry, revocation, or a policy that now says no.
+ *
+ * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
+ * this process learning of it.
+ */
+import type { Snapshot } from "../config/compiled.ts";
+import { evaluate } from "../policy/evaluate.ts";
+import type { Facts } from "../policy/facts.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import type { Principal } from "../session/principal.ts";
+import type { Revocations } from "../session/sessions.ts";
+
+export interface OpenStream {
+  readonly routeKey: string;
+  readonly principal: Principal | undefined;
+  /** What was decided upon, to be decided again when the configuration changes. */
+  readonly facts: Facts | undefined;
+  /** True for answers that never end by themselves: they are not waited for at shutdown. */
+  readonly isEndless: boolean;
+  /** Ends the answer towards both sides; calls `remove` by the way. */
+  end(): void;
+}
+
+export interface Streams {
+  /** @returns false when the right has ended already: the caller must not go on */
+  add(stream: OpenStream): boolean;
+  remove(stream: OpenStream): void;
+  readonly size: number;
+  /** Ends what is past its end by the clock. Called by itself once a second; tests call it. */
+  endExpired(): void;
+  endAll(which: (stream: OpenStream) => boolean): void;
+  /** Decides again about all open answers. */
+  reconsider(next: Snapshot): void;
+  close(): void;
+}
+
+const TICK_MS = 1_000;
+
+export function createStreams(deps: { readonly revocations: Revocations; readonly clock: Clock }): Streams {
+  const { revocations, clock } = deps;
+  const all = new Set<OpenStream>();
+  const byKey = new Map<string, Set<OpenStream>>();
+  /** Streams by the second in which they end. */
+  const wheel = new Map<number, Set<OpenStream>>();
+  let wheelAt = epochSeconds(clock);
+
+  const unsubscribe = revocations.subscribe((key) => endEach(byKey.get(key)));
+  const timer = setInterval(() => streams.endExpired(), TICK_MS);
+  timer.unref();
+
+  const streams: Streams = {
+    get size() {
+      return all.size;
+    },
+    add(stream) {
+      const { principal } = stream;
+      if (principal) {
+        if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
+        for (const key of principal.revocationKeys) addTo(byKey, key, stream);
+        addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
+      }
+      all.add(stream);
+      return true;
+    },
+    remove(stream) {
+      if (!all.delete(stream) || !stream.principal) return;
+      for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
+      for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
+    },
+    endExpired() {
+      const now = epochSeconds(clock);
+      // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
+      if (now - wheelAt > wheel.size) {
+        for (const [second, due] of wheel) if (second <= now) endEach(due);
+      } else {
+        for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second));
+      }
+      wheelAt = Math.max(wheelAt, now);
+    },
+    endAll(which) {
+      endEach([...all].filter(which));
+    },
+    reconsider(next) {
+      if (all.size === 0) return;
+      const routes = new Map(next.routes.map((route) => [route.key, route]));
+      // A copy: ending a stream takes it out of the set.
+      for (const stream of Array.from(all)) {
+        const route = routes.get(stream.routeKey);
+        const inert = route?.mcp !== undefined && !next.settings.mcpEnabled;
+        if (!route || inert || !stream.facts || !evaluate(route.policy, stream.facts).allowed) stream.end();
+      }
+    },
+    close() {
+      clearInterval(timer);
+      unsubscribe();
+      endEach(all);
+    },
+  };
+  return streams;
+
+  function endEach(streamsToEnd: Iterable<OpenStream> | undefined): void {
+    if (!streamsToEnd) return;
+    for (const stream of Array.from(streamsToEnd)) {
+      streams.remove(stream);
+      stream.end();
+    }
+  }
+}
+
+function addTo<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {
+  const known = index.get(key);
+  if (known) known.add(stream);
+  else index.set(key, new Set([stream]));
+}
+
+function removeFrom<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {
+  const known = index.get(key);
+  if (known?.delete(stream) === true && known.size === 0) index.delete(key);
+}

@@ -1,0 +1,193 @@
+/**
+ * The whole proxy from YAML, with everything around it in memory: who a credential belongs to, sign-in, assertions,
+ * tokens, revocation. For tests and for the benchmark, which only replace the upstream.
+ *
+ * Routes in the YAML use hosts of their own ("https://app.example"); requests name them in Host.
+ */
+import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/compiled.ts";
+import { parseCookies } from "../../runtime/http/cookies.ts";
+import { respondError } from "../../runtime/http/respond.ts";
+import { createHttpServer, type HttpServer } from "../../runtime/http/server.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { silentLog, type Log } from "../../runtime/log.ts";
+import type { RecordWriter } from "../../runtime/policy/record-writer.ts";
+import { systemClock, type Clock } from "../../runtime/ports.ts";
+import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/handle.ts";
+import type { AuthResult, Principal } from "../../runtime/session/principal.ts";
+import type { Authenticator, Revocations } from "../../runtime/session/sessions.ts";
+import { snapshotFrom } from "./config.ts";
+
+export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
+  /** A snapshot made elsewhere, instead of the YAML. */
+  readonly snapshot?: Snapshot;
+}
+
+export interface Pipeline {
+  readonly port: number;
+  readonly origin: string;
+  readonly server: HttpServer;
+  readonly proxy: Proxy;
+  /** One parsed line for each check. */
+  readonly records: readonly Record<string, unknown>[];
+  readonly revocations: TestRevocations;
+  /** Puts another configuration in force. */
+  swap(yaml: string): void;
+  close(options?: { readonly timeoutMs?: number }): Promise<void>;
+}
+
+/** `Authorization: Bearer gwt_alice` and `Cookie: _gateway=alice` are alice@example.com's. */
+export async function startPipeline(yaml: string, options: PipelineOptions = {}): Promise<Pipeline> {
+  const snapshots = swappable(options.snapshot ?? snapshotFrom(yaml));
+  const clock: Clock = options.clock ?? systemClock;
+  const log: Log = options.log ?? silentLog();
+  const revocations = createTestRevocations();
+  const records: Record<string, unknown>[] = [];
+  const proxy = createProxy({
+    endpoints: [],
+    authenticator: createTestAuthenticator(clock),
+    signIn: {
+      redirect(exchange) {
+        const isNavigation = exchange.method === "GET" || exchange.method === "HEAD";
+        if (isNavigation) exchange.respond(302, ["location", "https://auth.example/.gateway/sign_in"]);
+        else respondError(exchange, 401, { code: "session.missing", message: "Unauthorized" });
+        return Promise.resolve();
+      },
+    },
+    assertions: { sign: (principal, route) => `assertion.${principal.user.id}.${route.hostname}` },
+    applicationTokens: { mint: (principal) => `gwt_application_${principal.user.id}` },
+    revocations,
+    records: collecting(records),
+    keys: createKeys([Buffer.alloc(32, 7)]),
+    challenge: (route, _origin, failure) =>
+      `Bearer resource_metadata="${route.origin}/.well-known/oauth-protected-resource"${failure === "missing" ? "" : ', error="invalid_token"'}`,
+    ...options,
+    snapshots,
+    log,
+    clock,
+  });
+  const server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    log,
+    handle: (exchange) => proxy.handle(exchange),
+  });
+  return {
+    port: server.port,
+    origin: server.origin,
+    server,
+    proxy,
+    records,
+    revocations,
+    swap: (next) => snapshots.swap(snapshotFrom(next)),
+    async close({ timeoutMs = 2_000 } = {}) {
+      await Promise.all([server.close({ timeoutMs }), proxy.close({ timeoutMs })]);
+    },
+  };
+}
+
+/** A principal as sessions would make it. */
+export function testPrincipal(name: string, expiresAt: number, overrides: Partial<Principal> = {}): Principal {
+  return {
+    kind: "session",
+    user: {
+      id: name,
+      email: `${name}@example.com`,
+      name,
+      groups: name === "alice" ? ["staff", "admins"] : ["staff"],
+      claims: { sub: name, email: `${name}@example.com`, department: "research" },
+      version: 1,
+    },
+    sid: `sid-${name}`,
+    sessionId: `session-${name}`,
+    expiresAt,
+    revocationKeys: [`session:session-${name}`, `user:${name}`],
+    ...overrides,
+  };
+}
+
+/** One principal object per name and kind, like the cache of the real one. Throws for "boom"; "down" is unavailable. */
+export function createTestAuthenticator(clock: Clock): Authenticator {
+  const known = new Map<string, AuthResult>();
+  const find = (name: string, kind: Principal["kind"]): AuthResult => {
+    if (name === "boom") throw new Error("the authenticator failed");
+    if (name === "down") return { ok: false, reason: "unavailable" };
+    if (!/^[a-z]+$/.test(name)) return { ok: false, reason: "malformed" };
+    const key = `${kind} ${name}`;
+    let result = known.get(key);
+    if (!result) {
+      const expiresAt = Math.floor(clock.now() / 1000) + 3600;
+      result = { ok: true, principal: testPrincipal(name, expiresAt, { kind }) };
+      known.set(key, result);
+    }
+    return result;
+  };
+  return {
+    bearer: (token) => (token.startsWith("gwt_") ? find(token.slice(4), "grant") : { ok: false, reason: "malformed" }),
+    cookie(exchange) {
+      const name = parseCookies(exchange).get("_gateway");
+      return name === undefined ? { ok: false, reason: "missing" } : find(name, "session");
+    },
+    providerTokens: (principal) =>
+      Promise.resolve({ accessToken: `access-${principal.user.id}`, idToken: `id-${principal.user.id}` }),
+  };
+}
+
+export interface TestRevocations extends Revocations {
+  revokeNow(key: string): void;
+}
+
+export function createTestRevocations(): TestRevocations {
+  const revoked = new Set<string>();
+  const listeners = new Set<(key: string) => void>();
+  const revokeNow = (key: string): void => {
+    revoked.add(key);
+    for (const listener of listeners) listener(key);
+  };
+  return {
+    isRevoked: (keys) => keys.some((key) => revoked.has(key)),
+    get epoch() {
+      return revoked.size;
+    },
+    revoke(key) {
+      revokeNow(key);
+      return Promise.resolve();
+    },
+    revokeNow,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** Records kept as objects, so that a line that is no JSON fails the test. */
+function collecting(records: Record<string, unknown>[]): RecordWriter {
+  return {
+    write(line) {
+      records.push(JSON.parse(line) as Record<string, unknown>);
+      return undefined;
+    },
+    flush: () => Promise.resolve(),
+    reopen: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+function swappable(first: Snapshot): Snapshots & { swap(next: Snapshot): void } {
+  let current = first;
+  const listeners = new Set<Parameters<Snapshots["subscribe"]>[0]>();
+  return {
+    ...fixedSnapshot(first),
+    current: () => current,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    swap(next) {
+      const previous = current;
+      current = { ...next, generation: previous.generation + 1 };
+      for (const listener of listeners) listener(current, previous);
+    },
+  };
+}
+
