@@ -120,8 +120,9 @@ export function listen(
         });
         client.on("notification", ({ payload }) => onNotify(payload));
         current = client;
-        await client.connect();
-        await client.query(`LISTEN ${channel}`);
+        // A connection that is ended while it connects settles only by its "end" event.
+        await Promise.race([lost, client.connect().then(() => client.query(`LISTEN ${channel}`))]);
+        if (stop.signal.aborted) break;
         pauseMs = RECONNECT_FIRST_MS;
         onNotify();
         await lost;

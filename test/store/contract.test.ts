@@ -1,9 +1,10 @@
 /** What every store promises (runtime/store/store.ts), held by all three. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { silentLog } from "../../runtime/log.ts";
 import { epochSeconds, systemClock } from "../../runtime/ports.ts";
@@ -12,12 +13,13 @@ import { openPostgresStore } from "../../runtime/store/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";
-import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
+import { findPostgres, startPostgres } from "../support/postgres.ts";
 
 interface Backend {
-  readonly store: Store;
-  /** The same data through another handle, as another process has it. */
-  readonly other: Store;
+  /** A handle on no data, and another on the same data, as another process has it. Valid until the next call. */
+  fresh(): Promise<readonly [Store, Store]>;
+  /** One more handle; the caller closes it. */
+  open(): Promise<Store>;
   /** Epoch seconds by the clock that judges expiry. */
   now(): number;
   /** Lets time pass. */
@@ -25,15 +27,17 @@ interface Backend {
   close(): Promise<void>;
 }
 
-function contract(open: () => Promise<Backend>): void {
+function contract(start: () => Promise<Backend>): void {
   let backend: Backend;
   let store: Store;
   let other: Store;
-  beforeEach(async () => {
-    backend = await open();
-    ({ store, other } = backend);
+  beforeAll(async () => {
+    backend = await start();
   });
-  afterEach(() => backend.close());
+  beforeEach(async () => {
+    [store, other] = await backend.fresh();
+  });
+  afterAll(() => backend?.close());
 
   describe("records", () => {
     test("get() finds nothing where nothing was put", async () => {
@@ -364,13 +368,14 @@ function contract(open: () => Promise<Backend>): void {
     });
 
     test("after close() everything fails as store.unavailable, and close() may be repeated", async () => {
-      await store.close();
-      await store.close();
+      const third = await backend.open();
+      await third.close();
+      await third.close();
       for (const attempt of [
-        () => store.get("k"),
-        () => store.put("k", 1),
-        () => store.take("k"),
-        () => store.sweep(),
+        () => third.get("k"),
+        () => third.put("k", 1),
+        () => third.take("k"),
+        () => third.sweep(),
       ]) {
         await expect(attempt()).rejects.toMatchObject({ name: "GatewayError", code: "store.unavailable" });
       }
@@ -381,13 +386,15 @@ function contract(open: () => Promise<Backend>): void {
 describe("memory store", () => {
   contract(async () => {
     const clock = createTestClock();
-    const store = createMemoryStore({ clock });
     return {
-      store,
-      other: store,
+      async fresh() {
+        const store = createMemoryStore({ clock });
+        return [store, store];
+      },
+      open: async () => createMemoryStore({ clock }),
       now: () => epochSeconds(clock),
       pass: async (ms) => clock.advance(ms),
-      close: () => store.close(),
+      close: async () => {},
     };
   });
 });
@@ -396,17 +403,23 @@ describe("SQLite store", () => {
   contract(async () => {
     const clock = createTestClock();
     const directory = mkdtempSync(join(tmpdir(), "gateform-store-"));
-    chmodSync(directory, 0o700);
     const path = join(directory, "gateway.db");
-    const store = await openSqliteStore({ path, clock });
-    const other = await openSqliteStore({ path, clock });
+    // Together: both find an empty file at first and must not both create the tables.
+    const handles = await Promise.all([openSqliteStore({ path, clock }), openSqliteStore({ path, clock })]);
+    const admin = new DatabaseSync(path, { timeout: 5000 });
     return {
-      store,
-      other,
+      async fresh() {
+        admin.exec(
+          "DELETE FROM gateway_tags; DELETE FROM gateway_records; DELETE FROM gateway_leases; DELETE FROM gateway_feed",
+        );
+        return handles;
+      },
+      open: () => openSqliteStore({ path, clock }),
       now: () => epochSeconds(clock),
       pass: async (ms) => clock.advance(ms),
       async close() {
-        await Promise.all([store.close(), other.close()]);
+        admin.close();
+        await Promise.all(handles.map((handle) => handle.close()));
         rmSync(directory, { recursive: true });
       },
     };
@@ -416,36 +429,31 @@ describe("SQLite store", () => {
 const found = findPostgres();
 if ("missing" in found) console.warn(`PostgreSQL store: skipped, ${found.missing}`);
 describe.skipIf("missing" in found)("PostgreSQL store", () => {
-  let server: Postgres;
-  let admin: Client;
-  beforeAll(async () => {
-    if ("missing" in found) return;
-    server = await startPostgres(found.bin);
-    admin = new Client({ connectionString: server.url });
-    await admin.connect();
-  });
-  afterAll(async () => {
-    await admin?.end();
-    await server?.close();
-  });
-
   contract(async () => {
+    if ("missing" in found) throw new Error(found.missing);
+    const server = await startPostgres(found.bin);
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
     const deps = { url: server.url, log: silentLog() };
-    // Together: both find an empty database at first and must not both create the tables.
-    const [store, other] = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
+    const handles = await Promise.all([openPostgresStore(deps), openPostgresStore(deps)]);
     return {
-      store,
-      other,
+      async fresh() {
+        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed");
+        return handles;
+      },
+      open: () => openPostgresStore(deps),
       now: () => epochSeconds(systemClock),
       // The server's clock judges, so the records' times are moved instead.
       async pass(ms) {
-        await admin.query("UPDATE gateway_records SET expires_at = expires_at - $1", [ms / 1000]);
-        await admin.query("UPDATE gateway_feed SET expires_at = expires_at - $1", [ms / 1000]);
+        const seconds = Math.floor(ms / 1000);
+        await admin.query("UPDATE gateway_records SET expires_at = expires_at - $1", [seconds]);
+        await admin.query("UPDATE gateway_feed SET expires_at = expires_at - $1", [seconds]);
         await admin.query("UPDATE gateway_leases SET expires_at = expires_at - $1 * interval '1 millisecond'", [ms]);
       },
       async close() {
-        await Promise.all([store.close(), other.close()]);
-        await admin.query("TRUNCATE gateway_records, gateway_leases, gateway_feed");
+        await Promise.all(handles.map((handle) => handle.close()));
+        await admin.end();
+        await server.close();
       },
     };
   });

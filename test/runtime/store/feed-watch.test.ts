@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+
+import { createFeedWatch } from "../../../runtime/store/feed-watch.ts";
+
+test("createFeedWatch() asks only about feeds somebody listens to, and calls back when one grew", async () => {
+  const asked: (readonly string[])[] = [];
+  let sequence = 5;
+  const watch = createFeedWatch({
+    everyMs: 1,
+    async latest(feeds) {
+      asked.push(feeds);
+      return new Map([["a", sequence]]);
+    },
+  });
+  let calls = 0;
+  watch.onAppend("a", () => calls++);
+  await expect.poll(() => calls).toBe(1);
+  const rounds = asked.length;
+  await expect.poll(() => asked.length).toBeGreaterThan(rounds + 3);
+  expect(calls).toBe(1);
+  sequence = 6;
+  await expect.poll(() => calls).toBe(2);
+  expect(new Set(asked.flat())).toEqual(new Set(["a"]));
+  watch.close();
+});
+
+test("createFeedWatch() goes on after polls that failed", async () => {
+  let attempts = 0;
+  const watch = createFeedWatch({
+    everyMs: 1,
+    async latest() {
+      if (++attempts < 4) throw new Error("away");
+      return new Map([["a", 1]]);
+    },
+  });
+  let calls = 0;
+  watch.onAppend("a", () => calls++);
+  await expect.poll(() => calls).toBe(1);
+  watch.close();
+});
+
+test("hint() calls the feed's listeners later, each once, and none that unsubscribed meanwhile", async () => {
+  const watch = createFeedWatch();
+  const calls: string[] = [];
+  const listener = (): void => void calls.push("a");
+  watch.onAppend("a", listener);
+  const second = watch.onAppend("a", listener);
+  watch.onAppend("b", () => calls.push("b"));
+  watch.hint("a");
+  second();
+  expect(calls).toEqual([]);
+  await Promise.resolve();
+  expect(calls).toEqual(["a"]);
+  watch.hint();
+  await Promise.resolve();
+  expect(calls).toEqual(["a", "a", "b"]);
+  watch.close();
+});

@@ -1,0 +1,111 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { silentLog } from "../../../runtime/log.ts";
+import { systemClock } from "../../../runtime/ports.ts";
+import { openStore } from "../../../runtime/store/open.ts";
+import { openPostgresStore } from "../../../runtime/store/postgres.ts";
+import { findPostgres, startPostgres, type Postgres } from "../../support/postgres.ts";
+
+const found = findPostgres();
+if ("missing" in found) console.warn(`PostgreSQL: skipped, ${found.missing}`);
+const deps = { clock: systemClock, log: silentLog() };
+const LATER = 4_000_000_000;
+
+describe.skipIf("missing" in found)("PostgreSQL store", () => {
+  let server: Postgres;
+  beforeAll(async () => {
+    if (!("missing" in found)) server = await startPostgres(found.bin);
+  });
+  afterAll(() => server?.close());
+
+  test("goes on by itself after the server was away, with records, leases and notifications", async () => {
+    const store = await openStore(server.url, deps);
+    const other = await openStore(server.url, deps);
+    let calls = 0;
+    store.onAppend("feed", () => calls++);
+    await store.put("k", 1);
+    const lease = await store.lease("l", 60_000);
+
+    await server.stop();
+    await expect(store.get("k")).rejects.toMatchObject({ name: "GatewayError", code: "store.unavailable" });
+    await expect(store.put("k", 2)).rejects.toMatchObject({ code: "store.unavailable" });
+    await expect(store.append("feed", 1, LATER)).rejects.toMatchObject({ code: "store.unavailable" });
+    await server.start();
+
+    await expect.poll(() => store.get("k").catch(() => undefined)).toMatchObject({ value: 1, version: 1 });
+    expect(await other.lease("l", 60_000)).toBeUndefined();
+    expect(await lease?.renew(60_000)).toBe(true);
+    const before = calls;
+    await other.append("feed", 2, LATER);
+    await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(before);
+    expect((await store.changesSince("feed", 0)).map((entry) => entry.entry)).toEqual([2]);
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  test("a statement that waits for another's lock is given up as store.unavailable", async () => {
+    const store = await openStore(server.url, deps);
+    await store.put("locked", 1);
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query("BEGIN");
+    await admin.query("SELECT 1 FROM gateway_records WHERE key = 'locked' FOR UPDATE");
+    await expect(store.put("locked", 2)).rejects.toMatchObject({ code: "store.unavailable" });
+    expect((await store.get("locked"))?.value).toBe(1);
+    await admin.query("ROLLBACK");
+    await admin.end();
+    expect(await store.put("locked", 3)).toEqual({ ok: true, version: 2 });
+    await store.close();
+  });
+
+  test("close() while connecting ends at once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const store = await openPostgresStore({ url: server.url, log: deps.log });
+      await store.close();
+    }
+  });
+
+  test("openStore() with a wrong password names the URL without it", async () => {
+    const url = server.url.replace(server.password, "hunter2-wrong");
+    const error: unknown = await openStore(url, deps).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ name: "GatewayError", code: "store.open" });
+    expect(String(error)).toMatch(
+      /^GatewayError: Cannot open store "postgres:\/\/gateway@127\.0\.0\.1:\d+\/postgres": password authentication/,
+    );
+    expect(String(error)).not.toContain("hunter2");
+  });
+
+  test("openStore() refuses tables of a newer program", async () => {
+    await (await openStore(server.url, deps)).close();
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query("INSERT INTO gateway_schema VALUES (99, 0)");
+    await expect(openStore(server.url, deps)).rejects.toMatchObject({ code: "store.too-new" });
+    await admin.query("DELETE FROM gateway_schema WHERE version = 99");
+    await admin.end();
+  });
+
+  test("a role that may not create tables can use those that are there", async () => {
+    await (await openStore(server.url, deps)).close();
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query("CREATE ROLE narrow LOGIN PASSWORD 'narrow'");
+    await admin.query("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+    await admin.query("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO narrow");
+    const store = await openStore(server.url.replace(`gateway:${server.password}`, "narrow:narrow"), deps);
+    expect(await store.put("narrow", 1)).toEqual({ ok: true, version: 1 });
+    expect(await store.append("feed", 1, LATER)).toBeGreaterThan(0);
+    await store.close();
+    await admin.end();
+  });
+});
+
+test("openStore() says what it cannot reach", async () => {
+  // Port 1 on loopback: nothing listens there.
+  const error: unknown = await openStore("postgres://u:hunter2@127.0.0.1:1/db", deps).catch(
+    (caught: unknown) => caught,
+  );
+  expect(error).toMatchObject({ code: "store.open" });
+  expect(String(error)).toContain('Cannot open store "postgres://u@127.0.0.1:1/db": connect ECONNREFUSED');
+  expect(String(error)).not.toContain("hunter2");
+});

@@ -1,0 +1,173 @@
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import type { Readable } from "node:stream";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { systemClock } from "../../../runtime/ports.ts";
+import { openSqliteStore } from "../../../runtime/store/sqlite.ts";
+
+const clock = systemClock;
+let directory: string;
+let path: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gateform-sqlite-"));
+  path = join(directory, "gateway.db");
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+test("openSqliteStore() keeps records over a restart", async () => {
+  const first = await openSqliteStore({ path, clock });
+  await first.put("k", { a: 1 }, { tags: ["t"] });
+  await first.close();
+  const second = await openSqliteStore({ path, clock });
+  expect(await second.get("k")).toEqual({ key: "k", value: { a: 1 }, version: 1, tags: ["t"] });
+  await second.close();
+});
+
+test("openSqliteStore() lets only the owner read the file and its side files", async () => {
+  const store = await openSqliteStore({ path, clock });
+  await store.put("k", 1);
+  for (const suffix of ["", "-wal", "-shm"]) expect(statSync(path + suffix).mode & 0o777).toBe(0o600);
+  await store.close();
+  chmodSync(path, 0o644);
+  await (await openSqliteStore({ path, clock })).close();
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test("openSqliteStore() refuses a directory that is not there", async () => {
+  await expect(openSqliteStore({ path: join(directory, "none", "x.db"), clock })).rejects.toMatchObject({
+    code: "store.open",
+  });
+});
+
+test("openSqliteStore() refuses a file that is no database, and leaves it as it is", async () => {
+  writeFileSync(path, "shared_secret: not a database, but long enough for a header\n".repeat(20), { mode: 0o600 });
+  const before = readFileSync(path, "utf8");
+  await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({ code: "store.open" });
+  expect(readFileSync(path, "utf8")).toBe(before);
+});
+
+test("openSqliteStore() refuses tables of a newer program", async () => {
+  await (await openSqliteStore({ path, clock })).close();
+  const database = new DatabaseSync(path);
+  database.exec("INSERT INTO gateway_schema VALUES (99, 0)");
+  database.close();
+  await expect(openSqliteStore({ path, clock })).rejects.toMatchObject({ code: "store.too-new" });
+});
+
+test("a lock held by another process stops neither reads nor the event loop, and the write is done after it", async () => {
+  const store = await openSqliteStore({ path, clock });
+  await store.put("k", "before");
+  const foreign = new DatabaseSync(path);
+  foreign.exec("BEGIN IMMEDIATE");
+  let written = false;
+  const write = store.put("k", "after").then(() => (written = true));
+  for (let read = 0; read < 20; read++) {
+    const started = performance.now();
+    expect((await store.get("k"))?.value).toBe("before");
+    // Far below the 5 s that the write may wait: reads do not queue behind it.
+    expect(performance.now() - started).toBeLessThan(1000);
+  }
+  expect(written).toBe(false);
+  foreign.exec("COMMIT");
+  foreign.close();
+  await write;
+  expect((await store.get("k"))?.value).toBe("after");
+  await store.close();
+});
+
+test("a write that waited too long for another process fails as store.unavailable, and later ones work", async () => {
+  const store = await openSqliteStore({ path, clock, busyTimeoutMs: 100 });
+  const foreign = new DatabaseSync(path);
+  foreign.exec("BEGIN IMMEDIATE");
+  await expect(store.put("k", 1)).rejects.toMatchObject({ code: "store.unavailable" });
+  foreign.exec("ROLLBACK");
+  foreign.close();
+  expect(await store.put("k", 2)).toEqual({ ok: true, version: 1 });
+  await store.close();
+});
+
+test("close() finishes writes that were asked for before", async () => {
+  const store = await openSqliteStore({ path, clock });
+  const writes = Array.from({ length: 50 }, (_, index) => store.put(`k${index}`, index, { tags: ["t"] }));
+  await store.close();
+  await Promise.all(writes);
+  const next = await openSqliteStore({ path, clock });
+  expect(await next.list("t")).toHaveLength(50);
+  await next.close();
+});
+
+test("two processes on one file: each code is taken exactly once", async () => {
+  const store = await openSqliteStore({ path, clock });
+  await Promise.all(Array.from({ length: 100 }, (_, index) => store.put(`code:${index}`, index)));
+  const children = [startChild("take"), startChild("take")];
+  // Read from the start: what nobody reads is thrown away when a child ends.
+  const answers = Promise.all(children.map(firstLine));
+  const mine = await Promise.all(Array.from({ length: 100 }, (_, index) => store.take(`code:${index}`)));
+  let total = mine.filter(Boolean).length;
+  for (const answer of await answers) total += Number(answer);
+  await Promise.all(children.map((child) => ended(child)));
+  expect(total).toBe(100);
+  await store.close();
+});
+
+test("a process killed while writing loses nothing it confirmed and leaves nothing half done", async () => {
+  const child = startChild("write");
+  const exited = ended(child);
+  let confirmed = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    confirmed = Number(line);
+    if (confirmed === 100) child.kill("SIGKILL");
+  }
+  await exited;
+  expect(confirmed).toBeGreaterThanOrEqual(100);
+
+  const store = await openSqliteStore({ path, clock });
+  const pair = await store.get<{ left: number; right: number }>("pair");
+  expect(pair?.value.left).toBe(pair?.value.right);
+  expect(pair?.value.left).toBeGreaterThanOrEqual(confirmed);
+  // Record and tags were written in one transaction.
+  expect(pair?.tags).toEqual([`number:${pair?.value.left}`]);
+  expect(pair?.version).toBe(pair?.value.left);
+  const numbers = (await store.changesSince("numbers", 0)).map((entry) => entry.entry);
+  // One call answers at most 1000 entries.
+  const known = Math.min(confirmed, 1000);
+  expect(numbers.slice(0, known)).toEqual(Array.from({ length: known }, (_, index) => index + 1));
+  expect(await store.put("pair", null)).toMatchObject({ ok: true });
+  await store.close();
+  const database = new DatabaseSync(path);
+  expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  database.close();
+});
+
+test("onAppend() notices what another process appended", async () => {
+  const store = await openSqliteStore({ path, clock });
+  let calls = 0;
+  store.onAppend("numbers", () => calls++);
+  const child = startChild("write");
+  const exited = ended(child);
+  await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect((await store.changesSince("numbers", 0)).length).toBeGreaterThan(0);
+  child.kill("SIGKILL");
+  await exited;
+  await store.close();
+});
+
+function startChild(job: string): ChildProcessByStdio<null, Readable, null> {
+  const program = new URL("../../support/store-child.ts", import.meta.url).pathname;
+  return spawn(process.execPath, [program, path, job], { stdio: ["ignore", "pipe", "inherit"] });
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+async function firstLine(child: ReturnType<typeof startChild>): Promise<string | undefined> {
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  return undefined;
+}
