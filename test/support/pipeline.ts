@@ -35,7 +35,7 @@ export interface Pipeline {
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-/** `Authorization: Bearer gwt_alice` and `Cookie: _gateway=alice` are alice@example.com's. */
+/** `Authorization: Bearer gwt_alice` and `Cookie: gateway_session=alice` are alice@example.com's. */
 export async function startPipeline(yaml: string, options: PipelineOptions = {}): Promise<Pipeline> {
   const snapshots = swappable(options.snapshot ?? snapshotFrom(yaml));
   const clock: Clock = options.clock ?? systemClock;
@@ -124,7 +124,7 @@ export function createTestAuthenticator(clock: Clock): Authenticator {
   return {
     bearer: (token) => (token.startsWith("gwt_") ? find(token.slice(4), "grant") : { ok: false, reason: "malformed" }),
     cookie(exchange) {
-      const name = parseCookies(exchange).get("_gateway");
+      const name = parseCookies(exchange).get("gateway_session");
       return name === undefined ? { ok: false, reason: "missing" } : find(name, "session");
     },
     providerTokens: (principal) =>
@@ -168,7 +168,7 @@ function collecting(records: Record<string, unknown>[]): RecordWriter {
       return undefined;
     },
     flush: () => Promise.resolve(),
-    reopen: () => Promise.resolve(),
+    reopen: () => {},
     close: () => Promise.resolve(),
   };
 }
@@ -190,4 +190,3 @@ function swappable(first: Snapshot): Snapshots & { swap(next: Snapshot): void } 
     },
   };
 }
-

@@ -53,7 +53,7 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
-    let buffered = Buffer.alloc(0);
+    let buffered: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received += chunk.toString("latin1");
       buffered = Buffer.concat([buffered, chunk]);
