@@ -1,0 +1,306 @@
+/**
+ * A small OpenID Connect provider with a few named users, for the demo and for tests. Loopback only, no passwords.
+ *
+ * Standards behaviour comes from oidc-provider; here are the users, the page to choose one, and the switches with which
+ * tests make a provider do what providers do: disable people, change their groups, rotate tokens, go away.
+ */
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { Provider, type ClientMetadata, type Configuration, type KoaContextWithOIDC } from "oidc-provider";
+
+import { html } from "../../runtime/pages/html.ts";
+import { page, pageHeaders } from "../../runtime/pages/layout.ts";
+import { createTokenStorage } from "./identity-provider-storage.ts";
+
+export interface DemoUser {
+  /** Stable id, the `sub`. */
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Further claims, sent with the profile; their names are fixed when the provider starts. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+export const DEMO_USERS: readonly DemoUser[] = [
+  { id: "u-alice", email: "alice@example.com", name: "Alice Example", groups: ["engineering", "admins"] },
+  { id: "u-bob", email: "bob@example.com", name: "Bob Example", groups: ["sales"] },
+  { id: "u-carol", email: "carol@other.example", name: "Carol Other", groups: [] },
+];
+
+export interface IdentityProviderOptions {
+  /** Default 0: any free port. */
+  readonly port?: number;
+  readonly users?: readonly DemoUser[];
+  /** Applications that may send users here; those with `client_secret` use it. */
+  readonly clients: readonly DemoClient[];
+  /** Each refresh token works once, and a second use ends the whole family. Default false. */
+  readonly rotateRefreshTokens?: boolean;
+  /** Default 3600. */
+  readonly accessTokenSeconds?: number;
+  /** Default true; false leaves all but `sub` to the userinfo endpoint. */
+  readonly claimsInIdToken?: boolean;
+}
+
+export interface DemoClient {
+  readonly client_id: string;
+  readonly client_secret?: string;
+  readonly redirect_uris: readonly string[];
+  readonly post_logout_redirect_uris?: readonly string[];
+}
+
+/** How often the provider was asked, by what was asked. */
+export interface IdentityProviderCalls {
+  discovery: number;
+  authorization: number;
+  /** Code exchanges that succeeded or failed. */
+  code: number;
+  /** Refreshes that succeeded or failed. */
+  refresh: number;
+  userinfo: number;
+  endSession: number;
+}
+
+export interface IdentityProvider {
+  /** "http://127.0.0.1:4000" */
+  readonly issuer: string;
+  readonly users: readonly DemoUser[];
+  readonly calls: IdentityProviderCalls;
+  /** The user can neither sign in nor refresh any more. By id or email, like all of these. */
+  disable(user: string): void;
+  enable(user: string): void;
+  /** Changes name, email, groups or claims; seen at the next sign-in or refresh. */
+  update(user: string, changes: Partial<Omit<DemoUser, "id">>): void;
+  /** The user's refresh tokens are worth nothing from now on. */
+  revokeRefreshTokens(user: string): void;
+  /** Connections are cut until `resume()`, as if the provider were gone. */
+  pause(): void;
+  resume(): void;
+  /** Every answer takes so much longer. */
+  delayAnswers(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** Listens on 127.0.0.1 and answers at once. */
+export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  const users = new Map((options.users ?? DEMO_USERS).map((user) => [user.id, user]));
+  const disabled = new Set<string>();
+  const storage = createTokenStorage();
+  const calls: IdentityProviderCalls = {
+    discovery: 0,
+    authorization: 0,
+    code: 0,
+    refresh: 0,
+    userinfo: 0,
+    endSession: 0,
+  };
+  let paused = false;
+  let delayMs = 0;
+
+  const findUser = (idOrEmail: string): DemoUser => {
+    const user = users.get(idOrEmail) ?? [...users.values()].find((each) => each.email === idOrEmail);
+    if (!user) throw new Error(`Cannot find demo user "${idOrEmail}"`);
+    return user;
+  };
+
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 0, "127.0.0.1", resolve);
+  });
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const provider = new Provider(issuer, {
+    ...baseConfiguration(options),
+    adapter: storage.adapter,
+    findAccount: (_ctx: unknown, id: string) => {
+      const user = users.get(id);
+      return user && !disabled.has(id) ? { accountId: id, claims: () => claimsOf(user) } : undefined;
+    },
+  });
+
+  const countGrant = (ctx: KoaContextWithOIDC): void => {
+    if (ctx.oidc.params?.["grant_type"] === "refresh_token") calls.refresh += 1;
+    else calls.code += 1;
+  };
+  provider.on("grant.success", countGrant);
+  provider.on("grant.error", countGrant);
+
+  const choose = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+    const details = await provider.interactionDetails(request, response);
+    const [, , uid = "", chosen] = path.split("/");
+    const hint = details.params["login_hint"];
+    const wanted = chosen === undefined ? hint : decodeURIComponent(chosen);
+    const user = [...users.values()].find(({ id, email }) => id === wanted || email === wanted);
+    if (user && !disabled.has(user.id)) {
+      await provider.interactionFinished(request, response, { login: { accountId: user.id } });
+      return;
+    }
+    if (wanted === "nobody") {
+      await provider.interactionFinished(request, response, { error: "access_denied" });
+      return;
+    }
+    response.writeHead(200, pageResponseHeaders());
+    response.end(
+      choicePage(
+        uid,
+        [...users.values()].filter(({ id }) => !disabled.has(id)),
+      ),
+    );
+  };
+
+  const answer = provider.callback();
+  server.on("request", (request, response) => {
+    if (paused) {
+      request.socket.destroy();
+      return;
+    }
+    const path = new URL(request.url ?? "/", issuer).pathname;
+    if (path === "/.well-known/openid-configuration") calls.discovery += 1;
+    if (path === "/auth") calls.authorization += 1;
+    if (path === "/me") calls.userinfo += 1;
+    if (path === "/session/end") calls.endSession += 1;
+    const serve = (): void => {
+      if (!path.startsWith("/choose/")) {
+        void answer(request, response);
+        return;
+      }
+      choose(request, response, path).catch(() => {
+        response.writeHead(400, { "content-type": "text/plain" });
+        response.end("This sign-in has ended. Go back and begin again.\n");
+      });
+    };
+    if (delayMs > 0) setTimeout(serve, delayMs);
+    else serve();
+  });
+
+  return {
+    issuer,
+    get users() {
+      return [...users.values()];
+    },
+    calls,
+    disable: (user) => void disabled.add(findUser(user).id),
+    enable: (user) => void disabled.delete(findUser(user).id),
+    update(user, changes) {
+      const known = findUser(user);
+      users.set(known.id, { ...known, ...changes });
+    },
+    revokeRefreshTokens: (user) => storage.removeRefreshTokens(findUser(user).id),
+    pause: () => void (paused = true),
+    resume: () => void (paused = false),
+    delayAnswers: (ms) => void (delayMs = ms),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function baseConfiguration(options: IdentityProviderOptions): Configuration {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const lifetime = options.accessTokenSeconds ?? 3600;
+  const further = (options.users ?? DEMO_USERS).flatMap(({ claims }) => Object.keys(claims ?? {}));
+  return {
+    clients: options.clients.map(describeClient),
+    // The only signing key is an EC key, and clients ask for RS256 unless told otherwise.
+    clientDefaults: { id_token_signed_response_alg: "ES256" },
+    jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), kty: "EC", kid: "demo", use: "sig", alg: "ES256" }] },
+    cookies: {
+      // Own names: on localhost cookies are shared by all ports, and the gateway sets some too.
+      names: { session: "demo_idp_session", interaction: "demo_idp_interaction", resume: "demo_idp_resume" },
+      keys: [randomBytes(32).toString("base64url")],
+    },
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "groups", ...further] },
+    conformIdTokenClaims: options.claimsInIdToken === false,
+    interactions: { url: (_ctx, interaction) => `/choose/${interaction.uid}` },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: true, logoutSource, postLogoutSuccessSource },
+    },
+    // A refresh token for everybody, consent for everything: there is nothing to protect here.
+    issueRefreshToken: () => Promise.resolve(true),
+    expiresWithSession: () => Promise.resolve(false),
+    rotateRefreshToken: options.rotateRefreshTokens ?? false,
+    loadExistingGrant,
+    ttl: {
+      AccessToken: lifetime,
+      IdToken: lifetime,
+      AuthorizationCode: 60,
+      Grant: 30 * 86_400,
+      Interaction: 3600,
+      RefreshToken: 30 * 86_400,
+      Session: 86_400,
+    },
+  };
+}
+
+function describeClient(client: DemoClient): ClientMetadata {
+  return {
+    client_id: client.client_id,
+    ...(client.client_secret === undefined
+      ? { token_endpoint_auth_method: "none" }
+      : { client_secret: client.client_secret, token_endpoint_auth_method: "client_secret_basic" }),
+    redirect_uris: [...client.redirect_uris],
+    post_logout_redirect_uris: [...(client.post_logout_redirect_uris ?? [])],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+  };
+}
+
+function claimsOf(user: DemoUser): { sub: string; [claim: string]: unknown } {
+  return {
+    ...user.claims,
+    sub: user.id,
+    email: user.email,
+    email_verified: true,
+    name: user.name,
+    groups: [...user.groups],
+  };
+}
+
+/** Grants what is asked for, without a consent page. */
+async function loadExistingGrant(ctx: KoaContextWithOIDC) {
+  const { client, session, params } = ctx.oidc;
+  if (!client || session?.accountId === undefined) return undefined;
+  const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: session.accountId });
+  const scope = params?.["scope"];
+  grant.addOIDCScope(typeof scope === "string" ? scope : "openid");
+  await grant.save();
+  return grant;
+}
+
+function choicePage(uid: string, users: readonly DemoUser[]): string {
+  return page({
+    title: "Who are you?",
+    body: html`<p>This is a development identity provider: choose a user, there are no passwords.</p>
+      <ul>
+        ${users.map(
+          (user) =>
+            html`<li>
+              <a href="/choose/${uid}/${encodeURIComponent(user.id)}">${user.email}</a>
+              <span class="dim">${user.groups.length === 0 ? "no groups" : user.groups.join(", ")}</span>
+            </li>`,
+        )}
+      </ul>
+      <p><a class="button" href="/choose/${uid}/nobody">Cancel</a></p>`,
+  });
+}
+
+async function logoutSource(ctx: KoaContextWithOIDC, form: string): Promise<void> {
+  ctx.body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign out</title></head>
+<body><h1>Sign out of the development identity provider too?</h1>${form}
+<button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>
+<button type="submit" form="op.logoutForm">Stay signed in</button></body></html>`;
+}
+
+async function postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
+  ctx.body = page({ title: "Signed out", body: html`<p>You are signed out of the development identity provider.</p>` });
+}
+
+function pageResponseHeaders(): string[] {
+  return [...pageHeaders(), "content-type", "text/html; charset=utf-8"];
+}
