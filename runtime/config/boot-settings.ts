@@ -12,6 +12,8 @@ export function isOwner(name: string): boolean {
   return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name);
 }
 
+export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
+
 export const bootShape = {
   address: text({
     doc: 'Public listener, "host:port" or ":port".',
@@ -49,14 +51,10 @@ export const bootShape = {
     default: "- derived from `shared_secret`",
     many: true,
   }),
-  storage_url: text({
+  // A database URL holds a password, so it has the three spellings of a secret.
+  ...secret("storage_url", {
     doc: '"memory:", "sqlite:PATH" (relative to the working directory, or absolute) or "postgres://USER:PASSWORD@HOST/DATABASE".',
-    default: "sqlite:gateway.db",
-    // Not quoted: a database URL may hold a password.
-    check: (value) =>
-      value === "memory:" || /^sqlite:.+/.test(value) || /^postgres(ql)?:\/\/.+/.test(value)
-        ? undefined
-        : 'must begin with "memory:", "sqlite:" or "postgres://"',
+    default: DEFAULT_STORAGE_URL,
   }),
   drain_timeout: duration({ doc: "Longest wait for open requests when stopping.", default: "30s" }),
   authorize_log: text({

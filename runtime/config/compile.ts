@@ -4,7 +4,7 @@ import { createPrivateKey, randomBytes } from "node:crypto";
 import { GatewayError } from "../errors.ts";
 import { DEFAULT_RECORD_FIELDS } from "../policy/record.ts";
 import { DEFAULT_ADMIN_ADDRESS } from "./bundle-rules.ts";
-import { decodeSharedSecret } from "./boot-settings.ts";
+import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "./boot-settings.ts";
 import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
 import { parseDomainPattern } from "./domains.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
@@ -14,8 +14,6 @@ import { decodeBase64, parseDuration, parseOrigin } from "./values.ts";
 
 export { compileRoute } from "./compile-route.ts";
 export type { SecretSource } from "./secrets.ts";
-
-const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
 /** @throws GatewayError `config.secret` */
 export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
@@ -34,7 +32,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     adminToken: secretValues(doc, "admin_token", secrets)[0],
     sharedSecrets,
     signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
-    storageUrl: doc.storage_url ?? DEFAULT_STORAGE_URL,
+    storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? DEFAULT_STORAGE_URL,
     drainTimeoutMs: durationMs(doc.drain_timeout, "30s"),
     authorizeLog: doc.authorize_log ?? "stdout",
     logLevel: doc.log_level ?? "info",

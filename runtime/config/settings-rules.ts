@@ -7,6 +7,10 @@ import { isLoopbackHost, parseListener } from "./values.ts";
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
   yield* sharedSecrets(settings);
   yield* developmentListeners(settings);
+  const { storage_url: storage = "memory:" } = settings;
+  if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
+    yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
+  }
 }
 
 /** Only secrets in plain text can be judged here; the others are when the snapshot is made. */

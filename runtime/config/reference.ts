@@ -1,0 +1,92 @@
+/** The reference of all settings as Markdown, made from the Field tree so that it cannot lag behind. */
+import type { Field, Kind } from "./fields.ts";
+import { routeFields } from "./route.ts";
+import { settingsFields } from "./settings.ts";
+
+const TYPES: Readonly<Record<Kind, string>> = {
+  text: "text",
+  flag: "true or false",
+  count: "whole number",
+  duration: "duration",
+  url: "URL",
+  choice: "choice",
+  "domain-pattern-list": "list of domain patterns",
+  "text-list": "list of texts",
+  "url-list": "URL or list of URLs",
+  "text-map": "names to texts",
+  "template-map": "names to values with substitutions",
+  secret: "secret",
+  block: "block",
+  "block-list": "list of blocks",
+  labelled: "named blocks",
+  policy: "policy",
+};
+
+const INTRODUCTION = `A file is YAML or JSON. Settings and a \`routes\` list stand side by side:
+
+\`\`\`yaml
+runtime_flags:
+  mcp: true
+routes:
+  - name: tools
+    from: https://tools.example.com
+    to: http://tools.internal:8080
+    policy:
+      - allow:
+          and:
+            - domain:
+                is: example.com
+    mcp:
+      server: {}
+\`\`\`
+
+What one owner publishes is a slice with the same words: \`{ version: 1, owner, settings, routes }\`, its routes by name.
+A secret \`x\` may be written \`x\`, \`x_ref\` (\`env:NAME\` or \`file:/path\`) or \`x_sealed\`, in one form only.
+A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
+
+export function configReference(): string {
+  const boot = settingsFields.filter(({ scope }) => scope === "boot");
+  const live = settingsFields.filter(({ scope }) => scope === "live");
+  return [
+    "# Settings",
+    INTRODUCTION,
+    "## Boot settings",
+    "Only in the file given to `gateway run`; changes need a restart.",
+    table(boot),
+    "## Live settings",
+    "In the boot file and in published slices; changes go live by themselves.",
+    table(live),
+    "## Routes",
+    table(routeFields),
+    "",
+  ].join("\n\n");
+}
+
+function table(fields: readonly Field[]): string {
+  const rows = [...rowsOf(fields, "")].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`);
+  return ["| Setting | Type | Default | Meaning |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function* rowsOf(fields: readonly Field[], prefix: string): Iterable<readonly string[]> {
+  for (const field of fields) {
+    const name = `${prefix}${field.name}`;
+    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc];
+    const step = field.kind === "block-list" ? "[]" : field.kind === "labelled" ? ".<name>" : "";
+    if (field.fields) yield* rowsOf(field.fields, `${name}${step}.`);
+  }
+}
+
+function typeOf(field: Field): string {
+  const type = field.values ? field.values.map((value) => `\`${value}\``).join(", ") : TYPES[field.kind];
+  return field.many === true ? `${type} or list of them` : type;
+}
+
+function defaultOf(field: Field): string {
+  if (field.required) return "required";
+  if (field.default === undefined) return "";
+  return field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", String.raw`\|`).replaceAll("\n", " ");
+}
