@@ -22,23 +22,22 @@ export interface DevMirror {
 /** @param directory made if it is not there; keep it as long as working directories are initialised from it */
 export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const root = resolve(directory);
-  const entry = await bundleProvider(join(root, "provider.cjs"));
+  const entry = await buildProvider(join(root, "provider.cjs"));
   const name = `terraform-provider-gateway_v${PROVIDER_VERSION}`;
   const platform = `${process.platform}_${GO_ARCHITECTURES[process.arch] ?? process.arch}`;
   const target = join(root, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
   await mkdir(target, { recursive: true });
   const launcher = join(target, name);
-  // exec: the provider must be Terraform's child, or it would not notice when Terraform dies.
-  await replaceText(launcher, `#!/bin/sh\nexec ${shellQuote(process.execPath)} ${shellQuote(entry)} "$@"\n`, 0o755);
+  await replaceText(root, launcher, launcherText(join(root, "cache"), entry), 0o755);
   const cliConfigFile = join(root, "terraform.rc");
-  await replaceText(cliConfigFile, cliConfig(join(root, "mirror")), 0o644);
+  await replaceText(root, cliConfigFile, cliConfig(join(root, "mirror")), 0o644);
   return { cliConfigFile, launcher };
 }
 
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
 /** One CommonJS file starts in half the time of the sources. Without esbuild, which users lack, the sources do. */
-async function bundleProvider(outfile: string): Promise<string> {
+async function buildProvider(outfile: string): Promise<string> {
   const source = fileURLToPath(new URL("./main.ts", import.meta.url));
   const isCheckout = await access(source).then(
     () => true,
@@ -64,8 +63,20 @@ async function bundleProvider(outfile: string): Promise<string> {
   return outfile;
 }
 
-async function replaceText(path: string, text: string, mode: number): Promise<void> {
-  const temporary = `${path}.${process.pid}`;
+/** exec: the provider must be Terraform's child, or it would not notice when Terraform dies. */
+function launcherText(cache: string, entry: string): string {
+  // Compiled code kept between starts: one plan starts the provider three times, and each start waits for the compiler.
+  return [
+    "#!/bin/sh",
+    `export NODE_COMPILE_CACHE=${shellQuote(cache)}`,
+    `exec ${shellQuote(process.execPath)} ${shellQuote(entry)} "$@"`,
+    "",
+  ].join("\n");
+}
+
+/** The temporary file lies in the root: Terraform may be hashing the mirrored directory at this moment. */
+async function replaceText(root: string, path: string, text: string, mode: number): Promise<void> {
+  const temporary = join(root, `new.${process.pid}`);
   try {
     await writeFile(temporary, text, { mode });
     await chmod(temporary, mode);
