@@ -1,0 +1,183 @@
+/* oxlint-disable no-new -- a construct registers itself with its scope */
+/** Programs through the real terraform and the real provider. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { App, LocalBackend, TerraformStack, TerraformVariable } from "cdktf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  allow,
+  authenticatedUser,
+  deny,
+  domain,
+  email,
+  Gateway,
+  gatewayToken,
+  headerValue,
+  McpClientRoute,
+  McpServerRoute,
+  mcpTool,
+  requestHeader,
+  Route,
+} from "../../cdktf/index.ts";
+import { buildDemo } from "../../examples/demo/gateway.ts";
+import { loadSlices } from "../../runtime/config/load.ts";
+import { digestOf } from "../../runtime/config/slice.ts";
+import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/config/template.ts";
+import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+
+const missing = terraformMissing();
+if (missing !== undefined) console.log(`skipped: test/cdktf/terraform.test.ts, ${missing}`);
+
+let root = "";
+let cliConfigFile = "";
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "gateform-cdktf-"));
+  cliConfigFile = (await writeDevMirror(join(root, "provider"))).cliConfigFile;
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+interface Program {
+  readonly app: App;
+  readonly stack: TerraformStack;
+  readonly gateway: Gateway;
+}
+
+/** A program that publishes as `name` to `slices(name)`. */
+function program(name: string): Program {
+  const app = new App({ outdir: join(root, name) });
+  const stack = new TerraformStack(app, name);
+  new LocalBackend(stack, { path: "terraform.tfstate" });
+  const gateway = new Gateway(stack, "gateway", {
+    owner: name,
+    runtimeFlags: { mcp: true },
+    file: { directory: slices(name) },
+  });
+  return { app, stack, gateway };
+}
+
+const slices = (name: string): string => join(root, `${name}-slices`);
+const published = (name: string): string => readFileSync(join(slices(name), `${name}.json`), "utf8");
+const bundleFile = (name: string): string =>
+  readFileSync(join(root, name, "stacks", name, "gateway.bundle.json"), "utf8");
+
+/** Synthesizes, applies, and plans again: nothing may be left to do. Then `check`, then destroys. */
+async function apply(app: App, name: string, check: (terraform: Workspace) => Promise<void>, ...variables: string[]) {
+  const terraform = createWorkspace({ TF_CLI_CONFIG_FILE: cliConfigFile });
+  try {
+    app.synth();
+    terraform.write("cdk.tf.json", readFileSync(join(root, name, "stacks", name, "cdk.tf.json"), "utf8"));
+    await terraform.succeed("init");
+    await terraform.succeed("apply", "-auto-approve", ...variables);
+    expect(await terraform.succeed("plan", "-detailed-exitcode", ...variables)).toContain("No changes.");
+    await check(terraform);
+    await terraform.succeed("destroy", "-auto-approve", ...variables);
+    expect(() => published(name)).toThrow("ENOENT");
+  } finally {
+    terraform.close();
+  }
+}
+
+describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => {
+  test("publishes the bytes of gateway.bundle.json: the demo program", async () => {
+    const app = buildDemo({
+      origin: "http://localhost:8080",
+      mcpServer: "http://127.0.0.1:9001",
+      webApp: "http://127.0.0.1:9002",
+      directory: slices("demo"),
+      outdir: join(root, "demo"),
+    });
+    await apply(app, "demo", async (terraform) => {
+      expect(published("demo")).toBe(bundleFile("demo"));
+      const state = JSON.parse(await terraform.succeed("show", "-json")) as State;
+      expect(state.values.root_module.resources[0]?.values.sha256).toBe(digestOf(JSON.parse(bundleFile("demo"))));
+    });
+  });
+
+  test("delivers literal text and substitutions unread, and keeps empty blocks", async () => {
+    const { app, gateway } = program("escapes");
+    const literals = ["$", "$$", "${gateway.jwt}", "$${x}", "a$$$b", "100%{if}", '"q" \\ \\" }', "%%{", "$%{${"];
+    new Route(gateway, "web", {
+      from: "https://a.example.com",
+      to: "http://a:1",
+      setRequestHeaders: {
+        ...Object.fromEntries(literals.map((text, index) => [`X-L${index}`, headerValue`${text}`])),
+        "X-Token": headerValue`Bearer ${gatewayToken.accessToken} $ ${requestHeader("X-Foo")}`,
+      },
+      policy: [allow(email.in(['${x} "q" \\', "%{y}"]))],
+    });
+    new McpServerRoute(gateway, "server", { from: "https://b.example.com", to: "http://a:1" });
+    new McpClientRoute(gateway, "client", { from: "https://c.example.com", to: "http://a:1" });
+
+    await apply(app, "escapes", async () => {
+      const { config } = loadSlices([{ file: "published", text: published("escapes"), boot: false }]);
+      const route = (name: string) => config?.routes.find(({ key }) => key === `escapes/${name}`)?.doc;
+      const sent = Object.entries(route("web")?.set_request_headers ?? {}).map(([name, text]) => [
+        name,
+        renderTemplate(parseTemplate(text), SUBSTITUTES),
+      ]);
+      expect(Object.fromEntries(sent)).toEqual({
+        ...Object.fromEntries(literals.map((text, index) => [`X-L${index}`, text])),
+        "X-Token": "Bearer AT $ FOO",
+      });
+      expect(route("web")?.policy).toEqual([{ allow: { and: [{ email: { in: ['${x} "q" \\', "%{y}"] } }] } }]);
+      expect(route("server")?.mcp).toEqual({ server: {} });
+      expect(route("client")?.mcp).toEqual({ client: {} });
+      expect(published("escapes")).toBe(bundleFile("escapes"));
+    });
+  });
+
+  test("carries values of other resources, whatever characters they have", async () => {
+    const { app, stack, gateway } = program("tokens");
+    const variable = (name: string): string => new TerraformVariable(stack, name, { type: "string" }).stringValue;
+    const [host, text, who] = [variable("host"), variable("text"), variable("who")];
+    new Route(gateway, "web", {
+      from: "https://a.example.com",
+      to: [`http://${host}:8080`],
+      setRequestHeaders: { "X-Text": headerValue`} $${text} \${ ${gatewayToken.jwt} %{ ${text}` },
+      setResponseHeaders: { "X-Host": `<$${host}>` },
+      policy: [
+        allow(authenticatedUser()),
+        deny(email.is(who)),
+        deny(domain.in([`x-${who}-"y"`])),
+        deny(mcpTool.is("a")),
+      ],
+    });
+    const given = { host: "a.internal", text: 'v$1 ${x} "q" \\', who: '"}]}}, {"allow": \\ ${z}' };
+    const variables = Object.entries(given).map(([name, value]) => `-var=${name}=${value}`);
+    const check = async () => {
+      expect(() => bundleFile("tokens")).toThrow("ENOENT");
+      const slice = JSON.parse(published("tokens")) as { routes: { web: Record<string, unknown> } };
+      const doubled = given.text.replaceAll("$", "$$$$");
+      expect(slice.routes.web).toMatchObject({
+        to: ["http://a.internal:8080"],
+        set_request_headers: { "X-Text": `} $$${doubled} $$\{ \${gateway.jwt} %{ ${doubled}` },
+        set_response_headers: { "X-Host": "<$$a.internal>" },
+        policy: [
+          { allow: { and: [{ authenticated_user: true }] } },
+          { deny: { and: [{ email: { is: given.who } }] } },
+          { deny: { and: [{ domain: { in: [`x-${given.who}-"y"`] } }] } },
+          { deny: { and: [{ mcp_tool: { is: "a" } }] } },
+        ],
+      });
+    };
+    await apply(app, "tokens", check, ...variables);
+  });
+});
+
+const SUBSTITUTES: TemplateValues = {
+  accessToken: "AT",
+  idToken: "",
+  clientCertFingerprint: "",
+  jwt: () => "JWT",
+  requestHeader: () => "FOO",
+};
+
+interface State {
+  readonly values: {
+    readonly root_module: { readonly resources: readonly { readonly values: { readonly sha256: string } }[] };
+  };
+}
