@@ -7,7 +7,7 @@
  */
 import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
-import { GatewayError } from "../errors.ts";
+import { errorText, GatewayError } from "../errors.ts";
 import { Dynamic, isList, isMap, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
 
 const EXTENSION_UNKNOWN = 0;
@@ -25,10 +25,9 @@ extensionCodec.register({
 export function decodeValue(type: ValueType, msgpack: Uint8Array): Value {
   let raw: unknown;
   try {
-    raw = decode(msgpack, { extensionCodec, useBigInt64: true, mapKeyConverter: safeKey });
+    raw = decode(msgpack, { extensionCodec, useBigInt64: true });
   } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw new GatewayError("terraform.value", "Cannot read a value from Terraform: it is not MessagePack", {
+    throw new GatewayError("terraform.value", `Cannot read a value from Terraform: ${errorText(error)}`, {
       cause: error,
     });
   }
@@ -162,12 +161,6 @@ function expect<T>(holds: boolean, value: T, what: string, path: string): T {
     "terraform.value",
     `Cannot convert a Terraform value: "${path.replace(/^\./, "")}" must be ${what}`,
   );
-}
-
-function safeKey(key: unknown): string {
-  if (key === "__proto__")
-    throw new GatewayError("terraform.value", 'Cannot read a value from Terraform: "__proto__" is not a usable name');
-  return String(key);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,8 @@
  * The messages of Terraform's plugin protocol 6, as one compact table of interface facts.
  *
  * Only method names, field numbers and field types travel; message and field names here are our own. A line reads
- * `name type=number`; `*` marks a repeated field, `{` a map with text keys. Messages are encoded by protobufjs
+ * `name type=number`; `*` marks a repeated field, `{` a map with text keys, `?` a field that travels even when it is zero or
+ * empty. Messages are encoded by protobufjs
  * reflection, so nothing is generated.
  */
 import protobuf from "protobufjs/light.js";
@@ -11,7 +12,7 @@ const TABLE: Readonly<Record<string, string>> = {
   Empty: "",
   DynamicValue: "msgpack bytes=1, json bytes=2",
   RawState: "json bytes=1",
-  PathStep: "attribute string=1, keyText string=2, keyNumber int64=3",
+  PathStep: "?attribute string=1, ?keyText string=2, ?keyNumber int64=3",
   Path: "*steps PathStep=1",
   Diagnostic: "severity int32=1, summary string=2, detail string=3, path Path=4",
 
@@ -61,7 +62,7 @@ const TABLE: Readonly<Record<string, string>> = {
   Imported: "typeName string=1, state DynamicValue=2, private bytes=3",
   ImportResponse: "*imported Imported=1, *diagnostics Diagnostic=2",
   CallRequest: "name string=1, *arguments DynamicValue=2",
-  CallError: "text string=1, argument int64=2",
+  CallError: "text string=1, ?argument int64=2",
   CallResponse: "result DynamicValue=1, error CallError=2",
 
   HealthRequest: "service string=1",
@@ -78,7 +79,7 @@ protobuf.util.Long = undefined as never;
 protobuf.configure();
 
 const root = protobuf.Root.fromJSON({
-  nested: Object.fromEntries(Object.entries(TABLE).map(([name, line]) => [name, { fields: parseFields(line) }])),
+  nested: Object.fromEntries(Object.entries(TABLE).map(([name, line]) => [name, parseType(line)])),
 });
 const types = new Map(Object.keys(TABLE).map((name) => [name, root.lookupType(name)]));
 
@@ -98,16 +99,19 @@ export function decodeMessage(name: string, bytes: Uint8Array): Message {
   return type.toObject(type.decode(bytes), { bytes: Buffer, arrays: true, objects: true });
 }
 
-function parseFields(line: string): Record<string, protobuf.IField> {
+function parseType(line: string): protobuf.IType {
   const fields: Record<string, protobuf.IField> = {};
+  const oneofs: Record<string, protobuf.IOneOf> = {};
   for (const item of line.split(",")) {
-    const parts = /^\s*([*{]?)(\w+) (\w+)=(\d+)\s*$/.exec(item);
+    const parts = /^\s*([*{?]?)(\w+) (\w+)=(\d+)\s*$/.exec(item);
     if (!parts) continue;
     const [, mark, name = "", type = "", id] = parts;
     const field = { type, id: Number(id) };
     if (mark === "*") fields[name] = { ...field, rule: "repeated" };
     else if (mark === "{") fields[name] = { ...field, keyType: "string" } as protobuf.IMapField;
     else fields[name] = field;
+    // A choice of one: that is how the format says "present", whatever the value.
+    if (mark === "?") oneofs[`_${name}`] = { oneof: [name] };
   }
-  return fields;
+  return { fields, oneofs };
 }

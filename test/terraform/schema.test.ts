@@ -1,0 +1,127 @@
+import { afterAll, describe, expect, test } from "vitest";
+
+import type { Field } from "../../runtime/config/fields.ts";
+import { routeFields } from "../../runtime/config/route.ts";
+import { settingsFields } from "../../runtime/config/settings.ts";
+import { blockType, type SchemaBlock } from "../../runtime/terraform/schema-model.ts";
+import {
+  BUNDLE_TYPE,
+  bundleSchema,
+  makeBundleSchema,
+  PROVIDER_ADDRESS,
+  providerSchemaJson,
+} from "../../runtime/terraform/schema.ts";
+import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
+import packageFile from "../../package.json" with { type: "json" };
+import { bundleConfig, createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";
+
+const routeBlock = bundleSchema.blocks.find(({ name }) => name === "route")!.block;
+
+describe("bundleSchema", () => {
+  test("has every live setting and every route setting, and no boot setting", () => {
+    expect(
+      absent(
+        settingsFields.filter(({ scope }) => scope === "live"),
+        bundleSchema,
+        "",
+      ),
+    ).toEqual([]);
+    expect(absent(routeFields, routeBlock, "route.")).toEqual([]);
+    const names = new Set([...bundleSchema.attributes, ...bundleSchema.blocks].map(({ name }) => name));
+    expect(settingsFields.filter(({ scope, name }) => scope === "boot" && names.has(name))).toEqual([]);
+  });
+
+  test("has nothing beside them but what publishing needs", () => {
+    const known = new Set(settingsFields.flatMap(namesOf));
+    const others = [...bundleSchema.attributes, ...bundleSchema.blocks]
+      .map(({ name }) => name)
+      .filter((name) => !known.has(name));
+    expect(others.toSorted()).toEqual(["bundle_json", "file", "generation", "owner", "route", "seal_key", "sha256"]);
+  });
+
+  test("stays below forty flat attributes a route: each costs 40 ms per thousand routes", () => {
+    expect(routeBlock.attributes.length).toBeLessThan(40);
+  });
+
+  test("describes everything", () => {
+    const walk = (block: SchemaBlock): string[] => [
+      ...block.attributes.filter(({ doc }) => doc.length < 10).map(({ name }) => name),
+      ...block.blocks.flatMap(({ name, block: inner }) => (inner.doc.length < 10 ? [name] : walk(inner))),
+    ];
+    expect(walk(bundleSchema)).toEqual([]);
+  });
+
+  test("has write-only values only where no set holds them, beside a version", () => {
+    const walk = (block: SchemaBlock): void => {
+      const names = block.attributes.map(({ name }) => name);
+      for (const { name, writeOnly } of block.attributes) if (writeOnly) expect(names).toContain(`${name}_version`);
+      for (const { block: inner } of block.blocks) walk(inner);
+    };
+    walk(bundleSchema);
+  });
+
+  test("refuses a setting whose name Terraform or the resource keeps for itself", () => {
+    for (const name of ["count", "provider", "owner", "file", "route"]) {
+      const field: Field = { name, kind: "text", doc: "A setting.", required: false, scope: "live" };
+      expect(() => makeBundleSchema([field], [])).toThrow(`the name "${name}" is not free`);
+    }
+  });
+
+  test("gives single blocks an object type and labelled ones a map", () => {
+    const [, members] = blockType(bundleSchema) as ["object", Record<string, unknown>];
+    expect(members["file"]).toEqual(["object", { directory: "string", mode: "string" }]);
+    expect(members["route"]).toEqual(["map", blockType(routeBlock)]);
+  });
+});
+
+test("the provider has the version of the package", () => {
+  expect(PROVIDER_VERSION).toBe(packageFile.version);
+});
+
+const missing = terraformMissing();
+
+describe.skipIf(missing !== undefined)("providerSchemaJson()", () => {
+  const closers: (() => void)[] = [];
+  afterAll(() => {
+    for (const close of closers) close();
+  });
+
+  test("is exactly what `terraform providers schema -json` prints", async () => {
+    const provider = await serveInProcess();
+    const workspace = createWorkspace(provider.env);
+    closers.push(
+      () => {
+        provider.close();
+      },
+      () => {
+        workspace.close();
+      },
+    );
+    workspace.write("main.tf", bundleConfig('  owner = "team"'));
+    const printed = JSON.parse(await workspace.succeed("providers", "schema", "-json")) as {
+      provider_schemas: Record<string, { resource_schemas: Record<string, unknown> }>;
+    };
+    const ours = JSON.parse(JSON.stringify(providerSchemaJson())) as typeof printed;
+    expect(printed.provider_schemas[PROVIDER_ADDRESS]?.resource_schemas[BUNDLE_TYPE]).toEqual(
+      ours.provider_schemas[PROVIDER_ADDRESS]?.resource_schemas[BUNDLE_TYPE],
+    );
+    expect(printed.provider_schemas[PROVIDER_ADDRESS]).toEqual(ours.provider_schemas[PROVIDER_ADDRESS]);
+    expect(printed).toEqual({ ...printed, format_version: ours.provider_schemas ? "1.0" : "" });
+  });
+});
+
+function namesOf({ name, kind }: Field): string[] {
+  return kind === "secret" ? ["", "_ref", "_sealed", "_wo", "_wo_version"].map((suffix) => name + suffix) : [name];
+}
+
+/** Fields that the block does not have, at any depth. */
+function absent(fields: readonly Field[], block: SchemaBlock, path: string): string[] {
+  return fields.flatMap((field) => {
+    const nested = block.blocks.find(({ name }) => name === field.name);
+    if (nested) return absent(field.fields ?? [], nested.block, `${path}${field.name}.`);
+    const names = block.attributes.map(({ name }) => name);
+    return namesOf(field)
+      .filter((name) => !names.includes(name))
+      .map((name) => path + name);
+  });
+}
