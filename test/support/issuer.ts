@@ -1,0 +1,188 @@
+/**
+ * The authorization server alone, on a real socket: everything of issuer/ over HTTP, with users and the identity provider
+ * played by the test. Every host of the configuration is reached through one port, as behind a load balancer.
+ */
+import { createIssuer, type IssuerModule } from "../../runtime/issuer/issuer.ts";
+import type { IssuerDeps } from "../../runtime/issuer/deps.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import type { Snapshot } from "../../runtime/config/compiled.ts";
+import { readCookie } from "../../runtime/http/cookies.ts";
+import { respondText } from "../../runtime/http/respond.ts";
+import { createHttpServer } from "../../runtime/http/server.ts";
+import { silentLog } from "../../runtime/log.ts";
+import { epochSeconds } from "../../runtime/ports.ts";
+import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
+import { createCsrf } from "../../runtime/session/csrf.ts";
+import { createExternalTokens, type ExternalTokens } from "../../runtime/session/external-token.ts";
+import type { User } from "../../runtime/session/principal.ts";
+import { createRevocations } from "../../runtime/session/revocations.ts";
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
+import { createBrowser, createSend, type Browser, type Send } from "./browser.ts";
+import { createTestClock, type TestClock } from "./clock.ts";
+import { snapshotFrom } from "./config.ts";
+import {
+  createOAuthClient,
+  signInClient,
+  type OAuthClient,
+  type SignedInClient,
+  type SignInOptions,
+} from "./oauth-client.ts";
+
+export const ORIGIN = "https://mcp.example.com";
+export const RESOURCE = `${ORIGIN}/mcp`;
+
+/** One MCP server that owns its host, open to everybody who is signed in. */
+export const ONE_SERVER = `
+runtime_flags: { mcp: true }
+routes:
+  - name: tools
+    from: https://mcp.example.com
+    to: http://127.0.0.1:9
+    policy: [{ allow: { and: [authenticated_user: true] } }]
+    mcp: { server: { path: /mcp } }
+`;
+
+export interface TestIssuerOptions {
+  /** Default `ONE_SERVER`. */
+  readonly yaml?: string;
+  readonly clock?: TestClock;
+  /** A store that outlives this issuer, for restarts and for two replicas. */
+  readonly store?: Store;
+  readonly log?: IssuerDeps["log"];
+  readonly fetchClientDocument?: IssuerDeps["fetchClientDocument"];
+}
+
+/** The identity provider, as the issuer sees it. */
+export interface TestIdentities {
+  /** Users that exist, by id. */
+  readonly users: Map<string, User>;
+  /** What a refresh at the provider answers from now on. */
+  refreshOutcome: "ok" | "refused" | "unavailable";
+  /** How many refreshes were asked. */
+  refreshes: number;
+  /** When set, a refresh waits for it. */
+  gate: Promise<void> | undefined;
+}
+
+export interface TestIssuer {
+  readonly port: number;
+  readonly clock: TestClock;
+  readonly store: Store;
+  readonly issuer: IssuerModule;
+  readonly identities: TestIdentities;
+  readonly externalTokens: ExternalTokens;
+  readonly send: Send;
+  /** Puts another configuration in force. */
+  reconfigure(yaml: string): void;
+  /** A browser in which this user is signed in on every host; nobody when absent. */
+  browser(userId?: string): Browser;
+  oauth(options?: { readonly resource?: string; readonly userId?: string }): OAuthClient;
+  /** Registers, consents as this user, and gets tokens. */
+  signIn(options?: Partial<SignInOptions> & { readonly userId?: string }): Promise<SignedInClient>;
+  close(): Promise<void>;
+}
+
+/** Seconds that a browser session lasts in these tests. */
+export const SESSION_SECONDS = 3600;
+
+export async function startIssuer(options: TestIssuerOptions = {}): Promise<TestIssuer> {
+  const clock = options.clock ?? createTestClock();
+  const store = options.store ?? createMemoryStore({ clock });
+  const log = options.log ?? silentLog();
+  const keys = createKeys([Buffer.alloc(32, 7)]);
+  let snapshot: Snapshot = snapshotFrom(options.yaml ?? ONE_SERVER);
+  const snapshots = { current: () => snapshot, subscribe: () => () => {} };
+  const externalTokens = createExternalTokens({ keys, clock });
+  const revocations = createRevocations({ store, clock, log, longestLifetime: () => 24 * 3600 });
+  const identities: TestIdentities = { users: new Map(), refreshOutcome: "ok", refreshes: 0, gate: undefined };
+  for (const id of ["alice", "bob"]) identities.users.set(id, testUser(id));
+
+  const issuer = createIssuer({
+    snapshots,
+    store,
+    keys,
+    log,
+    clock,
+    ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
+    session: {
+      externalTokens,
+      revocations,
+      csrf: createCsrf({ keys }),
+      identities: {
+        find: async (userId) => identities.users.get(userId),
+        async refresh(userId) {
+          identities.refreshes += 1;
+          await identities.gate;
+          const user = identities.users.get(userId);
+          if (identities.refreshOutcome !== "ok") return { ok: false, reason: identities.refreshOutcome };
+          return user ? { ok: true, user } : { ok: false, reason: "refused" };
+        },
+      },
+      browser: {
+        async principal(exchange) {
+          const user = identities.users.get(readCookie(exchange, "test_user") ?? "");
+          if (!user) return { ok: false, reason: "missing" };
+          const sessionId = `session-of-${user.id}`;
+          const expiresAt = epochSeconds(clock) + SESSION_SECONDS;
+          return {
+            ok: true,
+            principal: {
+              kind: "session",
+              user,
+              sid: sessionId,
+              sessionId,
+              expiresAt,
+              revocationKeys: [`session:${sessionId}`],
+            },
+          };
+        },
+        requireSignIn: async (exchange) => respondText(exchange, 401, "the sign-in page"),
+      },
+    },
+  });
+
+  const finder = createEndpointFinder({ endpoints: issuer.endpoints, log });
+  const server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    log,
+    handle(exchange) {
+      if (finder.answer(exchange, snapshot) || finder.answerBelowRoute(exchange, snapshot)) return;
+      respondText(exchange, 404, "an upstream would answer");
+    },
+  });
+  const send = createSend({ via: server.port });
+
+  const browser = (userId?: string): Browser => {
+    const made = createBrowser(send);
+    const hosts = ["auth.example.com", ...snapshot.routes.map((route) => route.hostname)];
+    if (userId !== undefined) for (const host of hosts) made.setCookie(host, "test_user", userId);
+    return made;
+  };
+
+  return {
+    port: server.port,
+    clock,
+    store,
+    issuer,
+    identities,
+    externalTokens,
+    send,
+    reconfigure: (yaml) => void (snapshot = snapshotFrom(yaml)),
+    browser,
+    oauth: ({ resource = RESOURCE, userId = "alice" } = {}) =>
+      createOAuthClient({ resource, send, browser: browser(userId) }),
+    signIn: ({ userId = "alice", ...rest } = {}) =>
+      signInClient({ resource: RESOURCE, send, browser: browser(userId), ...rest }),
+    async close() {
+      await server.close({ timeoutMs: 100 });
+      await issuer.close();
+      await revocations.close();
+    },
+  };
+}
+
+export function testUser(id: string): User {
+  return { id, email: `${id}@example.com`, name: id, groups: [], claims: {}, version: 1 };
+}
