@@ -1,0 +1,181 @@
+/**
+ * session/ on real sockets: the production listener and endpoints, a development identity provider, and in place of the
+ * proxy a handler that says who is signed in. Several gateways on one store are several replicas.
+ */
+import { Writable } from "node:stream";
+
+import {
+  startIdentityProvider,
+  type IdentityProvider,
+  type IdentityProviderOptions,
+} from "../../examples/demo/identity-provider.ts";
+import type { Snapshot, Snapshots } from "../../runtime/config/compiled.ts";
+import type { Exchange } from "../../runtime/http/exchange.ts";
+import { respondError, respondJson } from "../../runtime/http/respond.ts";
+import { createHttpServer } from "../../runtime/http/server.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Clock } from "../../runtime/ports.ts";
+import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
+import { createSession, type SessionModule } from "../../runtime/session/session.ts";
+import { createBrowser, type Browser } from "./scripted-browser.ts";
+import { createTestClock, type TestClock } from "./clock.ts";
+import { snapshotFrom } from "./config.ts";
+import { createBreakableStore, type BreakableStore } from "./store.ts";
+
+export const APP = "https://app.example.com";
+export const WIKI = "https://wiki.example.com";
+export const AUTH = "https://auth.example.com";
+export const CLIENT_SECRET = "provider-client-secret-sentinel";
+
+export interface Replica {
+  readonly port: number;
+  readonly session: SessionModule;
+  close(): Promise<void>;
+}
+
+export interface SessionBench {
+  readonly idp: IdentityProvider;
+  readonly store: BreakableStore;
+  readonly clock: TestClock;
+  readonly session: SessionModule;
+  /** Everything logged so far, by all replicas. */
+  readonly logged: () => string;
+  /** Replaces the configuration of all replicas. */
+  configure(yaml: string): void;
+  readonly snapshot: () => Snapshot;
+  /** A browser for which all hosts answer at the first replica, except those mapped to another one. */
+  browser(elsewhere?: Readonly<Record<string, Replica>>): Browser;
+  replica(): Promise<Replica>;
+  close(): Promise<void>;
+}
+
+export interface SessionBenchOptions {
+  readonly idp?: Partial<IdentityProviderOptions>;
+  /** Appended to the configuration. */
+  readonly settings?: string;
+}
+
+const SECRET = Buffer.alloc(32, 7);
+
+/** The configuration that `startSessionBench` begins with. */
+export function benchConfig(issuer: string, settings = ""): string {
+  return `
+authenticate_service_url: ${AUTH}
+idp_provider_url: ${issuer}
+idp_client_id: gateway
+idp_client_secret: ${CLIENT_SECRET}
+development: true
+${settings}
+routes:
+  - { name: app, from: ${APP}, to: "http://127.0.0.1:9", policy: [{ allow: { and: [{ authenticated_user: true }] } }] }
+  - { name: wiki, from: ${WIKI}, to: "http://127.0.0.1:9", policy: [{ allow: { and: [{ authenticated_user: true }] } }] }
+`;
+}
+
+export async function startSessionBench(options: SessionBenchOptions = {}): Promise<SessionBench> {
+  const idp = await startIdentityProvider({
+    clients: [
+      {
+        client_id: "gateway",
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [AUTH, APP, WIKI].map((origin) => `${origin}/.gateway/callback`),
+        post_logout_redirect_uris: [`${AUTH}/.gateway/signed_out`],
+      },
+    ],
+    ...options.idp,
+  });
+  // Whole seconds of the real time: the provider has no test clock.
+  const clock = createTestClock(Math.floor(Date.now() / 1000) * 1000);
+  const store = createBreakableStore(clock);
+  let log = "";
+  let snapshot = snapshotFrom(benchConfig(idp.issuer, options.settings));
+  const snapshots: Snapshots = { current: () => snapshot, subscribe: () => () => {} };
+  const collect = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log += chunk.toString();
+      done();
+    },
+  });
+  const replicas: Replica[] = [];
+  const replica = async (): Promise<Replica> => {
+    const started = await startReplica({ snapshots, store, clock, collect });
+    replicas.push(started);
+    return started;
+  };
+  const first = await replica();
+
+  return {
+    idp,
+    store,
+    clock,
+    session: first.session,
+    logged: () => log,
+    configure: (yaml) => void (snapshot = snapshotFrom(yaml, { generation: snapshot.generation + 1 })),
+    snapshot: () => snapshot,
+    browser: (elsewhere = {}) =>
+      createBrowser({
+        listeners: {
+          [APP]: first.port,
+          [WIKI]: first.port,
+          [AUTH]: first.port,
+          ...Object.fromEntries(Object.entries(elsewhere).map(([origin, { port }]) => [origin, port])),
+        },
+      }),
+    replica,
+    async close() {
+      for (const each of replicas) await each.close();
+      await store.store.close();
+      await idp.close();
+    },
+  };
+}
+
+interface ReplicaDeps {
+  readonly snapshots: Snapshots;
+  readonly store: BreakableStore;
+  readonly clock: Clock;
+  readonly collect: Writable;
+}
+
+async function startReplica({ snapshots, store, clock, collect }: ReplicaDeps): Promise<Replica> {
+  const log = createLog({ level: "trace", destination: collect });
+  const session = createSession({
+    snapshots,
+    store: store.store,
+    keys: createKeys([SECRET]),
+    boot: { development: true, signingKeys: [] },
+    log,
+    clock,
+  });
+  const endpoints = createEndpointFinder({ endpoints: session.endpoints, log });
+  const server = await createHttpServer({
+    address: "127.0.0.1:0",
+    insecure: true,
+    log,
+    handle(exchange) {
+      const snapshot = snapshots.current();
+      if (!endpoints.answer(exchange, snapshot)) void answerAsApplication(exchange, session, snapshot);
+    },
+  });
+  return {
+    port: server.port,
+    session,
+    async close() {
+      await server.close({ timeoutMs: 100 });
+      await session.close();
+    },
+  };
+}
+
+/** What stands behind the routes here: says who is signed in, or sends to the sign-in. */
+async function answerAsApplication(exchange: Exchange, session: SessionModule, snapshot: Snapshot): Promise<void> {
+  const found = await session.authenticator.cookie(exchange);
+  if (found.ok) {
+    const { user, sid } = found.principal;
+    respondJson(exchange, 200, { path: exchange.path + exchange.query, user, sid });
+    return;
+  }
+  if (found.reason === "unavailable") respondError(exchange, 503, { code: "unavailable", message: "unavailable" });
+  else await session.signIn.redirect(exchange, snapshot);
+}
