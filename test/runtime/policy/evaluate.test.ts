@@ -1,0 +1,478 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { CRITERIA } from "../../../runtime/policy/criteria.ts";
+import { POLICY_ERROR, compilePolicy, evaluate, refusedDecision } from "../../../runtime/policy/evaluate.ts";
+import type { Decision, Facts } from "../../../runtime/policy/facts.ts";
+import { MAX_REASONS } from "../../../runtime/policy/finding.ts";
+import type { PolicyDoc, RulesDoc } from "../../../runtime/policy/parse.ts";
+import { anonymous, asAlice, asUser, plainHttp, toolCall } from "../../support/facts.ts";
+
+function decide(doc: PolicyDoc | undefined, facts: Facts): Decision {
+  return evaluate(compilePolicy(doc), facts);
+}
+
+function allows(doc: PolicyDoc, facts: Facts): boolean {
+  return decide(doc, facts).allowed;
+}
+
+const yes = { accept: true };
+const no = { reject: true };
+
+describe("evaluate() operators", () => {
+  test.each<[string, RulesDoc["allow"], boolean]>([
+    ["and of true", { and: [yes, yes] }, true],
+    ["and with one false", { and: [yes, no] }, false],
+    ["or with one true", { or: [no, yes] }, true],
+    ["or of false", { or: [no, no] }, false],
+    ["not of false", { not: [no, no] }, true],
+    ["not with one true", { not: [no, yes] }, false],
+    ["nor with one false", { nor: [yes, no] }, true],
+    ["nor of true", { nor: [yes, yes] }, false],
+    ["several operators are joined by or", { and: [no], or: [yes] }, true],
+    ["no operator", {}, false],
+    ["empty lists", { and: [], or: [], not: [], nor: [] }, false],
+  ])("%s", (_, allow, allowed) => {
+    expect(allows({ allow: allow ?? {} }, asAlice())).toBe(allowed);
+  });
+
+  test("rules of one action are joined by or", () => {
+    expect(allows([{ allow: { or: [no] } }, { allow: { or: [yes] } }], asAlice())).toBe(true);
+    expect(allows([{ allow: { or: [yes] } }, { deny: { or: [no] } }, { deny: { or: [yes] } }], asAlice())).toBe(false);
+  });
+});
+
+describe("evaluate() verdict", () => {
+  test.each<[string, PolicyDoc | undefined, boolean]>([
+    ["no policy allows nothing", undefined, false],
+    ["an empty policy allows nothing", [], false],
+    ["deny rules alone allow nothing", { deny: { or: [no] } }, false],
+    ["deny wins over allow", { allow: { or: [yes] }, deny: { or: [yes] } }, false],
+    ["deny wins whatever the order", [{ deny: { or: [yes] } }, { allow: { or: [yes] } }], false],
+    ["an empty deny denies nothing", { allow: { or: [yes] }, deny: { or: [] } }, true],
+  ])("%s", (_, doc, allowed) => {
+    expect(decide(doc, asAlice()).allowed).toBe(allowed);
+  });
+});
+
+describe("evaluate() criteria about the user", () => {
+  test.each<[criterion: Record<string, unknown>, holds: boolean]>([
+    [{ user: "user-1" }, true],
+    [{ user: "USER-1" }, false],
+    [{ user: "alice@example.com" }, false],
+    [{ email: "Alice@Example.com" }, true],
+    [{ email: { ends_with: "@example.com" } }, true],
+    [{ email: { in: ["bob@example.com"] } }, false],
+    [{ domain: "example.com" }, true],
+    [{ domain: "EXAMPLE.com" }, true],
+    [{ domain: "ample.com" }, false],
+    [{ domain: { ends_with: ".example.com" } }, false],
+    [{ groups: "engineering" }, true],
+    [{ groups: { has: "Engineering" } }, false],
+    [{ groups: { exclude: "contractors" } }, true],
+    [{ "claim/department": "platform" }, true],
+    [{ "claim/level": "3" }, true],
+    [{ "claim/nested/team": { has: "infra" } }, true],
+    [{ "claim/nested": "core" }, false],
+    [{ "claim/https://example.com/role": "lead" }, true],
+    [{ "claim/missing": { exclude: "x" } }, true],
+    [{ "claim/constructor": { exclude: "x" } }, true],
+    [{ "claim/__proto__/x": "y" }, false],
+    [{ authenticated_user: true }, true],
+    [{ accept: true }, true],
+    [{ reject: true }, false],
+  ])("%j", (criterion, holds) => {
+    expect(allows({ allow: { or: [criterion] } }, asAlice())).toBe(holds);
+  });
+
+  test("email and domain compare in lower case on both sides", () => {
+    const loud = asUser({ email: "ALICE@EXAMPLE.COM" });
+    expect(allows({ allow: { and: [{ email: "alice@example.com" }, { domain: "example.com" }] } }, loud)).toBe(true);
+  });
+
+  test("domain of an address without @ is empty and matches no domain", () => {
+    expect(allows({ allow: { or: [{ domain: "example.com" }] } }, asUser({ email: "example.com" }))).toBe(false);
+    expect(allows({ allow: { or: [{ domain: "example.com" }] } }, asUser({ email: "" }))).toBe(false);
+  });
+
+  test.each(["a@evil.example@example.com", '"a@example.com"@evil.example', "@@"])(
+    "domain cannot be judged for %j: denied under every operator and action",
+    (email) => {
+      const facts = asUser({ email });
+      for (const operator of ["and", "or", "not", "nor"]) {
+        for (const criterion of [{ domain: "example.com" }, { domain: { not: "example.com" } }]) {
+          const inAllow = { allow: { [operator]: [criterion] } };
+          const inDeny = { allow: { or: [yes] }, deny: { [operator]: [criterion] } };
+          expect(decide(inAllow, facts)).toEqual(refusedDecision(POLICY_ERROR));
+          expect(decide(inDeny, facts)).toEqual(refusedDecision(POLICY_ERROR));
+        }
+      }
+    },
+  );
+});
+
+describe("evaluate() criteria about the request", () => {
+  const at = (http: Partial<Facts["http"]>): Facts => ({ http: { ...plainHttp, ...http } });
+  test.each<[criterion: Record<string, unknown>, http: Partial<Facts["http"]>, holds: boolean]>([
+    [{ http_method: "get" }, { method: "GET" }, true],
+    [{ http_method: { in: ["GET", "HEAD"] } }, { method: "POST" }, false],
+    [{ http_path: "/healthz" }, { path: "/healthz" }, true],
+    [{ http_path: "/healthz" }, { path: "/HEALTHZ" }, false],
+    [{ http_path: { starts_with: "/public/" } }, { path: "/private/public/" }, false],
+    [{ source_ip: "192.0.2.7" }, { ip: "192.0.2.7" }, true],
+    [{ source_ip: "192.0.2.0/24" }, { ip: "192.0.2.255" }, true],
+    [{ source_ip: "192.0.2.9/24" }, { ip: "192.0.2.1" }, true],
+    [{ source_ip: "192.0.2.0/24" }, { ip: "::ffff:192.0.2.1" }, true],
+    [{ source_ip: "192.0.2.0/24" }, { ip: "192.0.3.1" }, false],
+    [{ source_ip: "0.0.0.0/0" }, { ip: "2001:db8::1" }, false],
+    [{ source_ip: ["10.0.0.0/8", "2001:db8::/32"] }, { ip: "2001:db8::1" }, true],
+    [{ source_ip: "0.0.0.0/0" }, { ip: "unix" }, false],
+    [{ cors_preflight: true }, { isCorsPreflight: true }, true],
+    [{ cors_preflight: true }, {}, false],
+  ])("%j at %j", (criterion, http, holds) => {
+    expect(allows({ allow: { or: [criterion] } }, at(http))).toBe(holds);
+  });
+
+  test("an address that is none denies also where it would speak for access", () => {
+    expect(allows({ allow: { not: [{ source_ip: "10.0.0.0/8" }] } }, at({ ip: "?" }))).toBe(false);
+    expect(allows({ allow: { or: [yes] }, deny: { or: [{ source_ip: "10.0.0.0/8" }] } }, at({ ip: "" }))).toBe(false);
+  });
+});
+
+describe("evaluate() mcp_tool reasons (D9)", () => {
+  const underAllow: PolicyDoc = {
+    allow: { and: [{ domain: "example.com" }, { mcp_tool: { in: ["search", "fetch"] } }] },
+  };
+  const underDeny: PolicyDoc = {
+    allow: { and: [{ domain: "example.com" }] },
+    deny: { or: [{ mcp_tool: { starts_with: "delete_" } }] },
+  };
+  const allowList: PolicyDoc = {
+    allow: { or: [{ authenticated_user: true }] },
+    deny: { and: [{ mcp_tool: { not_in: ["search"] } }] },
+  };
+  const none: PolicyDoc = { allow: { or: [{ domain: "example.com" }] } };
+
+  test.each<[string, PolicyDoc, Facts, Partial<Decision>]>([
+    [
+      "under allow, match",
+      underAllow,
+      asAlice(toolCall("search")),
+      { allowed: true, denied: false, allowWhyTrue: ["domain-ok", "mcp-tool-ok"], allowWhyFalse: [] },
+    ],
+    [
+      "under allow, no match",
+      underAllow,
+      asAlice(toolCall("delete_repo")),
+      { allowed: false, denied: false, allowWhyTrue: [], allowWhyFalse: ["mcp-tool-unauthorized"] },
+    ],
+    [
+      "under allow, another method",
+      underAllow,
+      asAlice({ method: "tools/list" }),
+      { allowed: false, denied: false, allowWhyTrue: [], allowWhyFalse: ["mcp-not-a-tool-call"] },
+    ],
+    [
+      "under deny, match",
+      underDeny,
+      asAlice(toolCall("delete_repo")),
+      {
+        allowed: false,
+        denied: true,
+        allowWhyTrue: [],
+        allowWhyFalse: ["mcp-tool-unauthorized"],
+        denyWhyTrue: ["mcp-tool-unauthorized"],
+        denyWhyFalse: [],
+      },
+    ],
+    [
+      "under deny, no match",
+      underDeny,
+      asAlice(toolCall("search")),
+      {
+        allowed: true,
+        denied: false,
+        allowWhyTrue: ["domain-ok", "mcp-tool-ok"],
+        allowWhyFalse: [],
+        denyWhyTrue: [],
+        denyWhyFalse: ["mcp-tool-ok"],
+      },
+    ],
+    [
+      "under deny, another method",
+      underDeny,
+      asAlice({ method: "resources/list" }),
+      { allowed: true, denied: false, allowWhyTrue: ["domain-ok"], denyWhyFalse: ["mcp-not-a-tool-call"] },
+    ],
+    [
+      "allowlist by deny and not_in, listed tool",
+      allowList,
+      asAlice(toolCall("search")),
+      { allowed: true, allowWhyTrue: ["authenticated-user", "mcp-tool-ok"], denyWhyFalse: ["mcp-tool-ok"] },
+    ],
+    [
+      "allowlist by deny and not_in, other tool",
+      allowList,
+      asAlice(toolCall("Search")),
+      {
+        allowed: false,
+        denied: true,
+        allowWhyFalse: ["mcp-tool-unauthorized"],
+        denyWhyTrue: ["mcp-tool-unauthorized"],
+      },
+    ],
+    [
+      "allowlist by deny and not_in, tools/list",
+      allowList,
+      asAlice({ method: "tools/list" }),
+      { allowed: true, allowWhyTrue: ["authenticated-user"], denyWhyFalse: ["mcp-not-a-tool-call"] },
+    ],
+    [
+      "no mcp_tool rule, tool call",
+      none,
+      asAlice(toolCall("anything")),
+      { allowed: true, allowWhyTrue: ["domain-ok", "mcp-tool-ok"], denyWhyFalse: [] },
+    ],
+    [
+      "no mcp_tool rule, another method",
+      none,
+      asAlice({ method: "initialize" }),
+      { allowed: true, allowWhyTrue: ["domain-ok"], denyWhyFalse: [] },
+    ],
+    [
+      "denied for the user, tool call",
+      none,
+      { ...asUser({ email: "eve@evil.example" }), mcp: toolCall("search") },
+      { allowed: false, denied: false, allowWhyTrue: [], allowWhyFalse: ["domain-unauthorized"] },
+    ],
+    [
+      "a tool call that another allow rule lets through",
+      { allow: { or: [{ domain: "example.com" }, { mcp_tool: "search" }] } },
+      asAlice(toolCall("fetch")),
+      { allowed: true, allowWhyTrue: ["domain-ok", "mcp-tool-ok"] },
+    ],
+    [
+      "under deny in a not: a tool that is not listed",
+      { allow: { or: [yes] }, deny: { not: [{ mcp_tool: "search" }] } },
+      asAlice(toolCall("fetch")),
+      {
+        allowed: false,
+        denied: true,
+        denyWhyTrue: ["mcp-tool-unauthorized"],
+        allowWhyFalse: ["mcp-tool-unauthorized"],
+      },
+    ],
+    [
+      "on an ordinary route mcp_tool is false",
+      underAllow,
+      asAlice(),
+      { allowed: false, allowWhyFalse: ["mcp-not-a-tool-call"] },
+    ],
+  ])("%s", (_, doc, facts, expected) => {
+    expect(decide(doc, facts)).toMatchObject(expected);
+  });
+
+  test("a tool call without a tool cannot be judged: denied", () => {
+    const facts = asAlice({ method: "tools/call" });
+    expect(decide(underDeny, facts)).toEqual(refusedDecision(POLICY_ERROR));
+    expect(decide(underAllow, facts).allowed).toBe(false);
+  });
+
+  test("other methods never match, whatever tool the facts name", () => {
+    const facts = asAlice({ method: "Tools/Call", tool: "delete_repo" });
+    expect(decide(underDeny, facts)).toMatchObject({ allowed: true, denyWhyFalse: ["mcp-not-a-tool-call"] });
+  });
+});
+
+describe("evaluate() without a signed-in user", () => {
+  test.each<[string, PolicyDoc, boolean]>([
+    ["accept lets pass", { allow: { or: [yes] } }, true],
+    ["a rule about the request lets pass", { allow: { or: [{ http_method: "POST" }] } }, true],
+    ["authenticated_user does not", { allow: { or: [{ authenticated_user: true }] } }, false],
+    ["a negated rule about the user does not", { allow: { not: [{ domain: "evil.example" }] } }, false],
+    ["nor does its other negation", { allow: { nor: [{ domain: "evil.example" }] } }, false],
+    ["nor a negative matcher", { allow: { or: [{ email: { not: "eve@evil.example" } }] } }, false],
+    ["nor an excluded group", { allow: { or: [{ groups: { exclude: "contractors" } }] } }, false],
+    ["accept beside it does", { allow: { or: [{ domain: "example.com" }, yes] } }, true],
+    ["a deny rule about the user forbids", { allow: { or: [yes] }, deny: { or: [{ domain: "evil.example" }] } }, false],
+    [
+      "a deny rule that is false all the same does not",
+      { allow: { or: [yes] }, deny: { and: [{ domain: "evil.example" }, no] } },
+      true,
+    ],
+  ])("%s", (_, doc, allowed) => {
+    const policy = compilePolicy(doc);
+    const decision = evaluate(policy, anonymous());
+    expect(decision.allowed).toBe(allowed);
+    expect(policy.mayAllowAnonymous).toBe(allowed);
+    if (!allowed) expect(decision.allowWhyFalse).toContain("user-unauthenticated");
+    expect(decision.denied).toBe(false);
+  });
+});
+
+describe("evaluate() reasons", () => {
+  test("name every criterion that spoke for the outcome, sorted and once", () => {
+    const doc: PolicyDoc = {
+      allow: {
+        or: [{ groups: "none" }, { groups: "engineering" }, { email: "alice@example.com" }, { domain: "example.com" }],
+      },
+    };
+    expect(decide(doc, asAlice()).allowWhyTrue).toEqual(["domain-ok", "email-ok", "groups-ok"]);
+    expect(decide(doc, asUser({ email: "x@y.z", groups: [] })).allowWhyFalse).toEqual([
+      "domain-unauthorized",
+      "email-unauthorized",
+      "groups-unauthorized",
+    ]);
+  });
+
+  test("under deny and under negation they speak for or against access, not for a match", () => {
+    const denied = decide({ allow: { or: [yes] }, deny: { or: [{ domain: "example.com" }] } }, asAlice());
+    expect(denied).toMatchObject({
+      denied: true,
+      denyWhyTrue: ["domain-unauthorized"],
+      allowWhyFalse: ["domain-unauthorized"],
+    });
+    const negated = decide({ allow: { not: [{ domain: "example.com" }] } }, asAlice());
+    expect(negated).toMatchObject({ allowed: false, denied: false, allowWhyFalse: ["domain-unauthorized"] });
+    const passed = decide({ allow: { not: [{ domain: "evil.example" }] } }, asAlice());
+    expect(passed.allowWhyTrue).toEqual(["domain-ok"]);
+  });
+
+  test("facts that are no judgement keep their words", () => {
+    const doc: PolicyDoc = { allow: { or: [yes] }, deny: { or: [{ cors_preflight: true }, no] } };
+    const preflight: Facts = { http: { ...plainHttp, isCorsPreflight: true } };
+    expect(decide(doc, preflight).denyWhyTrue).toEqual(["cors-request"]);
+    expect(decide(doc, anonymous()).denyWhyFalse).toEqual(["non-cors-request", "reject"]);
+  });
+
+  test("every criterion's reasons together fit into one finding", () => {
+    const reasons = new Set(CRITERIA.flatMap(({ reasons }) => [reasons.ok, reasons.no]));
+    // Beside them: user-unauthenticated and mcp-not-a-tool-call.
+    expect(reasons.size + 2).toBeLessThanOrEqual(MAX_REASONS);
+  });
+});
+
+describe("compilePolicy()", () => {
+  test("tells whether a tool must be known", () => {
+    expect(compilePolicy({ deny: { or: [{ mcp_tool: "x" }] } }).needsTool).toBe(true);
+    expect(compilePolicy({ allow: { or: [yes] } }).needsTool).toBe(false);
+    expect(compilePolicy(undefined).mayAllowAnonymous).toBe(false);
+  });
+
+  test("throws for what does not parse", () => {
+    expect(() => compilePolicy({ allow: { or: [{ emial: "x" }] } })).toThrow(/"allow.or\[0\].emial" unknown criterion/);
+  });
+});
+
+describe("evaluate() is total and pure", () => {
+  const matcher = fc.oneof(
+    fc.string(),
+    fc.record({ is: fc.string() }),
+    fc.record({ not: fc.string() }),
+    fc.record({ in: fc.array(fc.string()) }),
+    fc.record({ not_in: fc.array(fc.string()) }),
+    fc.record({ starts_with: fc.string({ minLength: 1 }) }),
+  );
+  const criterion = fc.oneof(
+    fc.constant(yes),
+    fc.constant(no),
+    fc.constant({ authenticated_user: true }),
+    fc.constant({ cors_preflight: true }),
+    fc.constant({ source_ip: "10.0.0.0/8" }),
+    fc
+      .tuple(fc.constantFrom("user", "email", "domain", "mcp_tool", "http_path"), matcher)
+      .map(([name, data]) => ({ [name]: data })),
+    fc.string().map((group) => ({ groups: group })),
+    fc.tuple(fc.string({ minLength: 1 }), fc.string()).map(([path, value]) => ({ [`claim/${path}`]: value })),
+  );
+  const action = fc.record(
+    { and: fc.array(criterion), or: fc.array(criterion), not: fc.array(criterion), nor: fc.array(criterion) },
+    { requiredKeys: [] },
+  );
+  const policy = fc.array(fc.record({ allow: action, deny: action }, { requiredKeys: [] }), { maxLength: 3 });
+  const user = fc.record({
+    id: fc.string(),
+    email: fc.oneof(fc.string(), fc.emailAddress()),
+    name: fc.string(),
+    groups: fc.array(fc.string()),
+    claims: fc.dictionary(fc.string(), fc.jsonValue()),
+  });
+  const message = fc.oneof(
+    fc.record({ method: fc.constant("tools/call"), tool: fc.string() }),
+    fc.record({ method: fc.string() }),
+    fc.constant({}),
+  );
+  const facts = fc.record(
+    {
+      user,
+      http: fc.record({
+        method: fc.string(),
+        path: fc.string(),
+        host: fc.string(),
+        ip: fc.oneof(fc.ipV4(), fc.ipV6(), fc.string()),
+      }),
+      mcp: message,
+    },
+    { requiredKeys: ["http"] },
+  );
+
+  test("whatever policy and facts: one well-formed decision, the same every time", () => {
+    fc.assert(
+      fc.property(policy, facts, (doc, request) => {
+        const compiled = compilePolicy(doc);
+        const decision = evaluate(compiled, request);
+        expect(evaluate(compilePolicy(doc), request)).toEqual(decision);
+        expect(evaluate(compiled, request)).toEqual(decision);
+        expect(decision.allowed && decision.denied).toBe(false);
+        expect(decision.allowWhyTrue.length > 0).toBe(decision.allowed);
+        if (decision.allowed) expect(decision.allowWhyFalse).toEqual([]);
+        expect(decision.denyWhyTrue.length > 0).toBe(decision.denied);
+        for (const list of [
+          decision.allowWhyTrue,
+          decision.allowWhyFalse,
+          decision.denyWhyTrue,
+          decision.denyWhyFalse,
+        ]) {
+          expect(list).toEqual([...new Set(list)].sort());
+        }
+        if (request.user === undefined && decision.allowed) expect(compiled.mayAllowAnonymous).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("adding a deny rule never allows more; removing an allow rule never allows more", () => {
+    fc.assert(
+      fc.property(policy, policy, facts, (doc, more, request) => {
+        const denyMore = [...doc, ...more.map(({ deny }) => (deny ? { deny } : {}))];
+        const allowLess = doc.map(({ deny }) => (deny ? { deny } : {}));
+        if (!decide(doc, request).allowed) expect(decide(denyMore, request).allowed).toBe(false);
+        expect(decide(allowLess, request).allowed).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("facts that throw when read are denied", () => {
+    const hostile = (part: string): Facts =>
+      new Proxy(asAlice(toolCall("x")), {
+        get(target, key) {
+          if (key === part) throw new Error("boom");
+          return Reflect.get(target, key) as unknown;
+        },
+      });
+    for (const part of ["user", "http", "mcp"]) {
+      const doc: PolicyDoc = {
+        allow: { or: [{ domain: "example.com" }, { mcp_tool: "x" }, { http_path: { not: "/x" } }, yes] },
+      };
+      expect(decide(doc, hostile(part))).toEqual(refusedDecision(POLICY_ERROR));
+    }
+  });
+
+  test("decisions are shared and cannot be changed", () => {
+    const compiled = compilePolicy({ allow: { or: [{ domain: "example.com" }] } });
+    const decision = evaluate(compiled, asAlice());
+    expect(evaluate(compiled, asAlice({ method: "tools/list" }))).toBe(decision);
+    expect(() => (decision.allowWhyTrue as string[]).push("x")).toThrow(TypeError);
+  });
+});
