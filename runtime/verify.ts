@@ -1,0 +1,206 @@
+/**
+ * For applications behind the gateway: who makes this request?
+ *
+ * `verifyAssertion` checks the signed identity header that the gateway sends with every request. An application that
+ * calls it needs no sessions and no passwords of its own, and cannot be fooled by somebody who reaches it past the
+ * gateway.
+ *
+ * Untrusted input: the request. Promise: claims are returned only when signature, issuer, audience and times hold.
+ */
+import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+
+/** Names of the header, the same value under both. */
+export const ASSERTION_HEADERS = ["x-gateway-assertion", "x-gateway-jwt-assertion"] as const;
+
+const JWKS_PATH = "/.well-known/gateway/jwks.json";
+
+export interface AssertionClaims {
+  /** Stable id of the user at the identity provider. */
+  readonly sub: string;
+  readonly user: string;
+  /** "" when the provider gave none, or one it has not verified. */
+  readonly email: string;
+  readonly name: string;
+  /** [] when the user is in none. */
+  readonly groups: readonly string[];
+  /** The user's session at the gateway. */
+  readonly sid: string;
+  /** Host name of the route. */
+  readonly iss: string;
+  readonly aud: string;
+  /** Epoch seconds. */
+  readonly iat: number;
+  readonly exp: number;
+}
+
+export type VerifyOptions = ExpectedAddress & {
+  /** Seconds by which clocks may differ. Default 5. */
+  readonly clockToleranceSeconds?: number;
+  /** Time of the check; now when absent. */
+  readonly currentDate?: Date;
+};
+
+/** What the assertion must have been made for: the address of the route, or its parts. */
+export type ExpectedAddress =
+  | {
+      /** The route this application stands behind, as users see it: "https://app.example.com". All else follows from it. */
+      readonly gateway: string | URL;
+    }
+  | {
+      /** Host name of the route, without port. */
+      readonly audience: string;
+      /** Default: the audience; the gateway names the route's host as issuer too. */
+      readonly issuer?: string;
+      /** Default: `https://<issuer>/.well-known/gateway/jwks.json`. */
+      readonly jwksUrl?: string | URL;
+    };
+
+/** A Fetch `Request`, a Node `IncomingMessage`, or anything with headers in one of their forms. */
+export type RequestLike =
+  | { readonly headers: { get(name: string): string | null } }
+  | { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
+
+export type AssertionFailure =
+  /** The request carries no assertion: it did not come through the gateway, or `pass_identity_headers` is off. */
+  | "missing"
+  /** The header stands several times, or is no JWT. */
+  | "malformed"
+  | "expired"
+  /** Signed by somebody else, or changed. */
+  | "bad-signature"
+  /** Made for another host, or by another issuer. */
+  | "wrong-audience"
+  /** The gateway's keys cannot be fetched now. */
+  | "keys-unavailable";
+
+/** Why a request was not accepted. Answer 401 for all reasons but `keys-unavailable` (503). */
+export class AssertionError extends Error {
+  readonly reason: AssertionFailure;
+
+  constructor(reason: AssertionFailure, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "AssertionError";
+    this.reason = reason;
+  }
+}
+
+/** Key sets by address, shared by all calls: fetched when needed, kept, and fetched again when an unknown key appears. */
+const keySets = new Map<string, JWTVerifyGetKey>();
+
+/**
+ * Checks the identity header of a request.
+ *
+ * ```ts
+ * const { email, groups } = await verifyAssertion(request, { gateway: "https://app.example.com" });
+ * ```
+ *
+ * @throws AssertionError with a `reason`
+ */
+export async function verifyAssertion(request: RequestLike, options: VerifyOptions): Promise<AssertionClaims> {
+  const token = readHeader(request);
+  const { issuer, audience, address } = readExpected(options);
+  let keys = keySets.get(address);
+  if (!keys) {
+    keys = createRemoteJWKSet(new URL(address), { timeoutDuration: 5000, cooldownDuration: 10_000 });
+    keySets.set(address, keys);
+  }
+  try {
+    const { payload } = await jwtVerify(token, keys, {
+      // Named here, never taken from the token (RFC 8725 §3.1).
+      algorithms: ["ES256"],
+      issuer,
+      audience,
+      clockTolerance: options.clockToleranceSeconds ?? 5,
+      requiredClaims: ["sub", "iat", "exp"],
+      ...(options.currentDate === undefined ? {} : { currentDate: options.currentDate }),
+    });
+    return readClaims(payload);
+  } catch (error) {
+    throw explain(error, address);
+  }
+}
+
+function readExpected(options: ExpectedAddress): { issuer: string; audience: string; address: string } {
+  if ("gateway" in options) {
+    const { origin, hostname } = new URL(options.gateway);
+    return { issuer: hostname, audience: hostname, address: origin + JWKS_PATH };
+  }
+  const { audience, issuer = audience, jwksUrl = `https://${issuer}${JWKS_PATH}` } = options;
+  return { issuer, audience, address: String(jwksUrl) };
+}
+
+function readHeader(request: RequestLike): string {
+  const values = ASSERTION_HEADERS.flatMap((name) => headerValues(request, name));
+  const [token] = values;
+  if (token === undefined || token === "") {
+    throw new AssertionError("missing", `Cannot verify the request: it has no ${ASSERTION_HEADERS[0]} header`);
+  }
+  // Two different values: one of them was not put there by the gateway.
+  if (values.some((value) => value !== token)) {
+    throw new AssertionError("malformed", "Cannot verify the request: it has different assertions");
+  }
+  return token;
+}
+
+function headerValues(request: RequestLike, name: string): string[] {
+  const { headers } = request;
+  if (isFetchHeaders(headers)) {
+    const value = headers.get(name);
+    return value === null ? [] : [value];
+  }
+  return Object.entries(headers).flatMap(([key, value]) => {
+    if (key.toLowerCase() !== name || value === undefined) return [];
+    return typeof value === "string" ? [value] : [...value];
+  });
+}
+
+function isFetchHeaders(headers: RequestLike["headers"]): headers is { get(name: string): string | null } {
+  return typeof headers["get"] === "function";
+}
+
+function readClaims(payload: JWTPayload): AssertionClaims {
+  const { sub = "", iss = "", iat = 0, exp = 0 } = payload;
+  const text = (name: string): string => {
+    const value = payload[name];
+    return typeof value === "string" ? value : "";
+  };
+  const groups = Array.isArray(payload["groups"]) ? payload["groups"].filter((group) => typeof group === "string") : [];
+  const aud = typeof payload.aud === "string" ? payload.aud : (payload.aud?.[0] ?? "");
+  return {
+    sub,
+    iss,
+    iat,
+    exp,
+    aud,
+    user: text("user"),
+    email: text("email"),
+    name: text("name"),
+    sid: text("sid"),
+    groups,
+  };
+}
+
+/** Without the token, and without the library's error, which may carry its payload. */
+function explain(error: unknown, address: string): AssertionError {
+  if (error instanceof errors.JWTExpired) return failure("expired", "the assertion has expired");
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const isAddressee = error.claim === "aud" || error.claim === "iss";
+    return failure(isAddressee ? "wrong-audience" : "malformed", `the claim "${error.claim}" is not as expected`);
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey) {
+    return failure("bad-signature", "the assertion was not signed by the gateway");
+  }
+  if (
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWTInvalid ||
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JOSENotSupported
+  ) {
+    return failure("malformed", "the assertion is no ES256 JWT");
+  }
+  return failure("keys-unavailable", `the gateway's keys cannot be fetched from ${address}`, error);
+}
+
+function failure(reason: AssertionFailure, state: string, cause?: unknown): AssertionError {
+  return new AssertionError(reason, `Cannot verify the request: ${state}`, cause === undefined ? undefined : { cause });
+}
