@@ -26,10 +26,11 @@ export function canonicalOrigin(from: string): string {
   return parsed.ok ? parsed.value.origin : from;
 }
 
-/** The key name of a route that has none: from its host and path, never from its position. */
-export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path">>): string {
+/** The key name of a route that has none: from its host and path, never from its position. undefined without a host. */
+export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path">>): string | undefined {
   const parsed = parseOrigin(route.from ?? "");
-  const host = parsed.ok ? parsed.value.host : "unknown";
+  if (!parsed.ok) return undefined;
+  const { host } = parsed.value;
   if (route.path !== undefined) return `${host}${route.path}`;
   const prefix = canonicalPrefix(route.prefix ?? "/");
   return prefix === undefined ? host : `${host}${prefix}/*`;

@@ -43,6 +43,8 @@ function mergeInto(
       mergeInto(current, value, here, slice, writers);
     } else if (rival !== name || current !== value) {
       const writer = writers.get(writerKey([...path, rival])) ?? writers.get(writerKey(path.slice(0, 1)));
+      // Within one source it is reported already, see secrets.ts and header-settings.ts.
+      if (writer === slice) continue;
       const file = writer?.source.file ?? "another slice";
       const isSecret = SECRETS.some((secret) => secretBase(name) === secret);
       const state = isSecret ? "differs" : `is ${quote(value)}, which differs`;

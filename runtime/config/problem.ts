@@ -59,28 +59,32 @@ export function describe(value: unknown): string {
 
 /** The known word closest to `word`, when it is close enough to have been meant. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const written = word.toLowerCase().replaceAll("-", "_");
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let bestDistance = Math.max(1, Math.floor(written.length * 0.4)) + 1;
   for (const candidate of known) {
-    const distance = editDistance(word.toLowerCase().replaceAll("-", "_"), candidate, bestDistance);
+    const plain = candidate.replaceAll("-", "_");
+    const begun = written.length >= 5 && (plain.startsWith(`${written}_`) || written.startsWith(`${plain}_`));
+    const distance = begun ? 1 : editDistance(written, plain, bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }
 
-/** Levenshtein distance, or `limit` when it is at least that. */
+/** Edits from one word to the other (two letters changing places are one), or `limit` when there are at least that many. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit || from.length > 100) return limit;
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? limit;
   for (let i = 1; i <= from.length; i++) {
-    const next = [i];
+    rows.push([i]);
     for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const swapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1] ? at(i - 2, j - 2) + 1 : limit;
+      rows[i]?.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1));
     }
-    row = next;
   }
-  return Math.min(row[to.length] ?? limit, limit);
+  return Math.min(at(from.length, to.length), limit);
 }
 
 export function fault(path: ValuePath, message: string): Finding {

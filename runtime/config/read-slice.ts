@@ -119,13 +119,14 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   if (judged.complete && !wrote("policy")) {
     report(doubt([], 'has no "policy", so everything is denied'));
   }
-  const name = entry.label ?? route.name ?? derivedName(route);
+  const name = entry.label ?? route.name ?? derivedName(route) ?? formatPath(entry.path);
   const doc = judged.complete && sound ? { doc: route as RouteDoc } : {};
   return { slice, path: entry.path, name, sound: route, ...doc };
 }
 
 function reporter(text: SourceText, problems: Problem[]): ReadSlice["report"] {
   return ({ severity, path, message }) => {
-    problems.push({ severity, file: text.file, ...text.locate(path, severity), path: formatPath(path), message });
+    const place = path.length === 0 ? {} : text.locate(path, severity);
+    problems.push({ severity, file: text.file, ...place, path: formatPath(path), message });
   };
 }

@@ -114,7 +114,8 @@ class Tree {
         uniqueKeys: false,
         prettyErrors: false,
         stringKeys: false,
-        logLevel: "silent",
+        // "silent" would also hide that there are several documents.
+        logLevel: "error",
       });
     } catch {
       // The reader recurses; text nested deeply enough ends its stack.
