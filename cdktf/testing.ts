@@ -30,6 +30,8 @@ export interface TestRequest {
   readonly mcpMethod?: string;
   /** @default "GET", and "POST" with `tool` or `mcpMethod` */
   readonly method?: string;
+  /** An OPTIONS request with `Origin` and `Access-Control-Request-Method`. */
+  readonly isCorsPreflight?: boolean;
   /** @default "/" */
   readonly path?: string;
   /** Address of the peer. @default "192.0.2.1" */
@@ -81,12 +83,14 @@ function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: Te
 }
 
 function factsOf(request: TestRequest): Facts {
-  const { email, user, groups = [], claims = {}, tool, mcpMethod, path = "/", ip = "192.0.2.1" } = request;
+  const { email, user, groups = [], claims = {}, tool, mcpMethod, isCorsPreflight = false } = request;
+  const { path = "/", ip = "192.0.2.1" } = request;
   const mcp = tool === undefined ? mcpMethod : "tools/call";
   const isSignedIn = email !== undefined || user !== undefined;
+  const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
   return {
     ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
-    http: { method: request.method ?? (mcp === undefined ? "GET" : "POST"), path, host: "test.invalid", ip },
+    http: { method, path, host: "test.invalid", ip, isCorsPreflight },
     ...(mcp !== undefined && { mcp: { method: mcp, ...(tool !== undefined && { tool }) } }),
   };
 }

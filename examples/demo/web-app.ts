@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
 // "gateform/verify" in an application of your own.
-import { verifyAssertion } from "../../runtime/verify.ts";
+import { AssertionError, verifyAssertion } from "../../runtime/verify.ts";
 
 export interface RunningWebApp {
   /** "http://127.0.0.1:PORT", what a route's `to` is. */
@@ -30,7 +30,8 @@ export interface WebAppOptions {
 export async function startWebApp({ gateway, port = 0 }: WebAppOptions): Promise<RunningWebApp> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      send(response, 502, page("Something went wrong", `<p>${escape(String(error))}</p>`));
+      const status = error instanceof AssertionError && error.reason !== "keys-unavailable" ? 401 : 502;
+      send(response, status, page("This did not work", `<p>${escape(String(error))}</p>`));
     });
   });
 
