@@ -37,10 +37,7 @@ export async function startWebApp({ gateway, port = 0 }: WebAppOptions): Promise
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
-    const identity = await verifyAssertion(request, { gateway });
-    if (!identity.ok)
-      return send(response, 401, page("Who are you?", "<p>No valid identity came with this request.</p>"));
-    const { email, groups } = identity.claims;
+    const { email, groups } = await verifyAssertion(request, { gateway });
     switch (pathname) {
       case "/app":
       case "/app/":
