@@ -4,7 +4,8 @@ import type { ValuePath } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import type { AttributePath, PathStep } from "./diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "./document.ts";
-import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
+import type { SchemaBlock } from "./schema-model.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
 import { isMap, Unknown, type ValueMap } from "./value.ts";
 
 /** The slice document, members in a fixed readable order. */
@@ -53,6 +54,24 @@ export function attributePath(path: ValuePath): AttributePath {
   if (part !== "routes") return [];
   if (label === undefined) return [{ attribute: ROUTE_BLOCK }];
   return [{ attribute: ROUTE_BLOCK }, { key: String(label) }, ...stepsBelow(routeFields, rest)];
+}
+
+/** Where Terraform shall point for a finding about the path: it prints the line that it points at. */
+export function placeToPointAt(path: AttributePath): AttributePath {
+  const last = path.at(-1);
+  // The line of a secret may hold it in clear text, and this output goes to logs of pipelines.
+  if (last && "attribute" in last && secretNames.has(last.attribute)) return path.slice(0, -1);
+  // Terraform cannot point at a labelled block, but at an attribute in it.
+  return last && "key" in last && path.length === 2 ? [...path, { attribute: "from" }] : path;
+}
+
+const secretNames: ReadonlySet<string> = new Set(namesOfSecrets(bundleSchema));
+
+function namesOfSecrets(block: SchemaBlock): string[] {
+  return [
+    ...block.attributes.flatMap(({ name, sensitive }) => (sensitive ? [name] : [])),
+    ...block.blocks.flatMap(({ block: inner }) => namesOfSecrets(inner)),
+  ];
 }
 
 function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {

@@ -6,7 +6,7 @@ import type { Caller } from "./provider.ts";
 import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
-import { routesOf } from "./bundle-document.ts";
+import { placeToPointAt, routesOf } from "./bundle-document.ts";
 
 /** @param bundle configured values, write-only ones included */
 export function publishingProblems(bundle: ValueMap, caller: Caller): readonly Diagnostic[] {
@@ -51,8 +51,10 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller):
       `"${writeOnly}" needs "${version}" beside it: Terraform cannot see when a write-only value changes.`,
     );
   }
-  if (has(sealed))
-    yield fault(at(sealed), `"${sealed}" cannot stand beside "${writeOnly}", which it is computed from.`);
+  for (const other of [name, `${name}_ref`, sealed]) {
+    if (has(other))
+      yield fault(at(other), `"${other}" cannot stand beside "${writeOnly}": a secret is given in one form.`);
+  }
   if (sealKey === null) {
     yield fault(
       at(writeOnly),
@@ -85,5 +87,5 @@ function fileAttribute(attribute: string): AttributePath {
 }
 
 function fault(path: AttributePath, detail: string): Diagnostic {
-  return { severity: "error", summary: "Invalid gateway bundle", detail, path };
+  return { severity: "error", summary: "Invalid gateway bundle", detail, path, pointAt: placeToPointAt(path) };
 }

@@ -8,11 +8,10 @@ export interface Diagnostic {
   readonly severity: "error" | "warning";
   readonly summary: string;
   readonly detail: string;
+  /** What it is about. */
   readonly path?: AttributePath;
-}
-
-export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return diagnostics.some(({ severity }) => severity === "error");
+  /** Where Terraform shall point, when that is not the place itself. */
+  readonly pointAt?: AttributePath;
 }
 
 /** `route["github"].mcp.server.path`, as one would write a reference to it. */
@@ -30,9 +29,9 @@ export function pathText(path: AttributePath): string {
  * The dotted path goes into the detail as well: Terraform points at a header line where it cannot resolve a path,
  * and shows none at all for configurations it generated.
  */
-export function wireDiagnostic({ severity, summary, detail, path }: Diagnostic): Message {
+export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
   const text = path && path.length > 0 ? `${detail}\n\nAt ${pathText(path)}` : detail;
-  return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...(path && { path: wirePath(path) }) };
+  return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...(pointAt && { path: wirePath(pointAt) }) };
 }
 
 export function wirePath(path: AttributePath): Message {

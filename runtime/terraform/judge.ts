@@ -8,7 +8,7 @@
 import type { Field } from "../config/fields.ts";
 import { loadSlices, type Problem } from "../config/load.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
-import { attributePath, renderSlice } from "./bundle-document.ts";
+import { attributePath, placeToPointAt, renderSlice } from "./bundle-document.ts";
 import type { Diagnostic } from "./diagnostics.ts";
 import type { Doc, DocumentFault, StandIn } from "./document.ts";
 import type { ValueMap } from "./value.ts";
@@ -40,7 +40,8 @@ function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: 
   const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
   const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
   const summary = severity === "error" ? "Invalid gateway bundle" : "Doubtful gateway bundle";
-  return { severity, summary, detail: `${detail}.`, path: attributePath(path) };
+  const place = attributePath(path);
+  return { severity, summary, detail: `${detail}.`, path: place, pointAt: placeToPointAt(place) };
 }
 
 function subjectOf(part: string | number | undefined, label: string | number | undefined): string {

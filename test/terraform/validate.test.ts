@@ -1,0 +1,261 @@
+/** What the real Terraform says about wrong configurations, and where it points. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  bundleConfig,
+  createWorkspace,
+  type InProcessProvider,
+  serveInProcess,
+  terraformMissing,
+  type Workspace,
+} from "../support/terraform.ts";
+
+const missing = terraformMissing();
+if (missing) console.log(`skipped: ${missing}`);
+
+interface Found {
+  readonly severity: string;
+  readonly summary: string;
+  readonly detail: string;
+  /** Text of the line that Terraform points at. */
+  readonly code: string;
+}
+
+const POLICY = "policy = jsonencode([{ allow = { and = [{ authenticated_user = true }] } }])";
+
+/** A sound route with something beside it. */
+function route(name: string, body: string, from = `https://${name}.example.com`): string {
+  return `
+  route "${name}" {
+    from = "${from}"
+    to   = ["http://10.0.0.1:8080"]
+    ${POLICY}
+    ${body}
+  }`;
+}
+
+describe.skipIf(missing !== undefined)("terraform validate", () => {
+  let provider: InProcessProvider;
+  let workspace: Workspace;
+
+  beforeAll(async () => {
+    provider = await serveInProcess();
+  });
+  afterAll(() => {
+    provider.close();
+  });
+  beforeEach(() => {
+    workspace = createWorkspace(provider.env);
+  });
+  afterEach(() => {
+    workspace.close();
+  });
+
+  async function validate(body: string, rest = ""): Promise<readonly Found[]> {
+    workspace.write("main.tf", bundleConfig(body, rest));
+    const { stdout } = await workspace.run("validate", "-json");
+    const { diagnostics } = JSON.parse(stdout) as {
+      diagnostics: { severity: string; summary: string; detail: string; snippet?: { code: string } }[];
+    };
+    return diagnostics.map(({ severity, summary, detail, snippet }) => ({
+      severity,
+      summary,
+      detail,
+      code: snippet?.code.trim() ?? "",
+    }));
+  }
+
+  test("a sound bundle has no findings", async () => {
+    expect(await validate(`owner = "team"\n${route("app", "")}`)).toEqual([]);
+  });
+
+  test.each<[string, string, string, string, string]>([
+    [
+      "a bad value of a route",
+      route("app", 'timeout = "soon"'),
+      'timeout = "soon"',
+      '"timeout" is "soon", must be a duration',
+      'At route["app"].timeout',
+    ],
+    [
+      "an item of a list",
+      route("app", 'remove_request_headers = ["X-Ok", "not a header"]'),
+      'remove_request_headers = ["X-Ok", "not a header"]',
+      '"remove_request_headers[1]"',
+      'At route["app"].remove_request_headers[1]',
+    ],
+    [
+      "a value of a map",
+      route("app", 'set_request_headers = { "X-A" = "costs $5" }'),
+      'set_request_headers = { "X-A" = "costs $5" }',
+      "$$",
+      'At route["app"].set_request_headers["X-A"]',
+    ],
+    [
+      "a deeply nested value",
+      route("app", 'mcp {\n server {\n authorization_server_url = "http://as.example.com"\n }\n }'),
+      'authorization_server_url = "http://as.example.com"',
+      "must begin with https://",
+      'At route["app"].mcp.server.authorization_server_url',
+    ],
+    [
+      "a block in a list of blocks",
+      route(
+        "app",
+        'rewrite_response_headers {\n header = "Location"\n prefix = "a"\n value = "b"\n }\n rewrite_response_headers {\n header = "no header"\n prefix = ""\n value = ""\n }',
+      ),
+      'header = "no header"',
+      '"rewrite_response_headers[1].header"',
+      'At route["app"].rewrite_response_headers[1].header',
+    ],
+    [
+      "something inside a policy",
+      route("app", "").replace(
+        POLICY,
+        'policy = jsonencode([{ allow = { and = [{ mcp_tool = { begins_with = "x" } }] } }])',
+      ),
+      "policy = jsonencode",
+      '"policy[0].allow.and[0].mcp_tool',
+      'At route["app"].policy',
+    ],
+    [
+      "a policy that is no JSON",
+      route("app", "").replace(POLICY, 'policy = "allow: all"'),
+      'policy = "allow: all"',
+      '"policy" is not JSON',
+      'At route["app"].policy',
+    ],
+    [
+      "a setting beside the routes",
+      'cookie_expiration = "1 day"',
+      'cookie_expiration = "1 day"',
+      '"cookie_expiration" is "1 day"',
+      "At cookie_expiration",
+    ],
+    ["a choice", 'cookie_same_site = "always"', 'cookie_same_site = "always"', '"lax"', "At cookie_same_site"],
+    [
+      "two settings that exclude each other",
+      route("app", 'host_rewrite = "a.example.com"\n host_rewrite_header = "X-Host"'),
+      "host_rewrite_header",
+      "at most one setting may choose the Host header",
+      'At route["app"].host_rewrite_header',
+    ],
+    [
+      "a route name",
+      route("a/b", "", "https://a.example.com"),
+      'from = "https://a.example.com"',
+      'Route "a/b" has a name that',
+      'At route["a/b"]',
+    ],
+    ["the mode of the file", 'file {\n directory = "x"\n mode = "0999"\n }', 'mode = "0999"', "octal", "At file.mode"],
+    [
+      "a mode that locks its owner out",
+      'file {\n directory = "x"\n mode = "0444"\n }',
+      'mode = "0444"',
+      "octal",
+      "At file.mode",
+    ],
+  ])("%s", async (_name, body, code, text, path) => {
+    const found = (await validate(`owner = "team"\n${body}`)).filter(({ severity }) => severity === "error");
+    expect(found).toHaveLength(1);
+    expect(found[0]?.code).toContain(code);
+    expect(found[0]?.detail).toContain(text);
+    expect(found[0]?.detail).toContain(path);
+  });
+
+  test("a bad owner", async () => {
+    const [found] = await validate('owner = "../team"');
+    expect(found).toMatchObject({ severity: "error", code: 'owner = "../team"' });
+  });
+
+  test("misspelt blocks and attributes are refused with the nearest name", async () => {
+    const [found] = await validate(`owner = "team"\n${route("app", "mcp {\n clinet {}\n }")}`);
+    expect(found?.detail).toContain('Did you mean "client"?');
+    const [other] = await validate(`owner = "team"\n${route("app", 'timeuot = "1s"')}`);
+    expect(other?.detail).toContain('Did you mean "timeout"?');
+  });
+
+  test("two routes that take the same requests", async () => {
+    const found = await validate(
+      `owner = "team"\n${route("a", "", "https://x.example.com")}${route("b", "", "https://x.example.com")}`,
+    );
+    expect(found.filter(({ severity }) => severity === "error").length).toBeGreaterThan(0);
+  });
+
+  test("every problem is told at once", async () => {
+    const found = await validate(
+      `owner = "team"\ncookie_expiration = "x"\n${route("a", 'timeout = "x"')}${route("b", 'prefix = "x"')}`,
+    );
+    expect(found.filter(({ severity }) => severity === "error")).toHaveLength(3);
+  });
+
+  test("a secret in plain text is a warning that wishes a reference and does not repeat it", async () => {
+    const body =
+      'mcp {\n server {\n upstream_oauth2 {\n client_id = "id"\n client_secret = "hunter2hunter2"\n endpoint {\n auth_url = "https://a.example.com/a"\n token_url = "https://a.example.com/t"\n }\n }\n }\n }';
+    const found = await validate(`owner = "team"\nruntime_flags {\n mcp = true\n }\n${route("app", body)}`);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject({ severity: "warning" });
+    expect(found[0]?.detail).toContain("client_secret_ref");
+    expect(JSON.stringify(found)).not.toContain("hunter2");
+  });
+
+  describe("of values that are not known yet", () => {
+    const unknown = '\nresource "terraform_data" "x" {\n  input = "x"\n}\nvariable "v" {\n  type = string\n}\n';
+    const value = "terraform_data.x.output";
+
+    test("finds nothing wrong with any of them", async () => {
+      const body = `
+  owner = var.v
+  authorize_log_fields = [var.v]
+  idp_provider_url = ${value}
+  idp_client_id = var.v
+  set_response_headers = { "X-A" = ${value} }
+  cookie_expiration = ${value}
+  cookie_same_site = ${value}
+  jwt_claims_headers = { "X-Claim" = var.v }
+  runtime_flags {
+    mcp = ${value}
+  }
+  route "a" {
+    from = ${value}
+    to = [${value}, var.v]
+    policy = ${value}
+    prefix = var.v
+    timeout = var.v
+    preserve_host_header = ${value}
+    host_rewrite = var.v
+    set_request_headers = ${value}
+    remove_request_headers = [${value}]
+    mcp {
+      server {
+        path = ${value}
+        max_request_bytes = ${value}
+        upstream_oauth2 {
+          client_id = ${value}
+          client_secret_ref = ${value}
+        }
+      }
+    }
+  }
+  route "b" {
+    from = var.v
+    to = [var.v]
+    policy = var.v
+  }`;
+      expect((await validate(body, unknown)).filter(({ severity }) => severity === "error")).toEqual([]);
+    });
+
+    test("still finds what is wrong in any case", async () => {
+      const found = await validate(
+        `owner = "team"\n${route("a", `timeout = "soon"\n host_rewrite = ${value}`)}`,
+        unknown,
+      );
+      expect(found.map(({ detail }) => detail)).toEqual([expect.stringContaining('"timeout" is "soon"')]);
+    });
+
+    test("says nothing that only holds if a value is not null", async () => {
+      const body = route("a", `host_rewrite = ${value}\n host_rewrite_header = "X-Host"`);
+      expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
+    });
+  });
+});

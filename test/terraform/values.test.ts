@@ -1,0 +1,260 @@
+/** Plans with values of other resources, and with secrets that must not be stored, by the real Terraform. */
+import { generateKeyPairSync } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { inflateRawSync } from "node:zlib";
+
+import { compactDecrypt } from "jose";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  bundleConfig,
+  createWorkspace,
+  type InProcessProvider,
+  serveInProcess,
+  terraformMissing,
+  type Workspace,
+} from "../support/terraform.ts";
+
+const missing = terraformMissing();
+if (missing) console.log(`skipped: ${missing}`);
+
+const POLICY = "policy = jsonencode([{ allow = { and = [{ authenticated_user = true }] } }])";
+
+describe.skipIf(missing !== undefined)("gateway_bundle", () => {
+  let provider: InProcessProvider;
+  let workspace: Workspace;
+
+  beforeAll(async () => {
+    provider = await serveInProcess();
+  });
+  afterAll(() => {
+    provider.close();
+  });
+  beforeEach(() => {
+    workspace = createWorkspace(provider.env);
+  });
+  afterEach(() => {
+    workspace.close();
+  });
+
+  const slice = (): { routes: Record<string, Record<string, unknown>> } =>
+    JSON.parse(workspace.read("slices/team.json")) as { routes: Record<string, Record<string, unknown>> };
+
+  describe("with values of another resource", () => {
+    const config = (address: string): string =>
+      bundleConfig(
+        `  owner = "team"
+  file {
+    directory = "${workspace.path("slices")}"
+  }
+  route "known" {
+    from = "https://known.example.com"
+    to   = ["http://10.0.0.9:8080"]
+    ${POLICY}
+  }
+  route "balanced" {
+    from = "https://balanced.example.com"
+    to   = [terraform_data.balancer.output, "http://10.0.0.2:8080"]
+    ${POLICY}
+    set_request_headers = { "X-Balancer" = "$\${gateway.jwt} at \${terraform_data.balancer.id}" }
+  }
+  dynamic "route" {
+    for_each = { for name in ["one", "two"] : name => terraform_data.balancer.output }
+    labels   = ["team-\${route.key}"]
+    content {
+      from = "https://\${route.key}.example.com"
+      to   = [route.value]
+      ${POLICY}
+    }
+  }`,
+        `resource "terraform_data" "balancer" {\n  input            = "${address}"\n  triggers_replace = "${address}"\n}\n`,
+      );
+
+    test("plans them as known after apply, one by one, and publishes what they became", async () => {
+      workspace.write("main.tf", config("http://10.1.1.1:80"));
+      const planned = await workspace.succeed("plan", "-out=plan");
+      expect(planned).toContain('+ (known after apply),\n              + "http://10.0.0.2:8080"');
+      expect(planned).toMatch(/sha256\s+= \(known after apply\)/);
+      await workspace.succeed("apply", "plan");
+      expect(slice().routes["balanced"]?.["to"]).toEqual(["http://10.1.1.1:80", "http://10.0.0.2:8080"]);
+      expect(slice().routes["team-two"]?.["to"]).toEqual(["http://10.1.1.1:80"]);
+      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+
+      workspace.write("main.tf", config("http://10.2.2.2:80"));
+      const changed = await workspace.succeed("plan");
+      expect(changed).toContain('~ "http://10.1.1.1:80" -> (known after apply)');
+      expect(changed).not.toContain("10.0.0.9");
+      await workspace.succeed("apply", "-auto-approve");
+      expect(slice().routes["team-one"]?.["to"]).toEqual(["http://10.2.2.2:80"]);
+    });
+
+    test("refuses at apply what turns out to be wrong, and publishes nothing", async () => {
+      workspace.write("main.tf", config("http://10.1.1.1:80"));
+      await workspace.succeed("apply", "-auto-approve");
+      const before = workspace.read("slices/team.json");
+      workspace.write("main.tf", config("not an address"));
+      const { code, stderr } = await workspace.run("apply", "-auto-approve");
+      expect(code).toBe(1);
+      expect(stderr).toContain('At route["balanced"].to[0]');
+      expect(workspace.read("slices/team.json")).toBe(before);
+    });
+  });
+
+  describe("with secrets", () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const sealKey = JSON.stringify(publicKey.export({ format: "jwk" })).replaceAll('"', '\\"');
+    const SECRET = "correct-horse-battery-staple";
+
+    const config = (secret: string, options: { key?: string; rest?: string } = {}): string =>
+      bundleConfig(
+        `  owner = "team"
+  ${options.key ?? `seal_key = "${sealKey}"`}
+  file {
+    directory = "${workspace.path("slices")}"
+  }
+  runtime_flags {
+    mcp = true
+  }
+  route "github" {
+    from = "https://github.example.com"
+    to   = ["http://10.0.0.1:8080"]
+    ${POLICY}
+    mcp {
+      server {
+        upstream_oauth2 {
+          client_id = "client"
+          ${secret}
+          endpoint {
+            auth_url  = "https://as.example.com/authorize"
+            token_url = "https://as.example.com/token"
+          }
+        }
+      }
+    }
+  }`,
+        options.rest ?? 'variable "secret" {\n  type      = string\n  ephemeral = true\n}\n',
+      );
+    const WRITE_ONLY = (version: number): string =>
+      `client_secret_wo = var.secret\n          client_secret_wo_version = ${version}`;
+
+    const oauth = (): Record<string, string> =>
+      (slice().routes["github"]?.["mcp"] as Record<string, Record<string, Record<string, string>>>)["server"]?.[
+        "upstream_oauth2"
+      ] ?? {};
+    const opened = async (): Promise<string> =>
+      Buffer.from((await compactDecrypt(oauth()["client_secret_sealed"] ?? "", privateKey)).plaintext).toString();
+    /** Files below the workspace that hold the text, plan archives unpacked. */
+    const filesWith = (text: string): string[] =>
+      readdirSync(workspace.directory, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => `${entry.parentPath}/${entry.name}`)
+        .filter((path) => unpacked(readFileSync(path)).includes(text));
+
+    test("a write-only secret reaches the bundle sealed, and is stored nowhere", async () => {
+      workspace.write("main.tf", config(WRITE_ONLY(1)));
+      const output = [
+        await workspace.succeed("plan", "-out=plan", `-var=secret=${SECRET}`),
+        await workspace.succeed("apply", `-var=secret=${SECRET}`, "plan"),
+      ].join("");
+      expect(output).not.toContain(SECRET);
+      expect(filesWith(SECRET)).toEqual([]);
+      // The search finds things in plans at all.
+      expect(filesWith("client_secret_wo_version").map((path) => path.split("/").at(-1))).toContain("plan");
+      expect(Object.keys(oauth())).toEqual(["client_id", "client_secret_sealed", "endpoint"]);
+      expect(await opened()).toBe(SECRET);
+    });
+
+    test("a seal is kept while the version stays, and made anew when it grows", async () => {
+      workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      const first = oauth()["client_secret_sealed"];
+      expect((await workspace.run("plan", "-detailed-exitcode", "-var=secret=other-secret")).code).toBe(0);
+      workspace.write("main.tf", config(WRITE_ONLY(2)));
+      const planned = await workspace.succeed("plan", "-var=secret=other-secret");
+      expect(planned).toMatch(/~ client_secret_sealed\s+= ".*" -> \(known after apply\)/);
+      await workspace.succeed("apply", "-auto-approve", "-var=secret=other-secret");
+      expect(oauth()["client_secret_sealed"]).not.toBe(first);
+      expect(await opened()).toBe("other-secret");
+    });
+
+    test("a seal that was changed by hand is made anew", async () => {
+      workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      workspace.write(
+        "slices/team.json",
+        workspace.read("slices/team.json").replace(oauth()["client_secret_sealed"] ?? "", "e30.e30.e30.e30.e30"),
+      );
+      expect((await workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(2);
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      expect(await opened()).toBe(SECRET);
+    });
+
+    test("another key seals again", async () => {
+      workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
+      const key = `seal_key = "${JSON.stringify(other.publicKey.export({ format: "jwk" })).replaceAll('"', '\\"')}"`;
+      workspace.write("main.tf", config(WRITE_ONLY(1), { key }));
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      const { plaintext } = await compactDecrypt(oauth()["client_secret_sealed"] ?? "", other.privateKey);
+      expect(Buffer.from(plaintext).toString()).toBe(SECRET);
+    });
+
+    test.each([
+      ["without a key", { secret: WRITE_ONLY(1), key: "" }, "seal_key"],
+      ["without a version", { secret: "client_secret_wo = var.secret" }, "client_secret_wo_version"],
+      ["with a version alone", { secret: "client_secret_wo_version = 1" }, '"client_secret_wo" is not set'],
+      ["beside the plain secret", { secret: `client_secret = "x"\n${WRITE_ONLY(1)}` }, "one form"],
+      ["beside a reference", { secret: `client_secret_ref = "env:X"\n${WRITE_ONLY(1)}` }, "one form"],
+      [
+        "with a private key",
+        {
+          secret: WRITE_ONLY(1),
+          key: `seal_key = ${JSON.stringify(JSON.stringify({ kty: "EC", crv: "P-256", d: "x" }))}`,
+        },
+        "public key",
+      ],
+      ["with something that is no key", { secret: WRITE_ONLY(1), key: 'seal_key = "key"' }, "JWK"],
+    ])("a write-only secret %s is refused", async (_name, { secret, key }: { secret: string; key?: string }, text) => {
+      workspace.write("main.tf", config(secret, key === undefined ? {} : { key }));
+      const { code, stderr } = await workspace.run("plan", `-var=secret=${SECRET}`);
+      expect(code).toBe(1);
+      expect(stderr.replaceAll(/[\s│╷╵]+/g, " ")).toContain(text);
+      expect(stderr).not.toContain(SECRET);
+    });
+
+    test("a reference is passed on and the secret never seen", async () => {
+      workspace.write("main.tf", config('client_secret_ref = "env:GITHUB_SECRET"', { rest: "", key: "" }));
+      await workspace.succeed("apply", "-auto-approve");
+      expect(oauth()).toMatchObject({ client_secret_ref: "env:GITHUB_SECRET" });
+      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+    });
+
+    test("a plain secret is hidden in plans, bundle_json included", async () => {
+      workspace.write("main.tf", config(`client_secret = "${SECRET}"`, { rest: "", key: "" }));
+      const planned = await workspace.succeed("apply", "-auto-approve");
+      expect(planned).not.toContain(SECRET);
+      expect(oauth()).toMatchObject({ client_secret: SECRET });
+      workspace.write("main.tf", config(`client_secret = "${SECRET}2"`, { rest: "", key: "" }));
+      const changed = await workspace.succeed("plan");
+      expect(changed).toMatch(/~ client_secret\s+= \(sensitive value\)/);
+      expect(changed).not.toContain(SECRET);
+    });
+  });
+});
+
+/** The bytes and, of a zip archive, its members. */
+function unpacked(bytes: Buffer): string {
+  const texts = [bytes.toString("latin1")];
+  for (let at = bytes.indexOf("PK\u0001\u0002"); at !== -1; at = bytes.indexOf("PK\u0001\u0002", at + 4)) {
+    const [method, size, offset] = [
+      bytes.readUInt16LE(at + 10),
+      bytes.readUInt32LE(at + 20),
+      bytes.readUInt32LE(at + 42),
+    ];
+    const start = offset + 30 + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
+    const packed = bytes.subarray(start, start + size);
+    texts.push((method === 8 ? inflateRawSync(packed) : packed).toString("latin1"));
+  }
+  return texts.join("\n");
+}
