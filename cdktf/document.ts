@@ -6,6 +6,7 @@
 import type { Field } from "../runtime/config/fields.ts";
 import { nearest } from "../runtime/config/problem.ts";
 import { type Domain, domainPatterns } from "./domains.ts";
+import { Token } from "./framework.ts";
 import { type HeaderValue, literal, requestHeaderValue } from "./header-value.ts";
 import { Secret } from "./secret.ts";
 
@@ -36,6 +37,8 @@ export function documentFrom(fields: readonly Field[], props: object, place: str
 }
 
 function settingFrom(field: Field, value: unknown, place: string): unknown {
+  // A whole list, map or flag of another resource: there is nothing in it yet that could be folded.
+  if (typeof value !== "string" && Token.isUnresolved(value)) return value;
   switch (field.kind) {
     case "block":
       return documentFrom(field.fields ?? [], value as object, place);

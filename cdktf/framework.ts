@@ -8,7 +8,7 @@
  * module, because users extend these classes and name them in types.
  */
 export { Annotations, App, Aspects, Fn, Lazy, TerraformStack, Token, Tokenization } from "cdktf";
-export type { ISynthesisSession } from "cdktf";
+export type { IResolvable, ISynthesisSession } from "cdktf";
 export { Construct } from "constructs";
 export type { IConstruct } from "constructs";
 

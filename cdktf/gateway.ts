@@ -8,6 +8,7 @@ import { GatewayProvider } from "./generated/provider.ts";
 import type { Route } from "./route.ts";
 import type { GatewaySettings } from "./settings.ts";
 import { writeBundleFile } from "./synth.ts";
+import { escapeAllForTerraform, escapeForTerraform } from "./terraform-text.ts";
 import { type Judgement, judge } from "./validate.ts";
 
 /** A gateway's slice: settings, and where it is published. */
@@ -27,7 +28,7 @@ export interface GatewayProps extends GatewaySettings {
 
 /** Publishing as `<owner>.json` in a directory, replaced in one step. */
 export interface FileTarget {
-  /** An existing directory. */
+  /** The directory; made if it is not there. */
   readonly directory: string;
   /**
    * Permission bits in octal.
@@ -64,9 +65,9 @@ export class Gateway extends Construct {
     // The bindings are made from the same fields as the document, so the properties fit.
     this.bundle = new Bundle(this, "Resource", {
       ...settingsConfig(this.#settings),
-      owner,
+      owner: escapeForTerraform(owner),
       route: Lazy.anyValue({ produce: () => routeBlocks(this.slice.routes) }),
-      ...(file && { file }),
+      ...(file && { file: escapeAllForTerraform(file) as FileTarget }),
     });
     this.node.addValidation({ validate: () => [...this.#judgement().gateway] });
     writeBundleFile(this);
@@ -113,6 +114,11 @@ export class Gateway extends Construct {
       );
     }
     this.#routes.set(route.routeName, route);
+  }
+
+  /** @internal what is doubtful and no error, for the synthesis to say */
+  get warnings(): readonly string[] {
+    return this.#judgement().warnings;
   }
 
   /** @internal problems that concern one route, for its own validation */

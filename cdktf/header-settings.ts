@@ -1,3 +1,4 @@
+import type { IResolvable } from "./framework.ts";
 import type { HeaderValue } from "./header-value.ts";
 
 /**
@@ -9,7 +10,7 @@ export interface HeaderSettings {
    * Pass the incoming Host header upstream instead of the host of `to`.
    * @default false
    */
-  readonly preserveHostHeader?: boolean;
+  readonly preserveHostHeader?: boolean | IResolvable;
   /**
    * Set the Host header to this fixed "host" or "host:port".
    * @default - the host of `to`

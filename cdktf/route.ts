@@ -1,7 +1,7 @@
 import { routeFields, type RouteDoc } from "../runtime/config/route.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
 import { documentFrom } from "./document.ts";
-import { Construct } from "./framework.ts";
+import { Construct, type IResolvable } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
 import type { HeaderSettings } from "./header-settings.ts";
 
@@ -35,7 +35,7 @@ export interface RouteProps extends HeaderSettings {
    * Send the signed identity header and claim headers to the upstream.
    * @default - the gateway's `passIdentityHeaders`
    */
-  readonly passIdentityHeaders?: boolean;
+  readonly passIdentityHeaders?: boolean | IResolvable;
   /**
    * Longest wait for the upstream's answer to begin, such as "30s"; "0s" means no limit.
    * @default - the gateway's `defaultUpstreamTimeout`; no limit on MCP server routes

@@ -1,4 +1,5 @@
 import type { Domain } from "./domains.ts";
+import type { IResolvable } from "./framework.ts";
 import type { Secret } from "./secret.ts";
 
 /**
@@ -115,7 +116,7 @@ export interface GatewaySettings {
    * Send the signed identity header and claim headers to upstreams.
    * @default true
    */
-  readonly passIdentityHeaders?: boolean;
+  readonly passIdentityHeaders?: boolean | IResolvable;
   /**
    * Extra identity headers: header name to claim. Sent empty when the user lacks the claim.
    * @default - none
@@ -139,7 +140,7 @@ export interface RuntimeFlags {
    * Must be true to enable MCP; until then MCP routes answer 503.
    * @default false
    */
-  readonly mcp?: boolean;
+  readonly mcp?: boolean | IResolvable;
 }
 
 /** Fields that an authorization record may carry beside the fixed ones. */

@@ -10,6 +10,7 @@ import { hasUnresolved } from "./terraform-text.ts";
 interface SliceConstruct extends Construct {
   readonly owner: string;
   readonly slice: Slice;
+  readonly warnings: readonly string[];
 }
 
 const writersOfStack = new WeakMap<TerraformStack, number>();
@@ -21,6 +22,7 @@ export function writeBundleFile(gateway: SliceConstruct): void {
   const onSynthesize = ({ outdir, manifest }: ISynthesisSession): void => {
     // With several gateways in one stack each file carries its owner.
     const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
+    for (const warning of gateway.warnings) Annotations.of(gateway).addWarning(warning);
     const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
     if (!hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
     // One from an earlier synthesis would be shipped as if it were this one.

@@ -51,16 +51,25 @@ function escapeBesideTokens(text: string): string {
 /**
  * A JSON document for a Terraform string attribute.
  *
- * A token stands inside a JSON string, so its value is JSON-encoded when Terraform evaluates it: a quote in a value
- * learnt at apply must not change the document around it. (The framework's own `Fn.jsonencode` does not escape quotes
- * of literals.)
+ * The value of a token is JSON-encoded when Terraform evaluates it: a quote in a value learnt at apply must not change
+ * the document around it. (The framework's own `Fn.jsonencode` of a whole document does not escape quotes of literals.)
  *
- * @param value plain JSON; tokens only inside strings
+ * @param value plain JSON; strings may hold tokens, and any other value may be one
  */
 export function jsonForTerraform(value: unknown): string {
-  const text = JSON.stringify(value);
-  const pieces = splitTokens(text).map((piece) => (piece.isToken ? jsonStringContent(piece.text) : piece.text));
-  return escapeForTerraform(pieces.join(""));
+  return escapeForTerraform(jsonWithTokens(value));
+}
+
+function jsonWithTokens(value: unknown): string {
+  if (typeof value === "string") {
+    const pieces = splitTokens(JSON.stringify(value));
+    return pieces.map(({ text, isToken }) => (isToken ? jsonStringContent(text) : text)).join("");
+  }
+  if (Token.isUnresolved(value)) return Fn.jsonencode(value);
+  if (Array.isArray(value)) return `[${value.map(jsonWithTokens).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${jsonWithTokens(member)}`);
+  return `{${members.join(",")}}`;
 }
 
 function jsonStringContent(token: string): string {

@@ -10,7 +10,7 @@ export interface Judgement {
   readonly gateway: readonly string[];
   /** By route name. */
   readonly routes: ReadonlyMap<string, readonly string[]>;
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly string[];
 }
 
 /** Without the boot file the loader does not judge what depends on it; that happens where the bundle is published. */
@@ -24,10 +24,14 @@ export function judge(slice: Slice): Judgement {
   for (const problem of judged.filter(({ severity }) => severity === "error")) {
     const owner = Object.keys(slice.routes).find((name) => isWithin(problem.path, formatPath(["routes", name])));
     const lines = owner === undefined ? gateway : (routes.get(owner) ?? []);
-    lines.push(problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`);
+    lines.push(textOf(problem));
     if (owner !== undefined) routes.set(owner, lines);
   }
-  return { gateway, routes, warnings: judged.filter(({ severity }) => severity === "warning") };
+  return { gateway, routes, warnings: judged.filter(({ severity }) => severity === "warning").map(textOf) };
+}
+
+function textOf({ path, message }: Problem): string {
+  return path === "" ? `the bundle ${message}` : `"${path}" ${message}`;
 }
 
 function isWithin(path: string, outer: string): boolean {

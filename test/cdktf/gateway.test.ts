@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { App, TerraformStack, TerraformVariable } from "cdktf";
+import { App, TerraformStack, TerraformVariable, Token } from "cdktf";
 import { Construct } from "constructs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -247,6 +247,19 @@ describe("validation at synthesis", () => {
     );
   });
 
+  test("passes what is only doubtful on as a warning", () => {
+    const { app, gateway } = program();
+    new McpServerRoute(gateway, "github", { from: FROM, to: TO });
+    app.synth();
+    const manifest = JSON.parse(readFileSync(join(outdir, "manifest.json"), "utf8")) as {
+      stacks: { stack: { annotations: { level: string; message: string }[] } };
+    };
+    const texts = manifest.stacks.stack.annotations.map(({ level, message }) => `${level} ${message}`);
+    expect(texts).toContainEqual(
+      expect.stringMatching(/warn "routes\.github" has no "policy", so everything is denied/),
+    );
+  });
+
   test("does not judge values that only Terraform knows, and judges the others", () => {
     const { app, stack, gateway } = program();
     const value = new TerraformVariable(stack, "value", {}).stringValue;
@@ -254,6 +267,52 @@ describe("validation at synthesis", () => {
     expect(() => app.synth()).not.toThrow();
     new Route(gateway, "bad", { from: "https://b.example.com", to: `http://${value}:8080`, timeout: "soon" });
     expect(() => app.synth()).toThrow(/\[stack\/gateway\/bad\] "routes\.bad\.timeout"/);
+  });
+});
+
+describe("values of other resources", () => {
+  test("may stand for whole lists, maps, numbers and flags", () => {
+    const { app, stack, gateway } = program({ runtimeFlags: { mcp: true } });
+    const list = (name: string): string[] => new TerraformVariable(stack, name, { type: "list(string)" }).listValue;
+    const value = (name: string): TerraformVariable => new TerraformVariable(stack, name, {});
+    new McpServerRoute(gateway, "server", {
+      from: "https://a.example.com",
+      to: list("to"),
+      preserveHostHeader: value("preserve").booleanValue,
+      setRequestHeaders: Token.asStringMap(value("headers").value),
+      removeRequestHeaders: list("remove"),
+      maxRequestBytes: value("bytes").numberValue,
+      policy: [allow(authenticatedUser()), deny(mcpTool.in(list("tools")))],
+    });
+    const { route } = resourceOf(app) as { route: Record<string, unknown> };
+    expect(route["server"]).toEqual({
+      from: "https://a.example.com",
+      to: "${var.to}",
+      preserve_host_header: "${var.preserve}",
+      set_request_headers: "${var.headers}",
+      remove_request_headers: "${var.remove}",
+      mcp: { server: { max_request_bytes: "${var.bytes}" } },
+      policy:
+        '[{"allow":{"and":[{"authenticated_user":true}]}},{"deny":{"and":[{"mcp_tool":{"in":${jsonencode(var.tools)}}}]}}]',
+    });
+    expect(existsSync(bundleFile())).toBe(false);
+  });
+
+  test("are known to settings of the gateway, too", () => {
+    const app = new App({ outdir });
+    const stack = new TerraformStack(app, "stack");
+    const domains = new TerraformVariable(stack, "domains", { type: "list(string)" }).listValue;
+    const directory = new TerraformVariable(stack, "directory", {}).stringValue;
+    new Gateway(stack, "gateway", {
+      mcpAllowedClientIdDomains: domains,
+      runtimeFlags: { mcp: new TerraformVariable(stack, "mcp", {}).booleanValue },
+      file: { directory: `${directory}/\${x}` },
+    });
+    expect(resourceOf(app)).toMatchObject({
+      mcp_allowed_client_id_domains: "${var.domains}",
+      runtime_flags: { mcp: "${var.mcp}" },
+      file: { directory: '${var.directory}/${"$"}{x}' },
+    });
   });
 });
 
