@@ -75,6 +75,8 @@ export interface IdentityProvider {
   update(user: string, changes: Partial<Omit<DemoUser, "id">>): void;
   /** The user's refresh tokens are worth nothing from now on. */
   revokeRefreshTokens(user: string): void;
+  /** Further redirect addresses of a client, for gateways whose port is known only after this provider started. */
+  allowRedirects(clientId: string, uris: readonly string[]): Promise<void>;
   /** Connections are cut until `resume()`, as if the provider were gone. */
   pause(): void;
   resume(): void;
@@ -189,6 +191,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       users.set(known.id, { ...known, ...changes });
     },
     revokeRefreshTokens: (user) => storage.removeRefreshTokens(findUser(user).id),
+    async allowRedirects(clientId, uris) {
+      const client = await provider.Client.find(clientId);
+      if (!client) throw new Error(`Cannot find client "${clientId}"`);
+      Object.assign(client, { redirectUris: [...(client.redirectUris ?? []), ...uris] });
+    },
     pause: () => void (paused = true),
     resume: () => void (paused = false),
     delayAnswers: (ms) => void (delayMs = ms),

@@ -24,17 +24,19 @@ export interface Cookies {
   /** Set-Cookie for a session. */
   setSession(handle: SessionHandle, site: Site, settings: CookieSettings): string;
   clearSession(site: Site, settings: CookieSettings): string;
-  /** Hash of the nonce that this browser holds; undefined when it has none that is good. */
-  readNonce(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
+  /** Hash of the nonce that this browser holds for a sign-in; undefined when it has none that is good. */
+  readNonce(exchange: Exchange, site: Site, settings: CookieSettings, signInId: string): string | undefined;
   /**
-   * Nonce for a sign-in that begins now. One that the browser holds already is used again, so that several tabs may
-   * sign in at once.
+   * Nonce that ties a sign-in to this browser: the one it holds already for this sign-in, or a new one. Each sign-in
+   * has its own cookie, since a browser that restores its tabs begins several at once.
    */
   nonce(
     exchange: Exchange,
     site: Site,
     settings: CookieSettings,
+    signInId: string,
   ): { readonly hash: string; readonly setCookie: string };
+  clearNonce(site: Site, settings: CookieSettings, signInId: string): string;
 }
 
 /** A sign-in must be finished within this. */
@@ -52,10 +54,28 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     sameSite: settings.sameSite === "none" && !site.secure ? ("lax" as const) : settings.sameSite,
   });
 
-  const openNonce = (exchange: Exchange, site: Site, settings: CookieSettings): string | undefined => {
-    const value = readCookie(exchange, nonceCookieName(site, settings));
-    return value === undefined ? undefined : nonceSealer.open(value, site.hostname)?.toString();
+  const openNonce = (
+    exchange: Exchange,
+    site: Site,
+    settings: CookieSettings,
+    signInId: string,
+  ): string | undefined => {
+    const value = readCookie(exchange, nonceCookieName(site, settings, signInId));
+    return value === undefined ? undefined : nonceSealer.open(value, `${site.hostname} ${signInId}`)?.toString();
   };
+  const nonceCookie = (
+    site: Site,
+    settings: CookieSettings,
+    signInId: string,
+    value: string,
+    maxAgeSeconds: number,
+  ): string =>
+    serializeCookie(nonceCookieName(site, settings, signInId), value, {
+      maxAgeSeconds,
+      secure: site.secure,
+      // Lax whatever the setting: the way back from the provider is a navigation from a foreign site.
+      sameSite: "lax",
+    });
 
   return {
     readSession: (exchange, site, settings) => readCookie(exchange, sessionCookieName(site, settings)),
@@ -74,23 +94,16 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
     },
     clearSession: (site, settings) =>
       serializeCookie(sessionCookieName(site, settings), "", attributes(site, settings, 0)),
-    readNonce(exchange, site, settings) {
-      const nonce = openNonce(exchange, site, settings);
+    readNonce(exchange, site, settings, signInId) {
+      const nonce = openNonce(exchange, site, settings, signInId);
       return nonce === undefined ? undefined : hashSecret(nonce);
     },
-    nonce(exchange, site, settings) {
-      const nonce = openNonce(exchange, site, settings) ?? randomSecret();
-      const value = nonceSealer.seal(nonce, site.hostname);
-      return {
-        hash: hashSecret(nonce),
-        // Lax whatever the setting: the way back from the provider is a navigation from a foreign site.
-        setCookie: serializeCookie(nonceCookieName(site, settings), value, {
-          maxAgeSeconds: SIGN_IN_SECONDS,
-          secure: site.secure,
-          sameSite: "lax",
-        }),
-      };
+    nonce(exchange, site, settings, signInId) {
+      const nonce = openNonce(exchange, site, settings, signInId) ?? randomSecret();
+      const value = nonceSealer.seal(nonce, `${site.hostname} ${signInId}`);
+      return { hash: hashSecret(nonce), setCookie: nonceCookie(site, settings, signInId, value, SIGN_IN_SECONDS) };
     },
+    clearNonce: (site, settings, signInId) => nonceCookie(site, settings, signInId, "", 0),
   };
 }
 
@@ -100,12 +113,12 @@ export function sessionCookieName(site: Site, settings: CookieSettings): string 
 }
 
 /** Name of the cookie that ties a sign-in to the browser that began it. */
-export function nonceCookieName(site: Site, settings: CookieSettings): string {
-  return `${sessionCookieName(site, settings)}_sign_in`;
+export function nonceCookieName(site: Site, settings: CookieSettings, signInId: string): string {
+  return `${sessionCookieName(site, settings)}_sign_in_${signInId.slice(0, 8)}`;
 }
 
 /** True for every name under which we set cookies: never taken from an upstream, never forwarded to one. */
 export function isOwnCookieName(name: string, settings: CookieSettings): boolean {
   const bare = name.startsWith("__Host-") ? name.slice("__Host-".length) : name;
-  return bare === settings.name || bare === `${settings.name}_sign_in`;
+  return bare === settings.name || bare.startsWith(`${settings.name}_sign_in_`);
 }

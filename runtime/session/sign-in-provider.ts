@@ -57,7 +57,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const state = randomSecret();
     const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
     const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: site.origin + CALLBACK_PATH });
-    const browser = cookies.nonce(exchange, site, cookie);
+    const browser = cookies.nonce(exchange, site, cookie, signInId);
     await records.providerStates.put(
       hashSecret(state),
       {
@@ -144,7 +144,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!begun || begun.value.host !== site.host) {
       return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.");
     }
-    if (cookies.readNonce(exchange, site, cookie) !== begun.value.nonceHash) {
+    if (cookies.readNonce(exchange, site, cookie, begun.value.signInId) !== begun.value.nonceHash) {
       return refuse(exchange, 400, "sign-in.callback", "The sign-in was not begun in this browser.");
     }
     const opened = secrets.open(begun.value.secrets, `state ${stateHash}`);
@@ -169,10 +169,10 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     await deps.identities.recordSignIn(tokens, subject, facts);
     const session = await createSession(snapshot, subject, tokens);
     deps.log.info({ user: subject, host: target.host, request: exchange.id }, "signed in");
-    await finish(exchange, target, signInId, session.sessionId, [
-      "set-cookie",
-      cookies.setSession(session, site, cookie),
-    ]);
+    const headers = ["set-cookie", cookies.setSession(session, site, cookie)];
+    // Where the sign-in began on this very host name, its last step still asks for the nonce.
+    if (target.hostname !== site.hostname) headers.push("set-cookie", cookies.clearNonce(site, cookie, signInId));
+    await finish(exchange, target, signInId, session.sessionId, headers);
   };
 
   const answerFailures = async (exchange: Exchange, work: () => Promise<void>): Promise<void> => {

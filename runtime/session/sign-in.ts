@@ -48,7 +48,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
     }
     const id = randomSecret(16);
-    const nonce = cookies.nonce(exchange, site, settings.cookie);
+    const nonce = cookies.nonce(exchange, site, settings.cookie, id);
     const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
     await records.signIns.put(
       id,
@@ -85,30 +85,29 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         const issued = await records.signInCodes.take(hashSecret(code));
         if (!issued) return refuseReturn(exchange, "The sign-in took too long or was finished already.");
         // 2. The sign-in it belongs to: begun on this host, by this browser.
-        const begun = await records.signIns.take(issued.value.signInId);
+        const { signInId, sessionId } = issued.value;
+        const begun = await records.signIns.take(signInId);
         if (!begun || begun.value.host !== site.host) return refuseReturn(exchange, "The sign-in took too long.");
-        if (cookies.readNonce(exchange, site, snapshot.settings.cookie) !== begun.value.nonceHash) {
+        if (cookies.readNonce(exchange, site, snapshot.settings.cookie, signInId) !== begun.value.nonceHash) {
           return refuseReturn(exchange, "The sign-in was not begun in this browser, or the browser takes no cookies.");
         }
         // 3. The session, which may have ended since.
-        const { sessionId } = issued.value;
         const session = await records.sessions.get(sessionId);
         if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
           return refuseReturn(exchange, "The session has ended.");
         }
-        const setCookie = cookies.setSession(
-          { sessionId, expiresAt: session.expiresAt },
-          site,
-          snapshot.settings.cookie,
-        );
+        const { cookie } = snapshot.settings;
+        const headers = [
+          "set-cookie",
+          cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),
+          "set-cookie",
+          cookies.clearNonce(site, cookie, signInId),
+        ];
         const { returnTo } = begun.value;
-        if (snapshot.settings.cookie.sameSite !== "strict") {
-          return redirect(exchange, 302, returnTo, ["set-cookie", setCookie]);
-        }
+        if (cookie.sameSite !== "strict") return redirect(exchange, 302, returnTo, headers);
         // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
         respondHtml(exchange, 200, continuePage({ title: "Signed in", href: returnTo }), [
-          "set-cookie",
-          setCookie,
+          ...headers,
           "refresh",
           `0;url=${returnTo}`,
         ]);

@@ -41,6 +41,8 @@ export interface SessionBench {
   readonly session: SessionModule;
   /** Everything logged so far, by all replicas. */
   readonly logged: () => string;
+  /** Port of the first replica. */
+  readonly firstPort: number;
   /** Replaces the configuration of all replicas. */
   configure(yaml: string): void;
   readonly snapshot: () => Snapshot;
@@ -56,7 +58,8 @@ export interface SessionBenchOptions {
   readonly settings?: string;
 }
 
-const SECRET = Buffer.alloc(32, 7);
+/** `shared_secret` of every replica, for tests that seal something themselves. */
+export const BENCH_SECRET = Buffer.alloc(32, 7);
 
 /** The configuration that `startSessionBench` begins with. */
 export function benchConfig(issuer: string, settings = ""): string {
@@ -110,6 +113,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     store,
     clock,
     session: first.session,
+    firstPort: first.port,
     logged: () => log,
     configure: (yaml) => void (snapshot = snapshotFrom(yaml, { generation: snapshot.generation + 1 })),
     snapshot: () => snapshot,
@@ -143,7 +147,7 @@ async function startReplica({ snapshots, store, clock, collect }: ReplicaDeps): 
   const session = createSession({
     snapshots,
     store: store.store,
-    keys: createKeys([SECRET]),
+    keys: createKeys([BENCH_SECRET]),
     boot: { development: true, signingKeys: [] },
     log,
     clock,
