@@ -1,0 +1,171 @@
+/**
+ * The configuration in force: loads it at start, watches its files, and swaps one immutable snapshot for the next.
+ *
+ * Untrusted input: the files; slices are published by others. Promises: a snapshot comes from files that belong together;
+ * whatever is wrong with a change (unreadable, invalid, conflicting, a missing secret) leaves the last good snapshot in
+ * force and is told in the log and the status; listeners see each snapshot once, in order.
+ */
+import type { JWK } from "jose";
+
+import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { Problem } from "../config/load.ts";
+import { canonicalJson } from "../config/slice.ts";
+import { errorText, GatewayError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Closable, Clock } from "../ports.ts";
+import { resolveBoot, type Boot } from "./boot.ts";
+import { buildSnapshot, type Build } from "./build.ts";
+import { createReport, type BundleStatus } from "./report.ts";
+import { readSecrets, secretDirectories } from "./secrets.ts";
+import { createValidator, type Validation } from "./validator.ts";
+import { createWatch } from "./watch.ts";
+
+export type { BundleStatus } from "./report.ts";
+
+export interface BundleDeps {
+  /** A configuration file, or a directory of one boot file and slices. */
+  readonly path: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Pause after the last change of a file before it is read. */
+  readonly quietMs?: number;
+  /** Longest time a change stays unnoticed where the file system tells nothing. */
+  readonly pollEveryMs?: number;
+}
+
+export interface Bundle extends Snapshots, Closable {
+  /** As they were at start; changes need a restart. */
+  readonly boot: BootSettings;
+  /** Public key to which secrets are sealed for this gateway; absent without `shared_secret`. */
+  readonly sealKey: JWK | undefined;
+  status(): BundleStatus;
+  /** Looks at the files now. Resolves when what is there has been put in force or refused; never rejects. */
+  reload(): Promise<void>;
+}
+
+/** @throws GatewayError `config.invalid` with every problem, one a line */
+export async function openBundle(deps: BundleDeps): Promise<Bundle> {
+  const { path, log, clock, env = process.env, ...times } = deps;
+  const validator = createValidator(path);
+  const report = createReport({ log, clock });
+  const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
+  let boot: Boot | undefined;
+  let bootText = "";
+  let checked: Extract<Validation, { readonly kind: "good" }> | undefined;
+  let directories: readonly string[] = [];
+  let fingerprint: string | undefined;
+  let build: Build | undefined;
+  let current: Snapshot | undefined;
+  let running = Promise.resolve();
+  let queued: Promise<void> | undefined;
+  let closed = false;
+
+  const watch = createWatch({ ...times, log, onHint: () => void reload() });
+  await look();
+  if (!current || !boot) {
+    await close();
+    const problems = report.status(undefined).lastError?.problems ?? [];
+    throw new GatewayError("config.invalid", problems.join("\n"));
+  }
+
+  return {
+    boot: boot.settings,
+    sealKey: boot.sealing?.publicJwk,
+    current: () => current as Snapshot,
+    subscribe(listener) {
+      // A wrapper of its own: the same function subscribed twice is two subscriptions.
+      const entry: typeof listener = (next, previous) => listener(next, previous);
+      listeners.add(entry);
+      return () => void listeners.delete(entry);
+    },
+    status: () => report.status(current),
+    reload,
+    close,
+  };
+
+  function reload(): Promise<void> {
+    // One look at a time; a call during a look gets one that begins after it.
+    return (queued ??= running.then(() => {
+      queued = undefined;
+      return (running = look());
+    }));
+  }
+
+  async function look(): Promise<void> {
+    if (closed) return;
+    try {
+      await load();
+    } catch (error) {
+      report.failed([problemOf(error)]);
+    }
+    if (closed) return;
+    const secretsIn = await secretDirectories(checked?.needs.refs ?? []);
+    await watch.follow(new Set([...directories, ...secretsIn]));
+  }
+
+  async function load(): Promise<void> {
+    const startedMs = performance.now();
+    const found = await validator.load();
+    if (found.kind !== "unchanged") {
+      ({ directories } = found);
+      checked = found.kind === "good" ? found : undefined;
+      fingerprint = undefined;
+      report.found(found);
+    }
+    // Unchanged files that were bad are still bad, and have been reported.
+    if (!checked) return;
+    boot ??= await startWith(checked);
+    const secrets = await readSecrets(checked.needs, { env, sealing: boot.sealing });
+    if (secrets.fingerprint === fingerprint) return;
+    fingerprint = secrets.fingerprint;
+    const { settings, slices } = checked;
+    const fileOf = (owner: string): string => slices.find((slice) => slice.owner === owner)?.file ?? path;
+    const outcome = await buildSnapshot({ settings, routes: validator.routes(), secrets, fileOf }, build);
+    if (!outcome.ok) report.failed(outcome.problems);
+    else if (!closed) swap(outcome.build, checked.digest, performance.now() - startedMs);
+    report.restartNeeded(canonicalJson(checked.boot) !== bootText);
+  }
+
+  async function startWith({ boot: doc }: NonNullable<typeof checked>): Promise<Boot> {
+    bootText = canonicalJson(doc);
+    return resolveBoot(doc, env);
+  }
+
+  function swap(next: Build, digest: string, tookMs: number): void {
+    build = next;
+    const previous = current;
+    if (previous && next.unchanged) {
+      report.recovered();
+      return;
+    }
+    current = {
+      digest,
+      generation: (previous?.generation ?? 0) + 1,
+      settings: next.settings,
+      routes: next.routes,
+    };
+    report.loaded(current, tookMs);
+    if (!previous) return;
+    for (const listener of listeners) {
+      try {
+        listener(current, previous);
+      } catch (error) {
+        // One listener's bug must not keep the others on the old snapshot.
+        log.error({ err: error }, "listener of configuration changes failed");
+      }
+    }
+  }
+
+  function problemOf(error: unknown): Problem {
+    if (!(error instanceof GatewayError)) log.error({ err: error }, "configuration reload failed");
+    return { severity: "error", file: path, path: "", message: errorText(error) };
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+    watch.close();
+    await validator.close();
+    await running;
+  }
+}

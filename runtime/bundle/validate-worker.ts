@@ -1,0 +1,115 @@
+/**
+ * The validating thread: reads the files, judges them, and sends what changed in small portions.
+ *
+ * Judging 10,000 routes takes a second, and handing the result over whole would stop the event loop for nearly as long.
+ * So the thread keeps the text of each route it has handed over, compares here, and sends changed routes only, a chunk at
+ * a time; the next one goes out when the last was taken in.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+
+import { loadSlices, type CheckedConfig, type Problem, type SliceSource } from "../config/load.ts";
+import { readOutline } from "../config/outline.ts";
+import { isMembers } from "../config/problem.ts";
+import { routeFields } from "../config/route.ts";
+import { secretUses } from "../config/secrets.ts";
+import { settingsFields } from "../config/settings.ts";
+import { readSource } from "../config/source.ts";
+import { secretNeeds } from "./boot.ts";
+import type { FromWorker, RouteText, SliceStatus, ToWorker } from "./protocol.ts";
+import { readTogether } from "./sources.ts";
+
+export interface WorkerSettings {
+  readonly path: string;
+}
+
+const CHUNK_ROUTES = 50;
+const CHUNK_REMOVALS = 2_000;
+/** A wrong template can spoil every route; people need the first few. */
+const MAX_PROBLEMS = 200;
+
+if (parentPort) serve(parentPort, workerData as WorkerSettings);
+
+function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): void {
+  /** What the other side has: route key → text. */
+  const handedOver = new Map<string, string>();
+  const owners = new Map<string, { readonly text: string; readonly owner: string }>();
+  let lastSignature: string | undefined;
+  let fresh = true;
+  let acknowledged: (() => void) | undefined;
+
+  port.on("message", (message: ToWorker) => {
+    if (message.type === "ack") acknowledged?.();
+    // A failure here is a bug: it ends the thread, and the other side reports it.
+    else void load();
+  });
+
+  async function load(): Promise<void> {
+    const { sources, problems: unread, signature, directories } = await readTogether(path);
+    if (signature !== "" && signature === lastSignature) return send({ type: "unchanged" });
+    lastSignature = signature;
+    const outcome = unread.length > 0 ? { problems: unread } : loadSlices(sources);
+    const problems = [...outcome.problems];
+    if (!sources.some((source) => source.boot) && unread.length === 0) {
+      problems.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
+    }
+    const findings = { slices: sources.map((source) => sliceStatus(source, problems)), directories };
+    const { config } = outcome as { config?: CheckedConfig };
+    if (!config || problems.some(({ severity }) => severity === "error")) {
+      return send({ type: "bad", problems: problems.slice(0, MAX_PROBLEMS), ...findings });
+    }
+    const { boot, settings, digest } = config;
+    const needs = secretNeeds([
+      ...secretUses(settingsFields, settings),
+      ...config.routes.flatMap((route) => [...secretUses(routeFields, route.doc)]),
+    ]);
+    const header = { boot, settings, digest, needs, fresh, problems: problems.slice(0, MAX_PROBLEMS), ...findings };
+    send({ type: "good", ...header });
+    fresh = false;
+    await sendChanges(config);
+    send({ type: "done" });
+  }
+
+  async function sendChanges({ routes }: CheckedConfig): Promise<void> {
+    const present = new Set(routes.map((route) => route.key));
+    const removed = [...handedOver.keys()].filter((key) => !present.has(key));
+    for (let at = 0; at < removed.length; at += CHUNK_REMOVALS) {
+      await sendChunk([], removed.slice(at, at + CHUNK_REMOVALS));
+    }
+    let changed: RouteText[] = [];
+    for (const { key, owner, name, text } of routes) {
+      if (handedOver.get(key) === text) continue;
+      changed.push({ key, owner, name, text });
+      if (changed.length < CHUNK_ROUTES) continue;
+      await sendChunk(changed, []);
+      changed = [];
+    }
+    if (changed.length > 0) await sendChunk(changed, []);
+  }
+
+  async function sendChunk(changed: readonly RouteText[], removed: readonly string[]): Promise<void> {
+    send({ type: "chunk", changed, removed });
+    await new Promise<void>((resolve) => (acknowledged = resolve));
+    for (const { key, text } of changed) handedOver.set(key, text);
+    for (const key of removed) handedOver.delete(key);
+  }
+
+  function sliceStatus(source: SliceSource, problems: readonly Problem[]): SliceStatus {
+    const own = problems.filter(({ file }) => file === source.file);
+    const ok = own.every(({ severity }) => severity !== "error");
+    return { owner: ownerOf(source), file: source.file, ok, problems: own.slice(0, MAX_PROBLEMS) };
+  }
+
+  function ownerOf({ file, text }: SliceSource): string {
+    const known = owners.get(file);
+    if (known?.text === text) return known.owner;
+    const { value } = readSource(file, text);
+    const owner = isMembers(value) ? readOutline(value, () => {}).owner : "unknown";
+    owners.set(file, { text, owner });
+    return owner;
+  }
+
+  function send(message: FromWorker): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    port.postMessage(message);
+  }
+}
