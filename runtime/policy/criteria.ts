@@ -5,8 +5,16 @@
  * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
  */
 import { emailDomain, claimTexts, isInRanges, parseRanges } from "./subjects.ts";
-import { compileListMatch, compileStringMatch, describe, parseListMatch, parseStringMatch } from "./match.ts";
-import type { Report } from "./match.ts";
+import {
+  LIST_MATCH_SCHEMA,
+  STRING_MATCH_SCHEMA,
+  compileListMatch,
+  compileStringMatch,
+  describe,
+  parseListMatch,
+  parseStringMatch,
+} from "./match.ts";
+import type { JsonSchema, Report } from "./match.ts";
 import type { Facts } from "./facts.ts";
 
 /** Pure; reads only the facts. Called only when what the criterion is about is known. */
@@ -30,7 +38,7 @@ export interface Criterion {
   /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
   /** JSON Schema of the data. */
-  readonly schema: Readonly<Record<string, unknown>>;
+  readonly schema: JsonSchema;
   /** @returns undefined after everything wrong with the data was reported */
   read(data: unknown, subPath: string, path: string, report: Report): ReadCriterion | undefined;
   /** What the facts say, for the rule trace. */
@@ -41,8 +49,6 @@ export const USER_UNAUTHENTICATED = "user-unauthenticated";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
 export const TOOL_OK = "mcp-tool-ok";
 
-const STRING_MATCH_SCHEMA = { $ref: "#/$defs/stringMatch" };
-const LIST_MATCH_SCHEMA = { $ref: "#/$defs/listMatch" };
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
 
 const asIs = (text: string): string => text;

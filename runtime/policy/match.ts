@@ -33,6 +33,20 @@ export const LIST_OPERATORS = ["has", "is", "exclude"] as const;
 const WITH_LISTS: ReadonlySet<string> = new Set(["in", "not_in"]);
 const PARTS: ReadonlySet<string> = new Set(["contains", "starts_with", "ends_with"]);
 
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const TEXT_SCHEMA: JsonSchema = { type: "string" };
+const PART_SCHEMA: JsonSchema = { type: "string", minLength: 1 };
+const TEXTS_SCHEMA: JsonSchema = { type: "array", items: TEXT_SCHEMA };
+
+export const STRING_MATCH_SCHEMA: JsonSchema = matchSchema(
+  STRING_OPERATORS.map((name) => [
+    name,
+    WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA,
+  ]),
+);
+export const LIST_MATCH_SCHEMA: JsonSchema = matchSchema(LIST_OPERATORS.map((name) => [name, TEXT_SCHEMA]));
+
 /** @returns the canonical matcher, or undefined after everything wrong with it was reported */
 export function parseStringMatch(value: unknown, path: string, report: Report): StringMatch | undefined {
   if (typeof value === "string") return { is: value };
@@ -187,4 +201,9 @@ function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subje
   const [only] = tests;
   if (tests.length === 1 && only) return only;
   return (subject) => tests.every((test) => test(subject));
+}
+
+function matchSchema(operators: readonly (readonly [string, JsonSchema])[]): JsonSchema {
+  const properties = Object.fromEntries(operators);
+  return { anyOf: [TEXT_SCHEMA, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
 }

@@ -5,20 +5,20 @@ import { policyJsonSchema } from "../../../runtime/policy/schema.ts";
 
 describe("policyJsonSchema()", () => {
   test("every reference stands where it points", () => {
-    const { schema, $defs } = policyJsonSchema("#/definitions/");
-    const references = [...JSON.stringify({ schema, $defs }).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]);
-    expect(references.length).toBeGreaterThan(5);
+    const definitions = policyJsonSchema("#/definitions/");
+    const references = [...JSON.stringify(definitions).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]);
+    expect(references.length).toBeGreaterThan(0);
     for (const reference of references) {
       expect(reference).toMatch(/^#\/definitions\//);
-      expect(Object.keys($defs)).toContain(reference?.slice("#/definitions/".length));
+      expect(definitions).toHaveProperty([reference?.slice("#/definitions/".length) ?? ""]);
     }
   });
 
   test("knows every criterion, with its sentence", () => {
-    const text = JSON.stringify(policyJsonSchema());
-    for (const criterion of CRITERIA) {
-      expect(text).toContain(JSON.stringify(criterion.doc));
-      expect(text).toContain(criterion.takesPath ? `"^${criterion.name}/.+"` : `"${criterion.name}":`);
+    const { criterion } = policyJsonSchema() as { criterion: Record<string, Record<string, object>> };
+    for (const { name, takesPath, doc } of CRITERIA) {
+      const found = takesPath ? criterion["patternProperties"]?.[`^${name}/.`] : criterion["properties"]?.[name];
+      expect(found).toMatchObject({ description: doc });
     }
   });
 });
