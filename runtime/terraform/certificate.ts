@@ -1,5 +1,5 @@
 /**
- * A self-signed certificate for one provider process: P-256, a day, DNS name "localhost".
+ * A self-signed certificate for one provider process: P-256, thirty days, DNS name "localhost".
  *
  * Terraform trusts exactly this certificate because it reads it from our handshake line, so it needs no authority.
  * node:crypto signs and parses certificates but makes none; the DER is written here.
@@ -21,8 +21,6 @@ const OID_ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
 const OID_COMMON_NAME = "2.5.4.3";
 const OID_BASIC_CONSTRAINTS = "2.5.29.19";
 const OID_KEY_USAGE = "2.5.29.15";
-const OID_EXTENDED_KEY_USAGE = "2.5.29.37";
-const OID_SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 const OID_ALTERNATIVE_NAME = "2.5.29.17";
 
 /** @param nowMs milliseconds since the epoch; validity is from five minutes before to 30 days after */
@@ -55,7 +53,6 @@ function extensions(): Buffer[] {
     // Go accepts a certificate as its own root only when it says that it is one.
     sequence(oid(OID_BASIC_CONSTRAINTS), isTrue, octets(sequence(isTrue))),
     sequence(oid(OID_KEY_USAGE), isTrue, octets(digitalSignatureAndCertSign)),
-    sequence(oid(OID_EXTENDED_KEY_USAGE), octets(sequence(oid(OID_SERVER_AUTH)))),
     sequence(oid(OID_ALTERNATIVE_NAME), octets(sequence(tlv(0x82, Buffer.from("localhost"))))),
   ];
 }

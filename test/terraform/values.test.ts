@@ -137,10 +137,12 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
     const WRITE_ONLY = (version: number): string =>
       `client_secret_wo = var.secret\n          client_secret_wo_version = ${version}`;
 
-    const oauth = (): Record<string, string> =>
-      (slice().routes["github"]?.["mcp"] as Record<string, Record<string, Record<string, string>>>)["server"]?.[
-        "upstream_oauth2"
-      ] ?? {};
+    const oauth = (): Record<string, string> => {
+      const route = slice().routes["github"] as unknown as {
+        mcp: { server: { upstream_oauth2: Record<string, string> } };
+      };
+      return route.mcp.server.upstream_oauth2;
+    };
     const opened = async (): Promise<string> =>
       Buffer.from((await compactDecrypt(oauth()["client_secret_sealed"] ?? "", privateKey)).plaintext).toString();
     /** Files below the workspace that hold the text, plan archives unpacked. */

@@ -1,0 +1,294 @@
+/** The provider as the process that Terraform starts: handshake, TLS, its end, and whole files when it is killed. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { connect } from "node:tls";
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+
+import { makeCertificate } from "../../runtime/terraform/certificate.ts";
+import { type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { handshakeLine, refuseStart } from "../../runtime/terraform/handshake.ts";
+import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
+
+const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
+const client = makeCertificate(Date.now());
+const pluginEnv = {
+  PATH: process.env["PATH"],
+  TF_PLUGIN_MAGIC_COOKIE: COOKIE,
+  PLUGIN_PROTOCOL_VERSIONS: "5,6",
+  PLUGIN_CLIENT_CERT: client.certificate,
+};
+
+let root: string;
+let mirror: DevMirror;
+const children: ChildProcess[] = [];
+const workspaces: Workspace[] = [];
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "gw-mirror-"));
+  mirror = await writeDevMirror(root);
+});
+afterAll(() => {
+  rmSync(root, { recursive: true, force: true });
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  for (const workspace of workspaces.splice(0)) workspace.close();
+});
+
+describe("refuseStart()", () => {
+  const env = { TF_PLUGIN_MAGIC_COOKIE: COOKIE, PLUGIN_PROTOCOL_VERSIONS: "5,6", PLUGIN_CLIENT_CERT: "pem" };
+
+  test.each([
+    ["nothing when Terraform started it", {}, "linux", undefined],
+    ["a start by hand", { TF_PLUGIN_MAGIC_COOKIE: undefined }, "linux", "by-hand"],
+    ["another cookie", { TF_PLUGIN_MAGIC_COOKIE: "other" }, "linux", "by-hand"],
+    ["a Terraform without protocol 6", { PLUGIN_PROTOCOL_VERSIONS: "4,5" }, "linux", "protocol"],
+    ["a connection without certificates", { PLUGIN_CLIENT_CERT: undefined }, "linux", "no-certificate"],
+    ["Windows", {}, "win32", "platform"],
+  ] as const)("finds %s", (_name, change, platform, refusal) => {
+    expect(refuseStart({ ...env, ...change }, platform)).toBe(refusal);
+  });
+});
+
+test("handshakeLine() has the certificate in base64 without padding", () => {
+  expect(handshakeLine("/tmp/x/s", Buffer.from([1]))).toBe("1|6|unix|/tmp/x/s|grpc|AQ\n");
+});
+
+describe("terraform-provider-gateway", () => {
+  test("tells people who start it by hand what it is for", async () => {
+    const child = start({ PATH: process.env["PATH"] });
+    const { code, stdout, stderr } = await finished(child);
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toContain('resource "gateway_bundle"');
+    expect(stderr).toContain("cannot do anything when started by hand");
+  });
+
+  test("prints one line, and listens in a directory that only its user can enter", async () => {
+    const { line, child, socketPath } = await started();
+    expect(line).toMatch(/^1\|6\|unix\|\/[^|]+\/s\|grpc\|[A-Za-z0-9+/]+\n$/);
+    const { statSync } = await import("node:fs");
+    expect(statSync(dirname(socketPath)).mode & 0o777).toBe(0o700);
+    child.kill("SIGTERM");
+    await finished(child);
+    expect(existsSync(dirname(socketPath))).toBe(false);
+  });
+
+  test("speaks only with the certificate of the Terraform that started it", async () => {
+    const { socketPath } = await started();
+    const foreign = makeCertificate(Date.now());
+    expect(await handshake(socketPath, { key: client.privateKey, cert: client.certificate })).toBe("accepted");
+    expect(await handshake(socketPath, { key: foreign.privateKey, cert: foreign.certificate })).toBe("refused");
+    expect(await handshake(socketPath, {})).toBe("refused");
+  });
+
+  test("leaves an interrupt to Terraform", async () => {
+    const { child, socketPath } = await started();
+    child.kill("SIGINT");
+    // Its answer to a handshake afterwards shows that it lives.
+    expect(await handshake(socketPath, { key: client.privateKey, cert: client.certificate })).toBe("accepted");
+    expect(child.exitCode).toBeNull();
+  });
+
+  test("ends itself when Terraform is killed", async () => {
+    // The shell plays Terraform: the provider is its child.
+    const shell = spawn("/bin/sh", ["-c", `'${mirror.launcher}' & wait`], {
+      env: pluginEnv,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    children.push(shell);
+    const socketPath = (await firstLine(shell)).split("|")[3] ?? "";
+    expect(existsSync(socketPath)).toBe(true);
+    shell.kill("SIGKILL");
+    await until(() => !existsSync(socketPath));
+  });
+});
+
+const missing = terraformMissing();
+if (missing) console.log(`skipped: ${missing}`);
+
+describe.skipIf(missing !== undefined)("terraform with the development mirror", () => {
+  function workspaceWith(routes: number, timeout: string): Workspace {
+    const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile });
+    workspaces.push(workspace);
+    writeConfig(workspace, routes, timeout);
+    return workspace;
+  }
+
+  test("installs, applies over TLS, plans empty, and keeps its lock when the provider is rebuilt", async () => {
+    const workspace = workspaceWith(2, "1s");
+    await workspace.succeed("init");
+    await workspace.succeed("apply", "-auto-approve");
+    expect(Object.keys(routesIn(workspace))).toEqual(["route-0", "route-1"]);
+    await writeDevMirror(root);
+    await workspace.succeed("init");
+    expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+  });
+
+  test("shows the provider's own log lines with their fields", async () => {
+    const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile, TF_LOG_PROVIDER: "debug" });
+    workspaces.push(workspace);
+    writeConfig(workspace, 1, "1s");
+    await workspace.succeed("init");
+    const { stderr } = await workspace.run("plan");
+    expect(stderr).toMatch(
+      /\[DEBUG\] provider\.terraform-provider-gateway_v\S+: answered: .*method=PlanResourceChange/,
+    );
+  });
+
+  test("carries 200 routes, and shows one changed field of one of them", async () => {
+    const workspace = workspaceWith(200, "1s");
+    await workspace.succeed("init");
+    await workspace.succeed("apply", "-auto-approve");
+    expect(Object.keys(routesIn(workspace))).toHaveLength(200);
+    const text = workspace
+      .read("main.tf.json")
+      .replace('"https://route-77.example.com"', '"https://renamed.example.com"');
+    workspace.write("main.tf.json", text);
+    const planned = await workspace.succeed("plan");
+    expect(planned).toContain('~ from    = "https://route-77.example.com" -> "https://renamed.example.com"');
+    expect(planned).toContain("200 unchanged blocks hidden");
+    expect(planned).not.toContain("route-78");
+  });
+
+  test(
+    "killed at any moment of an apply, it leaves a whole slice, and the next apply goes on",
+    { timeout: 120_000 },
+    async () => {
+      const workspace = workspaceWith(40, "1s");
+      await workspace.succeed("init");
+      await workspace.succeed("apply", "-auto-approve");
+      for (let attempt = 2; attempt < 5; attempt++) {
+        writeConfig(workspace, 40, `${attempt}s`);
+        const apply = spawn("terraform", ["apply", "-auto-approve", "-no-color"], {
+          cwd: workspace.directory,
+          env: {
+            PATH: process.env["PATH"],
+            HOME: workspace.directory,
+            TF_CLI_CONFIG_FILE: mirror.cliConfigFile,
+            CHECKPOINT_DISABLE: "1",
+          },
+          stdio: ["ignore", "pipe", "ignore"],
+          detached: true,
+        });
+        // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
+        await seen(apply, "Modifying...");
+        await delay(attempt * 6);
+        process.kill(-(apply.pid ?? 0), "SIGKILL");
+        const timeouts = new Set(Object.values(routesIn(workspace)).map(({ timeout }) => timeout));
+        expect(timeouts.size).toBe(1);
+      }
+      writeConfig(workspace, 40, "100s");
+      await workspace.succeed("apply", "-auto-approve");
+      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+      expect(readdirSync(workspace.path("slices")).filter((name) => name.endsWith(".json"))).toEqual(["team.json"]);
+    },
+  );
+});
+
+function writeConfig(workspace: Workspace, routes: number, timeout: string): void {
+  const route = Object.fromEntries(
+    Array.from({ length: routes }, (_, index) => [
+      `route-${index}`,
+      {
+        from: `https://route-${index}.example.com`,
+        to: [`http://10.0.0.${index}:8080`],
+        timeout,
+        policy: JSON.stringify([{ allow: { and: [{ authenticated_user: true }] } }]),
+      },
+    ]),
+  );
+  const config = {
+    terraform: { required_providers: { gateway: { source: "gateform/gateway" } } },
+    resource: { gateway_bundle: { main: { owner: "team", file: { directory: "slices" }, route } } },
+  };
+  writeFileSync(workspace.path("main.tf.json"), JSON.stringify(config));
+}
+
+function routesIn(workspace: Workspace): Record<string, { timeout: string }> {
+  return (
+    JSON.parse(readFileSync(workspace.path("slices/team.json"), "utf8")) as {
+      routes: Record<string, { timeout: string }>;
+    }
+  ).routes;
+}
+
+function start(env: Record<string, string | undefined>): ChildProcess {
+  const child = spawn(mirror.launcher, [], { env, stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
+  return child;
+}
+
+async function started(): Promise<{ child: ChildProcess; line: string; socketPath: string }> {
+  const child = start(pluginEnv);
+  const line = await firstLine(child);
+  return { child, line, socketPath: line.split("|")[3] ?? "" };
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.stdout?.once("data", (chunk: Buffer) => {
+      resolve(chunk.toString());
+    });
+    child.once("close", () => {
+      reject(new Error("the provider ended without a line"));
+    });
+  });
+}
+
+function seen(child: ChildProcess, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    let output = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes(text)) resolve();
+    });
+    child.once("close", () => {
+      resolve();
+    });
+  });
+}
+
+async function finished(child: ChildProcess): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const output = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...output };
+}
+
+/** TLS as far as the first frame of HTTP/2: with TLS 1.3 a refusal of our certificate comes after the handshake. */
+function handshake(path: string, identity: { key?: string; cert?: string }): Promise<"accepted" | "refused"> {
+  return new Promise((resolve) => {
+    const socket = connect({ path, ...identity, rejectUnauthorized: false, ALPNProtocols: ["h2"] }, () => {
+      socket.write(
+        Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from("000000040000000000", "hex")]),
+      );
+    });
+    const end = (verdict: "accepted" | "refused"): void => {
+      resolve(verdict);
+      socket.destroy();
+    };
+    socket.once("data", () => {
+      end("accepted");
+    });
+    socket.once("error", () => {
+      end("refused");
+    });
+    socket.once("close", () => {
+      end("refused");
+    });
+  });
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error("it did not happen within 10 s");
+    await delay(50);
+  }
+}

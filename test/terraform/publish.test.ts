@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { createFileTarget, readSliceText } from "../../runtime/terraform/publish.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gw-publish-"));
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const target = (mode?: number): ReturnType<typeof createFileTarget> =>
+  createFileTarget({ directory, owner: "team", mode });
+const text = (routes: object = {}, owner = "team"): string => JSON.stringify({ version: 1, owner, routes });
+const digest = (slice: string): string => {
+  const read = readSliceText(slice);
+  return read.kind === "slice" ? read.digest : "";
+};
+const path = (): string => join(directory, "team.json");
+
+describe("createFileTarget()", () => {
+  test("publishes under the owner's name and leaves nothing beside it", async () => {
+    await target().write(text(), null);
+    expect(readdirSync(directory)).toEqual(["team.json"]);
+    expect(readFileSync(path(), "utf8")).toBe(text());
+    expect(await target().read()).toEqual({ kind: "slice", document: JSON.parse(text()), digest: digest(text()) });
+  });
+
+  test("gives the permissions asked for, also over a stricter umask and an earlier file", async () => {
+    const before = process.umask(0o077);
+    try {
+      await target().write(text(), null);
+      expect(statSync(path()).mode & 0o777).toBe(0o644);
+      await target(0o640).write(text({ a: {} }), digest(text()));
+      expect(statSync(path()).mode & 0o777).toBe(0o640);
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  test("makes the directory", async () => {
+    const nested = join(directory, "a", "b");
+    await createFileTarget({ directory: nested, owner: "team", mode: undefined }).write(text(), null);
+    expect(readdirSync(nested)).toEqual(["team.json"]);
+  });
+
+  test("says what it could not do, without the content", async () => {
+    writeFileSync(join(directory, "file"), "");
+    const impossible = createFileTarget({ directory: join(directory, "file", "x"), owner: "team", mode: undefined });
+    await expect(impossible.write(text(), null)).rejects.toMatchObject({
+      code: expect.stringMatching(/^publish\./) as string,
+    });
+  });
+
+  test("does not replace what changed since it was looked at", async () => {
+    await target().write(text({ a: {} }), null);
+    await expect(target().write(text({ b: {} }), digest(text()))).rejects.toMatchObject({ code: "publish.conflict" });
+    expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
+  });
+
+  test("formatting is no change", async () => {
+    await target().write(text({ a: {} }), null);
+    writeFileSync(path(), JSON.stringify(JSON.parse(text({ a: {} })), null, 4));
+    await target().write(text({ b: {} }), digest(text({ a: {} })));
+    expect(readFileSync(path(), "utf8")).toBe(text({ b: {} }));
+  });
+
+  test("does not create over another content, but goes on where its own content is there already", async () => {
+    await target().write(text({ a: {} }), null);
+    await expect(target().write(text({ b: {} }), null)).rejects.toMatchObject({ code: "publish.conflict" });
+    await target().write(text({ a: {} }), null);
+    await target().write(text({ a: {} }), digest(text({ old: {} })));
+  });
+
+  test("puts back what somebody removed", async () => {
+    await target().write(text({ a: {} }), digest(text()));
+    expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
+  });
+
+  test("repairs a damaged slice of its own, and touches no damaged file that it did not know", async () => {
+    writeFileSync(path(), '{"version":1,"ow');
+    expect(await target().read()).toEqual({ kind: "unreadable", reason: "it is not JSON" });
+    await expect(target().write(text(), null)).rejects.toMatchObject({ code: "publish.conflict" });
+    await target().write(text(), "earlier digest");
+    expect(readFileSync(path(), "utf8")).toBe(text());
+  });
+
+  test("neither replaces nor removes a slice of another owner", async () => {
+    writeFileSync(path(), text({}, "other"));
+    await expect(target().write(text(), digest(text({}, "other")))).rejects.toMatchObject({ code: "publish.foreign" });
+    await expect(target().remove()).rejects.toMatchObject({ code: "publish.foreign" });
+    expect(readFileSync(path(), "utf8")).toBe(text({}, "other"));
+  });
+
+  test("removes its slice, once and again", async () => {
+    await target().write(text(), null);
+    await target().remove();
+    await target().remove();
+    expect(readdirSync(directory)).toEqual([]);
+    expect(await target().read()).toEqual({ kind: "absent" });
+  });
+
+  test("replaces a link and not the file that it leads to", async () => {
+    const elsewhere = join(directory, "elsewhere");
+    writeFileSync(elsewhere, text());
+    symlinkSync(elsewhere, path());
+    await target().write(text({ a: {} }), digest(text()));
+    expect(readFileSync(elsewhere, "utf8")).toBe(text());
+    expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
+  });
+
+  test("clears away old leftovers of killed applies, and no young or foreign ones", async () => {
+    for (const name of ["team.json.tmp-old", "team.json.tmp-young", "other.json.tmp-old"])
+      writeFileSync(join(directory, name), "");
+    for (const name of ["team.json.tmp-old", "other.json.tmp-old"]) utimesSync(join(directory, name), 0, 0);
+    await target().write(text(), null);
+    expect(readdirSync(directory).toSorted()).toEqual(["other.json.tmp-old", "team.json", "team.json.tmp-young"]);
+  });
+
+  test("a file that cannot be read is a failure and not an absence", async () => {
+    mkdirSync(path());
+    await expect(target().read()).rejects.toMatchObject({ code: "publish.read" });
+    chmodSync(path(), 0o755);
+  });
+
+  test("killed at any moment, it leaves the old slice or the new one", async () => {
+    const program = `
+      import { createFileTarget, readSliceText } from ${JSON.stringify(new URL("../../runtime/terraform/publish.ts", import.meta.url).href)};
+      const target = createFileTarget({ directory: ${JSON.stringify(directory)}, owner: "team", mode: undefined });
+      const slice = (n) => JSON.stringify({ version: 1, owner: "team", routes: Object.fromEntries(Array.from({ length: 2000 }, (_, i) => ["r" + i, { n }])) });
+      for (let n = 0; ; n++) {
+        const read = await target.read();
+        await target.write(slice(n), read.kind === "slice" ? read.digest : null);
+        if (n === 0) process.stdout.write("first");
+      }`;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await firstOutput(child);
+      // Readers meet whole slices while it runs ...
+      for (let reads = 0; reads < 20 + attempt * 3; reads++) {
+        expect(versions(readFileSync(path(), "utf8"))).toBe(1);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const ended = new Promise((resolve) => child.once("close", resolve));
+      child.kill("SIGKILL");
+      await ended;
+      // ... and after its sudden end.
+      expect(versions(readFileSync(path(), "utf8"))).toBe(1);
+    }
+  });
+});
+
+function versions(slice: string): number {
+  const { routes } = JSON.parse(slice) as { routes: Record<string, { n: number }> };
+  expect(Object.keys(routes)).toHaveLength(2000);
+  return new Set(Object.values(routes).map(({ n }) => n)).size;
+}
+
+function firstOutput(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) =>
+    child.stdout?.once("data", () => {
+      resolve();
+    }),
+  );
+}
