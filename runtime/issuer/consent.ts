@@ -106,18 +106,20 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   if (!deps.session.csrf.verify(principal, formName(waiting.id), form.values.get("csrf_token") ?? ""))
     return respondForeign(exchange);
 
-  if (decision === "deny") {
-    // "The resource owner … denied the request" (RFC 6749 §4.1.2.1).
+  // Policy may have changed since the page was shown.
+  const allowed = mayReach(waiting, principal);
+  if (decision === "deny" || !allowed) {
+    // "The resource owner or authorization server denied the request" (RFC 6749 §4.1.2.1).
     const taken = await deps.store.take(authorizationRequestKey(waiting.id));
     if (!taken) return respondOver(exchange);
-    deps.log.info({ request: exchange.id, user: principal.user.id, client: waiting.client.id }, "consent denied");
-    return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user denied the request").refusal);
+    const description = allowed ? "The user denied the request" : "The user has no access";
+    deps.log.info(
+      { request: exchange.id, user: principal.user.id, client: waiting.client.id, allowed },
+      "consent denied",
+    );
+    return redirectRefusal(exchange, waiting.request, refuse("access_denied", description).refusal);
   }
 
-  // Policy may have changed since the page was shown.
-  if (!mayReach(waiting, principal)) {
-    return redirectRefusal(exchange, waiting.request, refuse("access_denied", "The user has no access").refusal);
-  }
   await remember(deps, waiting, principal);
   await approve(deps, exchange, snapshot, waiting, principal);
 }

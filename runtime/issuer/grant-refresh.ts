@@ -84,7 +84,8 @@ async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: At
       const answer = await refreshAlone(deps, request, attempt);
       if (answer) return answer;
     } finally {
-      await lease.release();
+      // It ends by itself; what was decided stands.
+      await lease.release().catch(() => {});
     }
   }
   return refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");

@@ -2,6 +2,8 @@
  * The authorization server alone, on a real socket: everything of issuer/ over HTTP, with users and the identity provider
  * played by the test. Every host of the configuration is reached through one port, as behind a load balancer.
  */
+import { afterEach } from "vitest";
+
 import { createIssuer, type IssuerModule } from "../../runtime/issuer/issuer.ts";
 import type { IssuerDeps } from "../../runtime/issuer/deps.ts";
 import { createKeys } from "../../runtime/keys.ts";
@@ -185,4 +187,18 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
 
 export function testUser(id: string): User {
   return { id, email: `${id}@example.com`, name: id, groups: [], claims: {}, version: 1 };
+}
+
+/** Starts issuers that end with each test. Call it once at the top of a test file. */
+export function useIssuers(): (options?: TestIssuerOptions) => Promise<TestIssuer> {
+  let running: TestIssuer[] = [];
+  afterEach(async () => {
+    await Promise.all(running.map((issuer) => issuer.close()));
+    running = [];
+  });
+  return async (options) => {
+    const issuer = await startIssuer(options);
+    running.push(issuer);
+    return issuer;
+  };
 }

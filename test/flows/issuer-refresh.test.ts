@@ -1,0 +1,347 @@
+/** The refresh grant over HTTP (requirements, "States and transitions"; OAuth 2.1 §4.3; facts A6 and 5.3 rule 4). */
+import { describe, expect, test } from "vitest";
+
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Answer } from "../support/browser.ts";
+import { createTestClock } from "../support/clock.ts";
+import { clientProof, type SignedInClient } from "../support/oauth-client.ts";
+import { createBreakableStore } from "../support/store.ts";
+import { ONE_SERVER, ORIGIN, RESOURCE, SESSION_SECONDS, testUser, useIssuers } from "../support/issuer.ts";
+
+const start = useIssuers();
+
+/** Sends a refresh with this token (default: the newest) and answers what came. */
+function refresh(
+  client: SignedInClient,
+  token = client.tokens.refresh_token ?? "",
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  return client.oauth.sendToken({
+    grant_type: "refresh_token",
+    refresh_token: token,
+    ...clientProof(client.registration),
+    ...more,
+  });
+}
+
+const outcome = (answer: Answer): unknown =>
+  answer.status === 200 ? "ok" : `${answer.status} ${String(answer.json()["error"])}`;
+const newToken = (answer: Answer): string => String(answer.json()["refresh_token"]);
+
+describe("rotation", () => {
+  test("A6: a public client gets a new refresh token each time", async () => {
+    const client = await (await start()).signIn();
+    const seen = new Set([client.tokens.refresh_token]);
+    for (let count = 0; count < 3; count += 1) seen.add((await client.refresh()).refresh_token);
+    expect(seen.size).toBe(4);
+  });
+
+  test("a confidential client keeps its refresh token, which goes on working", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn({ metadata: { token_endpoint_auth_method: "client_secret_post" } });
+    const first = client.tokens.refresh_token;
+    for (let count = 0; count < 3; count += 1) {
+      gateway.clock.advance(60_000);
+      expect((await client.refresh()).refresh_token).toBe(first);
+    }
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(client)));
+    expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
+  });
+
+  test("8 parallel refreshes all succeed with one rotation, and all get the same pair", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(client)));
+    expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
+    const [grant] = (await gateway.store.list("user:alice")).filter(({ key }) => key.startsWith("grant:"));
+    expect(grant?.value).toMatchObject({ refresh: { generation: 2 } });
+  });
+
+  test("8 parallel refreshes on two replicas succeed with one rotation and one call to the provider", async () => {
+    const clock = createTestClock();
+    const store = createMemoryStore({ clock });
+    const first = await start({ clock, store });
+    const second = await start({ clock, store });
+    const client = await first.signIn();
+    clock.advance((SESSION_SECONDS + 1) * 1000);
+    let open = (): void => {};
+    first.identities.gate = second.identities.gate = new Promise((resolve) => (open = resolve));
+    const form = {
+      grant_type: "refresh_token",
+      refresh_token: client.tokens.refresh_token ?? "",
+      ...clientProof(client.registration),
+    };
+    const pending = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? first : second).oauth().sendToken(form));
+    await expect.poll(() => first.identities.refreshes + second.identities.refreshes).toBe(1);
+    open();
+    const answers = await Promise.all(pending);
+    expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
+    expect(new Set(answers.map(newToken)).size).toBe(1);
+    expect(first.identities.refreshes + second.identities.refreshes).toBe(1);
+  });
+
+  test("a repeat within 30 s gets the same pair", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const old = client.tokens.refresh_token ?? "";
+    const first = await refresh(client, old);
+    gateway.clock.advance(30_000);
+    const again = await refresh(client, old);
+    expect(newToken(again)).toBe(newToken(first));
+    expect(again.json()["access_token"]).toBe(first.json()["access_token"]);
+    expect(again.json()["expires_in"]).toBe(870);
+    expect(outcome(await refresh(client, newToken(first)))).toBe("ok");
+  });
+
+  test("a repeat after the successor was used within 30 s gets the newest pair, which goes on working", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const old = client.tokens.refresh_token ?? "";
+    const second = await refresh(client, old);
+    const third = await refresh(client, newToken(second));
+    const repeated = await refresh(client, old);
+    expect(newToken(repeated)).toBe(newToken(third));
+    gateway.clock.advance(60_000);
+    expect(outcome(await refresh(client, newToken(repeated)))).toBe("ok");
+  });
+
+  test("a repeat after 30 s ends the family", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const old = client.tokens.refresh_token ?? "";
+    const first = await refresh(client, old);
+    gateway.clock.advance(31_000);
+    expect(outcome(await refresh(client, old))).toBe("400 invalid_grant");
+    expect(outcome(await refresh(client, newToken(first)))).toBe("400 invalid_grant");
+    const entries = await gateway.store.changesSince("revocations", 0);
+    expect(entries.map(({ entry }) => entry)).toContainEqual({ key: expect.stringMatching(/^grant:/) as string });
+  });
+
+  test("a token of many rotations ago ends the family too", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const old = client.tokens.refresh_token ?? "";
+    for (let count = 0; count < 5; count += 1) {
+      gateway.clock.advance(3600_000);
+      await client.refresh();
+    }
+    expect(outcome(await refresh(client, old))).toBe("400 invalid_grant");
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+
+  test("a repeat by another client is refused and ends nothing", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const thief = await gateway.oauth().register();
+    const old = client.tokens.refresh_token ?? "";
+    await client.refresh();
+    gateway.clock.advance(3600_000);
+    for (const token of [old, client.tokens.refresh_token ?? ""]) {
+      expect(
+        outcome(
+          await client.oauth.sendToken({
+            grant_type: "refresh_token",
+            refresh_token: token,
+            client_id: thief.client_id,
+          }),
+        ),
+      ).toBe("400 invalid_grant");
+    }
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+});
+
+describe("while the session lives", () => {
+  test("new tokens come under it, the provider is not asked, and its end stays", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    gateway.clock.advance((SESSION_SECONDS - 300) * 1000);
+    const tokens = await client.refresh();
+    expect(tokens.expires_in).toBe(300);
+    expect(gateway.identities.refreshes).toBe(0);
+  });
+
+  test("a user who is gone gets invalid_grant", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    gateway.identities.users.delete("alice");
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+    gateway.identities.users.set("alice", testUser("alice"));
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+});
+
+describe("once the session expired (requirements, States and transitions)", () => {
+  async function expired(yaml?: string) {
+    const gateway = await start(yaml === undefined ? {} : { yaml });
+    const client = await gateway.signIn();
+    gateway.clock.advance((SESSION_SECONDS + 1) * 1000);
+    return { gateway, client };
+  }
+
+  test("a good provider refresh token re-creates it: new tokens, rotated, for a whole session again", async () => {
+    const { gateway, client } = await expired();
+    const before = client.tokens;
+    const tokens = await client.refresh();
+    expect(gateway.identities.refreshes).toBe(1);
+    expect(tokens.refresh_token).not.toBe(before.refresh_token);
+    expect(tokens.expires_in).toBe(900);
+    // The new session lasts cookie_expiration (14 h): no second call within it.
+    gateway.clock.advance(13 * 3600_000);
+    await client.refresh();
+    expect(gateway.identities.refreshes).toBe(1);
+  });
+
+  test("8 parallel refreshes ask the provider once", async () => {
+    const { gateway, client } = await expired();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(client)));
+    expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
+    expect(gateway.identities.refreshes).toBe(1);
+  });
+
+  test("the provider refusing gives invalid_grant, and the client must authorize anew", async () => {
+    const { gateway, client } = await expired();
+    gateway.identities.refreshOutcome = "refused";
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+    gateway.identities.refreshOutcome = "ok";
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+    const anew = await gateway.signIn({ registration: client.registration });
+    expect(anew.tokens.token_type).toBe("Bearer");
+  });
+
+  test("a provider that cannot be reached gives 503 and consumes nothing", async () => {
+    const { gateway, client } = await expired();
+    gateway.identities.refreshOutcome = "unavailable";
+    const answer = await refresh(client);
+    expect(outcome(answer)).toBe("503 temporarily_unavailable");
+    expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+    gateway.clock.advance(120_000);
+    gateway.identities.refreshOutcome = "ok";
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+
+  test("current policy decides: somebody whom it lets do nothing any more gets invalid_grant", async () => {
+    const { gateway, client } = await expired();
+    gateway.reconfigure(ONE_SERVER.replace("authenticated_user: true", "email: { is: carol@example.com }"));
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+
+  test("current claims decide", async () => {
+    const { gateway, client } = await expired(
+      ONE_SERVER.replace("authenticated_user: true", "email: { is: alice@example.com }"),
+    );
+    gateway.identities.users.set("alice", { ...testUser("alice"), email: "alice@left.example", version: 2 });
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+
+  test("the chain may outlive cookie_expiration many times, until the refresh token itself ends after 90 days unused", async () => {
+    const { gateway, client } = await expired();
+    for (let day = 0; day < 100; day += 20) {
+      gateway.clock.advance(20 * 24 * 3600_000);
+      await client.refresh();
+    }
+    gateway.clock.advance(91 * 24 * 3600_000);
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+});
+
+describe("a bad refresh token", () => {
+  test.each<[string, (token: string, access: string) => string]>([
+    ["garbage", () => "garbage"],
+    ["the prefix", () => "gwr_"],
+    ["a truncated one", (token) => token.slice(0, -4)],
+    ["a changed one", (token) => `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`],
+    ["a longer one", (token) => `${token}AAAA`],
+    ["an access token", (_, access) => access],
+    ["an access token with the other prefix", (_, access) => access.replace("gwt_", "gwr_")],
+    ["a huge one", () => `gwr_${"A".repeat(8000)}`],
+    ["one with a NUL", (token) => `${token}\u0000`],
+  ])("%s is invalid_grant, and the good one goes on working", async (_, bend) => {
+    const client = await (await start()).signIn();
+    const { refresh_token = "", access_token } = client.tokens;
+    expect(outcome(await refresh(client, bend(refresh_token, access_token)))).toBe("400 invalid_grant");
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+
+  test("none at all is invalid_request", async () => {
+    const client = await (await start()).signIn();
+    expect(outcome(await refresh(client, ""))).toBe("400 invalid_request");
+  });
+
+  test("of another issuer is invalid_grant", async () => {
+    const id = "https://app.example.org/client.json";
+    const document = { client_id: id, client_name: "Doc", redirect_uris: ["https://app.example.org/cb"] };
+    const yaml = `mcp_allowed_client_id_domains: ["app.example.org"]\n${ONE_SERVER}  - { name: b, from: https://b.example.com, to: "http://127.0.0.1:9", policy: [{ allow: { and: [authenticated_user: true] } }], mcp: { server: {} } }\n`;
+    const gateway = await start({ yaml, fetchClientDocument: async () => ({ ok: true, document }) as const });
+    const client = await gateway.signIn({ registration: document });
+    const form = { grant_type: "refresh_token", refresh_token: client.tokens.refresh_token ?? "", client_id: id };
+    expect(outcome(await gateway.oauth({ resource: "https://b.example.com" }).sendToken(form))).toBe(
+      "400 invalid_grant",
+    );
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+});
+
+describe("what is asked besides", () => {
+  test("neither scope nor resource is needed; unknown scopes do not matter; the same resource may be named", async () => {
+    const client = await (await start()).signIn();
+    for (const more of [{}, { scope: "mcp offline_access" }, { resource: RESOURCE }, { resource: `${RESOURCE}/` }]) {
+      const answer = await refresh(client, undefined, more);
+      expect(answer.json()["scope"]).toBe("mcp");
+    }
+  });
+
+  test("another resource is invalid_target and consumes nothing", async () => {
+    const client = await (await start()).signIn();
+    expect(outcome(await refresh(client, undefined, { resource: "https://other.example.com" }))).toBe(
+      "400 invalid_target",
+    );
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+
+  test("a route that is gone gives invalid_grant, and once it is back the token works again", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    gateway.reconfigure(ONE_SERVER.replace("path: /mcp", "path: /other"));
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+    gateway.reconfigure(ONE_SERVER);
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+
+  test("on a host with several servers a repeat may name another of the granted ones", async () => {
+    const yaml = ONE_SERVER.replace("name: tools\n", "name: tools\n    prefix: /a\n").concat(
+      `  - { name: b, from: "${ORIGIN}", prefix: /b, to: "http://127.0.0.1:9", policy: [{ allow: { and: [authenticated_user: true] } }], mcp: { server: {} } }\n`,
+    );
+    const gateway = await start({ yaml });
+    const client = await gateway.signIn({ resource: `${ORIGIN}/b`, parameters: { resource: undefined } });
+    const audience = async (answer: Answer): Promise<unknown> => {
+      const opened = gateway.externalTokens.open(String(answer.json()["access_token"]));
+      return opened.ok && opened.claims.audience;
+    };
+    const old = client.tokens.refresh_token ?? "";
+    expect(await audience(await refresh(client, old, { resource: `${ORIGIN}/b` }))).toBe(`${ORIGIN}/b`);
+    expect(await audience(await refresh(client, old, { resource: `${ORIGIN}/a/mcp` }))).toBe(`${ORIGIN}/a/mcp`);
+  });
+});
+
+describe("ends", () => {
+  test("a revoked user's grants are gone at once", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    const bob = await gateway.signIn({ userId: "bob" });
+    await gateway.store.deleteByTag("user:alice");
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+    expect(outcome(await refresh(bob))).toBe("ok");
+  });
+
+  test("the store going away consumes nothing", async () => {
+    const clock = createTestClock();
+    const breakable = createBreakableStore(clock);
+    const client = await (await start({ clock, store: breakable.store })).signIn();
+    breakable.broken = true;
+    expect(outcome(await refresh(client))).toBe("503 temporarily_unavailable");
+    breakable.broken = false;
+    expect(outcome(await refresh(client))).toBe("ok");
+  });
+});

@@ -1,0 +1,138 @@
+/** Dynamic client registration over HTTP (RFC 7591, facts A4 and 5.3 rules 2 and 5). */
+import { describe, expect, test } from "vitest";
+
+import { ORIGIN, useIssuers } from "../support/issuer.ts";
+
+const start = useIssuers();
+const cb = "https://app.example.com/cb";
+
+describe("registration", () => {
+  test("answers 201 with what was registered, never cached", async () => {
+    const gateway = await start();
+    const answer = await gateway.oauth().sendRegistration({
+      client_name: "App",
+      redirect_uris: [cb, "myapp://cb"],
+      token_endpoint_auth_method: "none",
+      scope: "openid mcp",
+      x_unknown: { nested: true },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.headers["cache-control"]).toBe("no-store");
+    const body = answer.json();
+    expect(body).toEqual({
+      client_id: expect.stringMatching(/^gwc_[A-Za-z0-9_-]{22}$/) as string,
+      client_id_issued_at: Math.floor(gateway.clock.now() / 1000),
+      client_name: "App",
+      redirect_uris: [cb],
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      scope: "mcp",
+    });
+  });
+
+  test("gives a secret only to confidential clients, and keeps its hash only", async () => {
+    const gateway = await start();
+    const registration = await gateway.oauth().register({ token_endpoint_auth_method: "client_secret_post" });
+    expect(registration).toMatchObject({
+      client_secret: expect.stringMatching(/^gws_/) as string,
+      client_secret_expires_at: 0,
+    });
+    const stored = await gateway.store.get(`client:${registration.client_id}`);
+    expect(JSON.stringify(stored)).not.toContain(registration.client_secret);
+    const open = await gateway.oauth().register();
+    expect(open).not.toHaveProperty("client_secret");
+  });
+
+  test("gives every registration its own id", async () => {
+    const gateway = await start();
+    const ids = await Promise.all([1, 2, 3].map(() => gateway.oauth().register()));
+    expect(new Set(ids.map((each) => each.client_id)).size).toBe(3);
+  });
+
+  test("takes the redirect URI with a private-use scheme that the operator listed", async () => {
+    const uri = "com.example.app:/callback";
+    const yaml = `
+mcp_allowed_private_redirect_uris: ["${uri}"]
+runtime_flags: { mcp: true }
+routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", mcp: { server: { path: /mcp } } }]
+`;
+    const gateway = await start({ yaml });
+    expect((await gateway.oauth().register({ redirect_uris: [uri] })).redirect_uris).toEqual([uri]);
+  });
+
+  test.each([
+    ["no JSON", "application/json", "{", "invalid_client_metadata"],
+    ["JSON of another type", "application/json", "[]", "invalid_client_metadata"],
+    ["invalid UTF-8 escapes are fine, broken text is not", "application/json", '"\\ud800"', "invalid_client_metadata"],
+    ["a form", "application/x-www-form-urlencoded", "redirect_uris=https://a.example/cb", "invalid_client_metadata"],
+    ["text/plain", "text/plain", JSON.stringify({ redirect_uris: [cb] }), "invalid_client_metadata"],
+    ["no redirect URI", "application/json", "{}", "invalid_redirect_uri"],
+    [
+      "http off loopback",
+      "application/json",
+      JSON.stringify({ redirect_uris: ["http://app.example.com/cb"] }),
+      "invalid_redirect_uri",
+    ],
+    [
+      "a huge body",
+      "application/json",
+      JSON.stringify({ redirect_uris: [cb], client_name: "x".repeat(70_000) }),
+      "invalid_client_metadata",
+    ],
+  ])("refuses %s", async (_, type, body, error) => {
+    const { send } = await start();
+    const answer = await send({
+      method: "POST",
+      url: `${ORIGIN}/.gateway/mcp/register`,
+      headers: { "content-type": type },
+      body,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.json()["error"]).toBe(error);
+  });
+
+  test("refuses a content coding rather than guess", async () => {
+    const { send } = await start();
+    const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+    const answer = await send({ method: "POST", url: `${ORIGIN}/.gateway/mcp/register`, headers, body: "x" });
+    expect(answer.status).toBe(400);
+  });
+
+  test("bounds how often one address registers, and says when to come back", async () => {
+    const gateway = await start();
+    const oauth = gateway.oauth();
+    let refused;
+    for (let count = 0; count < 70 && !refused; count += 1) {
+      const answer = await oauth.sendRegistration({ redirect_uris: [cb] });
+      if (answer.status !== 201) refused = answer;
+    }
+    expect(refused?.status).toBe(429);
+    expect(Number(refused?.headers["retry-after"])).toBeGreaterThan(0);
+    gateway.clock.advance(10_000);
+    expect((await oauth.sendRegistration({ redirect_uris: [cb] })).status).toBe(201);
+  });
+
+  test("ends registrations that nobody uses after a week, and keeps those in use", async () => {
+    const gateway = await start();
+    const unused = await gateway.oauth().register();
+    const used = await gateway.signIn();
+    gateway.clock.advance(8 * 24 * 3600_000);
+    expect(await gateway.store.get(`client:${unused.client_id}`)).toBeUndefined();
+    expect(await gateway.store.get(`client:${used.registration.client_id}`)).toBeDefined();
+    await expect(used.refresh()).resolves.toMatchObject({ token_type: "Bearer" });
+  });
+
+  test("is made with one issuer and unknown to the others", async () => {
+    const route = (name: string) =>
+      `- { name: ${name}, from: "https://${name}.example.com", to: "http://127.0.0.1:9", policy: [{ allow: { and: [authenticated_user: true] } }], mcp: { server: {} } }`;
+    const gateway = await start({ yaml: `runtime_flags: { mcp: true }\nroutes:\n  ${route("a")}\n  ${route("b")}\n` });
+    const a = await gateway.oauth({ resource: "https://a.example.com" }).register();
+    const answer = await gateway.oauth({ resource: "https://b.example.com" }).sendToken({
+      grant_type: "refresh_token",
+      refresh_token: "x",
+      client_id: a.client_id,
+    });
+    expect([answer.status, answer.json()["error"]]).toEqual([401, "invalid_client"]);
+  });
+});
