@@ -11,6 +11,7 @@ import type { AddressInfo } from "node:net";
 
 import { localhostHostValidation, type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, fromJsonSchema, type McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import { decodeJwt } from "jose";
 
 /** A tool call that reached the server. What the gateway denied is not among them. */
 export interface SeenCall {
@@ -98,7 +99,7 @@ function createTools(context: McpRequestContext, state: State): McpServer {
     return { notes: state.notes.length };
   });
   tool("list_notes", "Lists the notes", [], () => state.notes);
-  tool("whoami", "Shows what the gateway told this server about you", [], () => gatewayHeaders(context.requestInfo));
+  tool("whoami", "Shows what the gateway told this server about you", [], () => toldByGateway(context.requestInfo));
   return server;
 }
 
@@ -113,12 +114,12 @@ function textParameters(names: readonly string[]) {
   });
 }
 
-/** The headers that the gateway added; an MCP server would verify the assertion, see web-app.ts. */
-function gatewayHeaders(request: Request | undefined): Record<string, string> {
-  const added = [...(request?.headers ?? [])].filter(
-    ([name]) => name.startsWith("x-gateway-") || name.startsWith("x-demo-"),
-  );
-  return Object.fromEntries(added);
+/** The user's claims and the headers that the gateway added. A server that decides by them verifies, see web-app.ts. */
+function toldByGateway(request: Request | undefined): { claims: unknown; headers: Record<string, string> } {
+  const added = [...(request?.headers ?? [])].filter(([name]) => /^x-(gateway|demo)-/.test(name));
+  const headers = Object.fromEntries(added);
+  const assertion = headers["x-gateway-assertion"];
+  return { claims: assertion === undefined ? null : decodeJwt(assertion), headers };
 }
 
 if (import.meta.main) {

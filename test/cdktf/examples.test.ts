@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
 
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
@@ -46,7 +46,9 @@ describe("startMcpServer", () => {
   ])("serves protocol %s", async (version, options) => {
     await withMcpServer(async (server) => {
       const client = new Client({ name: "test", version: "1.0.0" }, options);
-      const headers = { "x-gateway-assertion": "jwt", "x-demo-route": "github", "x-other": "1" };
+      const claims = { email: "alice@example.com" };
+      const assertion = new UnsecuredJWT(claims).encode();
+      const headers = { "x-gateway-assertion": assertion, "x-demo-route": "github", "x-other": "1" };
       await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
       expect(client.getNegotiatedProtocolVersion()).toBe(version);
       const { tools } = await client.listTools();
@@ -57,8 +59,9 @@ describe("startMcpServer", () => {
       expect(await client.callTool({ name: "list_notes", arguments: {} })).toMatchObject({
         content: [{ type: "text", text: '["milk"]' }],
       });
+      const told = { claims, headers: { "x-demo-route": "github", "x-gateway-assertion": assertion } };
       expect(await client.callTool({ name: "whoami", arguments: {} })).toMatchObject({
-        content: [{ type: "text", text: '{"x-demo-route":"github","x-gateway-assertion":"jwt"}' }],
+        content: [{ type: "text", text: JSON.stringify(told) }],
       });
       expect(server.calls).toEqual([
         { tool: "add_note", arguments: { text: "milk" } },
