@@ -1,0 +1,50 @@
+/** Metrics of the configuration in force, read from the bundle's status. */
+import type { Bundle } from "../bundle/bundle.ts";
+import type { Series } from "./series.ts";
+
+export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readonly Series[] {
+  return [
+    {
+      name: "gateway_bundle_info",
+      help: "1, with the digest of the configuration in force.",
+      type: "gauge",
+      read: () => [{ value: 1, labels: { digest: bundle.current().digest } }],
+    },
+    {
+      name: "gateway_bundle_generation",
+      help: "Configurations put in force by this process.",
+      type: "gauge",
+      read: () => [{ value: bundle.current().generation }],
+    },
+    {
+      name: "gateway_bundle_routes",
+      help: "Routes in force.",
+      type: "gauge",
+      read: () => [{ value: bundle.current().routes.length }],
+    },
+    {
+      name: "gateway_bundle_loaded_timestamp_seconds",
+      help: "When the configuration in force was put in force.",
+      type: "gauge",
+      read: () => [{ value: bundle.status().loadedAt }],
+    },
+    {
+      name: "gateway_bundle_reloads_total",
+      help: "Configurations read, by result: ok was put in force, failed left the last good one.",
+      type: "counter",
+      read: () => {
+        const { ok, failed } = bundle.status().reloads;
+        return [
+          { value: ok, labels: { result: "ok" } },
+          { value: failed, labels: { result: "failed" } },
+        ];
+      },
+    },
+    {
+      name: "gateway_bundle_current",
+      help: "1 while the files are what is in force, 0 while an older configuration had to stay.",
+      type: "gauge",
+      read: () => [{ value: bundle.status().lastError ? 0 : 1 }],
+    },
+  ];
+}
