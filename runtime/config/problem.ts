@@ -60,15 +60,24 @@ export function describe(value: unknown): string {
 /** The known word closest to `word`, when it is close enough to have been meant. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const written = word.toLowerCase().replaceAll("-", "_");
+  const limit = Math.max(1, Math.floor(written.length * 0.4)) + 1;
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(written.length * 0.4)) + 1;
+  let bestScore = Number.POSITIVE_INFINITY;
   for (const candidate of known) {
     const plain = candidate.replaceAll("-", "_");
     const begun = written.length >= 5 && (plain.startsWith(`${written}_`) || written.startsWith(`${plain}_`));
-    const distance = begun ? 1 : editDistance(written, plain, bestDistance);
-    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+    const distance = begun ? 1 : editDistance(written, plain, limit);
+    // People get the beginning right: "cookie_expire" means "cookie_expiration", not "cookie_name".
+    const score = distance - 0.3 * sharedBeginning(written, plain);
+    if (distance < limit && score < bestScore) [best, bestScore] = [candidate, score];
   }
   return best;
+}
+
+function sharedBeginning(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
 }
 
 /** Edits from one word to the other (two letters changing places are one), or `limit` when there are at least that many. */

@@ -57,7 +57,7 @@ export interface ReadSlice {
 export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice | undefined {
   const text = readSource(source.file, source.text);
   if (text.problems.length > 0) {
-    problems.push(...text.problems);
+    for (const problem of text.problems) problems.push(problem);
     return undefined;
   }
   const report = reporter(text, problems);

@@ -22,7 +22,11 @@ export interface SourceText {
   ) => { readonly line?: number; readonly column?: number };
 }
 
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_JSON_LENGTH = 64 * 1024 * 1024;
+/** YAML is read at about a megabyte a second, and nobody writes more by hand. */
+const MAX_YAML_LENGTH = 8 * 1024 * 1024;
+/** More of them help nobody, and hostile text has one at every character. */
+const MAX_PROBLEMS = 100;
 /**
  * Positions in JSON need a second reading (some 200 ms for 1,000 routes). Past these sizes a slice was made by a machine
  * and its paths say enough: positions of warnings are left out first.
@@ -32,7 +36,7 @@ const MAX_DEPTH = 64;
 const MAX_ALIASED_NODES = 100_000;
 
 export function readSource(file: string, text: string): SourceText {
-  if (text.length > MAX_BYTES) {
+  if (text.length > MAX_JSON_LENGTH) {
     return failed(file, [{ severity: "error", file, path: "", message: "is larger than 64 MiB" }]);
   }
   // Big slices are JSON, and JSON.parse is fifty times as fast as the YAML reader, which then only serves positions.
@@ -42,6 +46,10 @@ export function readSource(file: string, text: string): SourceText {
     const locate: SourceText["locate"] = (path, severity) =>
       text.length > MAX_LOCATED[severity] ? {} : (tree ??= new Tree(file, text)).locate(path);
     return { file, value: fast, problems: [], locate };
+  }
+  if (text.length > MAX_YAML_LENGTH) {
+    const message = "is larger than 8 MiB and no plain JSON, must be smaller or sound JSON";
+    return failed(file, [{ severity: "error", file, path: "", message }]);
   }
   const tree = new Tree(file, text);
   const value = tree.toValue();
@@ -127,6 +135,10 @@ class Tree {
     const document = this.#document;
     if (!document) return undefined;
     for (const error of document.errors) {
+      if (error.code === "MULTIPLE_DOCS") {
+        this.#report(error.pos[0], "begins a second document, must hold one");
+        continue;
+      }
       // Past the colon the reader may repeat the text, which may hold a secret.
       this.#report(error.pos[0], `is not valid YAML: ${error.message.split(": ")[0] ?? ""}`);
     }
@@ -211,6 +223,7 @@ class Tree {
   }
 
   #report(offset: number, message: string): void {
+    if (this.problems.length >= MAX_PROBLEMS) return;
     this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path: "", message });
   }
 

@@ -1,0 +1,250 @@
+import { generateKeyPairSync } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile.ts";
+import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
+
+/** One route with these settings below it. */
+function routeFrom(lines: string, settings = "") {
+  const indented = lines
+    .trim()
+    .split("\n")
+    .map((line) => `    ${line}`);
+  const head = ["routes:", "  - name: app", "    from: https://app.example.com"];
+  return routeNamed(snapshotFrom([settings, ...head, ...indented].join("\n")), "app");
+}
+
+describe("compileRoute()", () => {
+  test("fills in every default", () => {
+    const route = routeFrom("to: http://app.internal:8080");
+
+    expect(route).toMatchObject({
+      key: "default/app",
+      origin: "https://app.example.com",
+      host: "app.example.com",
+      hostname: "app.example.com",
+      match: { kind: "prefix", prefix: "/" },
+      base: "",
+      to: [{ origin: "http://app.internal:8080", host: "app.internal:8080", basePath: "", weight: 1 }],
+      allowsAnonymous: false,
+      hostRule: { kind: "to" },
+      requestHeaders: { set: [] },
+      responseHeaders: { set: [], rewrite: [] },
+      passIdentityHeaders: true,
+      timeoutMs: 30_000,
+      mcp: undefined,
+    });
+    expect(route.requestHeaders.remove.size).toBe(0);
+  });
+
+  test.each([
+    ["prefix: /a", "/a", { kind: "prefix", prefix: "/a" }],
+    ["prefix: /a/", "/a", { kind: "prefix", prefix: "/a" }],
+    ["prefix: /", "", { kind: "prefix", prefix: "/" }],
+    ["path: /a", "/a", { kind: "exact", path: "/a" }],
+    ["path: /a/", "/a", { kind: "exact", path: "/a/" }],
+  ])("%s has the base %j", (line, base, match) => {
+    expect(routeFrom(`to: http://a\n${line}`)).toMatchObject({ base, match });
+  });
+
+  test.each([
+    ["preserve_host_header: true", { kind: "preserve" }],
+    ["preserve_host_header: false", { kind: "to" }],
+    ["host_rewrite: Other.Internal:8080", { kind: "fixed", value: "other.internal:8080" }],
+    ["host_rewrite_header: X-Upstream-Host", { kind: "header", name: "x-upstream-host" }],
+  ])("%s chooses Host by %j", (line, rule) => {
+    expect(routeFrom(`to: http://a\n${line}`).hostRule).toEqual(rule);
+  });
+
+  test("derives Host from the path by the regex pair", () => {
+    const { hostRule } = routeFrom(
+      "to: http://a\nhost_path_regex_rewrite_pattern: ^/(.+)/.+$\nhost_path_regex_rewrite_substitution: \\1",
+    );
+
+    expect(hostRule.kind === "path-regex" && hostRule.apply("/host.internal/rest")).toBe("host.internal");
+  });
+
+  test("lets a route's response headers replace global ones whatever their case, and keeps the others", () => {
+    const route = routeFrom(
+      "to: http://a\nset_response_headers: { x-frame-options: SAMEORIGIN, X-Own: $$5 }",
+      "set_response_headers: { X-Frame-Options: DENY, X-Global: '1' }",
+    );
+
+    expect(route.responseHeaders.set).toEqual([
+      { name: "X-Global", lower: "x-global", value: "1" },
+      { name: "x-frame-options", lower: "x-frame-options", value: "SAMEORIGIN" },
+      { name: "X-Own", lower: "x-own", value: "$5" },
+    ]);
+  });
+
+  test("keeps rewrite rules in list order", () => {
+    const { responseHeaders } = routeFrom(
+      "to: http://a\nrewrite_response_headers:\n  - { header: Location, prefix: b, value: c }\n  - { header: LOCATION, prefix: a, value: $$ }",
+    );
+
+    expect(responseHeaders.rewrite).toEqual([
+      { lower: "location", prefix: "b", value: "c" },
+      { lower: "location", prefix: "a", value: "$" },
+    ]);
+  });
+
+  test.each([
+    ["", "", 30_000],
+    ["timeout: 5s", "", 5000],
+    ["timeout: 0s", "", 0],
+    ["", "default_upstream_timeout: 1m", 60_000],
+    ["mcp: { server: {} }", "default_upstream_timeout: 1m", 0],
+    ["mcp: { server: {} }\ntimeout: 5s", "", 5000],
+    ["mcp: { client: {} }", "", 30_000],
+  ])("route %j with settings %j waits %i ms", (line, settings, timeoutMs) => {
+    expect(routeFrom(`to: http://a\n${line}`, settings).timeoutMs).toBe(timeoutMs);
+  });
+
+  test.each([
+    ["", "", true],
+    ["pass_identity_headers: false", "", false],
+    ["", "pass_identity_headers: false", false],
+    ["pass_identity_headers: true", "pass_identity_headers: false", true],
+  ])("route %j with settings %j passes identity headers: %s", (line, settings, expected) => {
+    expect(routeFrom(`to: http://a\n${line}`, settings).passIdentityHeaders).toBe(expected);
+  });
+
+  test("knows an empty client block from none", () => {
+    expect(routeFrom("to: http://a\nmcp: { client: {} }").mcp).toEqual({ kind: "client" });
+  });
+
+  test.each([
+    ["mcp: { server: {} }", "https://app.example.com", ""],
+    ["mcp: { server: { path: / } }", "https://app.example.com", ""],
+    ["mcp: { server: { path: /mcp } }", "https://app.example.com/mcp", "/mcp"],
+    ["mcp: { server: { path: /mcp/ } }", "https://app.example.com/mcp", "/mcp"],
+    ["prefix: /a\nmcp: { server: { path: /mcp } }", "https://app.example.com/a/mcp", "/mcp"],
+    ["path: /a\nmcp: { server: {} }", "https://app.example.com/a", ""],
+  ])("%s is the resource %s", (lines, resource, path) => {
+    expect(routeFrom(`to: http://a\n${lines}`).mcp).toMatchObject({
+      kind: "server",
+      resource,
+      path,
+      maxRequestBytes: 4096,
+    });
+  });
+
+  test("resolves the client secret each time, by the source it is given", () => {
+    const { routes, settings: doc } = checkedFrom(`
+      routes:
+        - from: https://app.example.com
+          to: http://app.internal
+          mcp: { server: { upstream_oauth2: { client_id: tools, client_secret_ref: env:TOOLS } } }
+    `);
+    const [route] = routes;
+    const settings = compileSettings(doc, secretsFrom({}));
+    const compile = (secret: string) => compileRoute(route!, settings, secretsFrom({ "env:TOOLS": secret })).mcp;
+
+    expect(compile("one")).toMatchObject({ upstreamOAuth: { clientId: "tools", clientSecret: "one" } });
+    expect(compile("two")).toMatchObject({ upstreamOAuth: { clientSecret: "two" } });
+    expect(() => compile("")).toThrow(expect.objectContaining({ code: "config.secret" }) as Error);
+  });
+
+  test("reads weights of several upstreams", () => {
+    expect(routeFrom('to: ["http://a:1,3", "http://b:2/base/"]').to).toEqual([
+      { origin: "http://a:1", host: "a:1", basePath: "", weight: 3 },
+      { origin: "http://b:2", host: "b:2", basePath: "/base", weight: 1 },
+    ]);
+  });
+});
+
+describe("compileSettings()", () => {
+  test("fills in every default", () => {
+    expect(snapshotFrom("routes: []").settings).toEqual({
+      mcpEnabled: false,
+      mcpAllowedClientIdDomains: [],
+      mcpAllowedAsMetadataDomains: [],
+      mcpAllowedOrigins: [],
+      mcpAllowedPrivateRedirectUris: [],
+      authorizeLogFields: ["request-id", "user", "email", "mcp-method", "mcp-tool"],
+      authenticateServiceUrl: undefined,
+      signOutRedirectUrl: undefined,
+      idp: undefined,
+      cookie: { name: "gateway_session", expirationSeconds: 50_400, sameSite: "lax" },
+      lifetimes: { accessToken: 900, clientRouteToken: 300, refreshToken: 7_776_000, authorizationCode: 60 },
+      passIdentityHeaders: true,
+      jwtClaimsHeaders: new Map(),
+      setResponseHeaders: [],
+      defaultUpstreamTimeoutMs: 30_000,
+    });
+  });
+
+  test("reads the identity provider with its secret", () => {
+    const { settings } = snapshotFrom(
+      `
+        idp_provider_url: https://login.example.com
+        idp_client_id: gateway
+        idp_client_secret_sealed: c2VhbGVk
+        idp_groups_claim: roles
+        idp_request_params: { prompt: login }
+        authenticate_service_url: https://Auth.example.com:443/
+      `,
+      { secrets: { c2VhbGVk: "opened" } },
+    );
+
+    expect(settings.authenticateServiceUrl).toBe("https://auth.example.com");
+    expect(settings.idp).toEqual({
+      providerUrl: "https://login.example.com",
+      clientId: "gateway",
+      clientSecret: "opened",
+      scopes: ["openid", "profile", "email", "offline_access"],
+      groupsClaim: "roles",
+      requestParams: new Map([["prompt", "login"]]),
+    });
+  });
+
+  test("keeps an empty authorize_log_fields apart from none", () => {
+    expect(snapshotFrom("authorize_log_fields: []").settings.authorizeLogFields).toEqual([]);
+  });
+});
+
+describe("compileBoot()", () => {
+  const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64");
+
+  test.each([
+    ["insecure_server: true", ":8080"],
+    ["insecure_server: false", ":443"],
+    ["development: true", "127.0.0.1:8080"],
+    ["address: localhost:1234", "localhost:1234"],
+  ])("%s listens on %s", (text, address) => {
+    expect(bootFrom(text).address).toBe(address);
+  });
+
+  test("puts the current shared secret before previous ones", () => {
+    const boot = bootFrom(`shared_secret: "${secret(1)}"\nprevious_shared_secret: ["${secret(2)}", "${secret(3)}"]`);
+
+    expect(boot.sharedSecrets.map((bytes) => bytes[0])).toEqual([1, 2, 3]);
+  });
+
+  test("makes a fresh current secret when only previous ones are given", () => {
+    const { sharedSecrets } = compileBoot({ previous_shared_secret: secret(2) }, secretsFrom({}));
+
+    expect(sharedSecrets).toHaveLength(2);
+    expect(sharedSecrets[0]).not.toEqual(Buffer.alloc(32, 2));
+  });
+
+  test("refuses a resolved secret that is too short, without naming it", () => {
+    const compile = () => compileBoot({ shared_secret_ref: "env:S" }, secretsFrom({ "env:S": "hunter2" }));
+
+    expect(compile).toThrow(expect.objectContaining({ code: "config.secret" }) as Error);
+    expect(compile).not.toThrow("hunter2");
+  });
+
+  test("reads signing keys as PEM and as base64 of PEM, and refuses other keys", () => {
+    const pem = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
+    const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+    const compile = (value: string) => compileBoot({ signing_key: value }, secretsFrom({})).signingKeys;
+
+    expect(compile(pem)).toEqual([pem]);
+    expect(compile(Buffer.from(pem).toString("base64"))).toEqual([pem]);
+    for (const bad of [other, "nonsense", Buffer.from("nonsense").toString("base64")]) {
+      expect(() => compile(bad)).toThrow(expect.objectContaining({ code: "config.secret" }) as Error);
+    }
+  });
+});
