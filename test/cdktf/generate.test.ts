@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
+import { Testing } from "cdktf";
 import { describe, expect, test } from "vitest";
 
 import {
@@ -53,6 +54,22 @@ describe("generateBindings", () => {
     for (const [name, text] of made) {
       expect(text === (await readFile(new URL(name, directory), "utf8")), `${name} lags behind the schema`).toBe(true);
     }
+  });
+
+  test("makes bindings that can be used by themselves, routes and empty blocks included", async () => {
+    const { Bundle } = await import("../../cdktf/generated/bundle.ts");
+    const route = { from: "https://a.example.com", to: ["http://a:1"], preserveHostHeader: true, mcp: { client: {} } };
+    const json = Testing.synthScope((scope) => new Bundle(scope, "bundle", { owner: "a", route: { a: route } }));
+    expect(JSON.parse(json)).toMatchObject({
+      resource: {
+        gateway_bundle: {
+          bundle: {
+            owner: "a",
+            route: { a: { from: route.from, to: route.to, preserve_host_header: true, mcp: { client: {} } } },
+          },
+        },
+      },
+    });
   });
 
   test("makes text that Node runs as it stands and that links nowhere", async () => {
