@@ -49,7 +49,10 @@ export function createKeys(secrets: readonly Buffer[]): Keys {
   if (secrets.length === 0) throw new GatewayError("keys.no-secret", "Cannot derive keys: no shared_secret is set");
   for (const secret of secrets) {
     if (secret.length < 32) {
-      throw new GatewayError("keys.short-secret", `Cannot derive keys: shared_secret has ${secret.length} bytes, must have at least 32`);
+      throw new GatewayError(
+        "keys.short-secret",
+        `Cannot derive keys: shared_secret has ${secret.length} bytes, must have at least 32`,
+      );
     }
   }
   const derived = new Map<KeyPurpose, readonly Buffer[]>();

@@ -5,8 +5,21 @@ export type Log = Logger;
 
 /** Names that never appear with their value in any log line, at the two depths we log objects. */
 const SECRET_NAMES = [
-  "authorization", "cookie", "set-cookie", "token", "access_token", "refresh_token", "id_token", "code", "code_verifier",
-  "client_secret", "shared_secret", "signing_key", "password", "secret", "assertion",
+  "authorization",
+  "cookie",
+  "set-cookie",
+  "token",
+  "access_token",
+  "refresh_token",
+  "id_token",
+  "code",
+  "code_verifier",
+  "client_secret",
+  "shared_secret",
+  "signing_key",
+  "password",
+  "secret",
+  "assertion",
 ];
 
 export interface LogOptions {
@@ -18,7 +31,12 @@ export interface LogOptions {
 export function createLog(options: LogOptions = {}): Log {
   const paths = SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
   return pino(
-    { level: options.level ?? "info", base: null, redact: { paths, censor: "[redacted]" }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level: options.level ?? "info",
+      base: null,
+      redact: { paths, censor: "[redacted]" },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
     options.destination ?? pino.destination({ fd: 2, sync: false }),
   );
 }

@@ -37,6 +37,8 @@ const rules: Readonly<Record<string, Rule>> = {
   terraform: { may: pure, why: "a separate process: configuration and policy only" },
   verify: { may: ["errors"], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
+  run: { may: ["*"], why: "starts the composition root" },
+  explain: { may: ["*"], why: "a command over configuration and policy" },
   main: { may: ["*"], why: "starts the composition root" },
   cli: { may: ["*"], why: "text in and out" },
 };

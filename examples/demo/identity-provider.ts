@@ -61,6 +61,8 @@ export interface IdentityProviderCalls {
   refresh: number;
   userinfo: number;
   endSession: number;
+  /** Requests cut off while paused. */
+  cut: number;
 }
 
 export interface IdentityProvider {
@@ -97,6 +99,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     refresh: 0,
     userinfo: 0,
     endSession: 0,
+    cut: 0,
   };
   let paused = false;
   let delayMs = 0;
@@ -156,6 +159,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const answer = provider.callback();
   server.on("request", (request, response) => {
     if (paused) {
+      calls.cut += 1;
       request.socket.destroy();
       return;
     }

@@ -1,6 +1,6 @@
 /**
  * The least a Node proxy can be: node:http in front, undici dispatch behind, with the transport options of ours, and
- * nothing decided. `node bare.ts UPSTREAM_PORT` prints its port.
+ * nothing decided. `node bare.ts UPSTREAM_ORIGIN` prints its port.
  *
  * It does what any correct proxy must (hop-by-hop headers, aborts, back-pressure, one write for short answers), so that
  * the difference to the full pipeline is what identity, policy and records cost.
@@ -10,8 +10,8 @@ import type { AddressInfo } from "node:net";
 
 import { Pool, type Dispatcher } from "undici";
 
-const upstream = `127.0.0.1:${process.argv[2]}`;
-const pool = new Pool(`http://${upstream}`, {
+const upstream = new URL(process.argv[2] ?? "");
+const pool = new Pool(upstream.origin, {
   pipelining: 1,
   connections: null,
   allowH2: false,
@@ -90,7 +90,7 @@ class Handler implements Dispatcher.DispatchHandler {
 
 const server = createServer({ requestTimeout: 0, noDelay: true }, (request, response) => {
   const raw = request.rawHeaders;
-  const headers = ["host", upstream];
+  const headers = ["host", upstream.host];
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     if (!DROPPED.has(name.toLowerCase())) headers.push(name, raw[index + 1] as string);

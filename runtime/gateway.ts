@@ -1,0 +1,137 @@
+/**
+ * The composition root: opens what runs, hands each part what it needs, and closes everything in the reverse order.
+ * Read it beside DESIGN.md: every arrow between parts is a line here.
+ */
+import { createAdmin } from "./admin/admin.ts";
+import { createMetrics } from "./admin/metrics.ts";
+import { openBundle } from "./bundle/bundle.ts";
+import { createHttpServer } from "./http/server.ts";
+import { createIssuer } from "./issuer/issuer.ts";
+import { createKeys } from "./keys.ts";
+import { createLog, type Log } from "./log.ts";
+import { serverListEndpoint } from "./mcp/server-list.ts";
+import { createRecordWriter } from "./policy/record-writer.ts";
+import { systemClock, type Clock, type Closable } from "./ports.ts";
+import { createProxy } from "./proxy/handle.ts";
+import { createSession } from "./session/session.ts";
+import { openStore } from "./store/open.ts";
+
+export interface GatewayOptions {
+  /** A configuration file, or a directory of one boot file and slices. */
+  readonly config: string;
+  /** Replaces the log that `log_level` describes. */
+  readonly log?: Log;
+  readonly clock?: Clock;
+}
+
+export interface Gateway {
+  /** Of the public listener, "http://127.0.0.1:8080". */
+  readonly origin: string;
+  readonly port: number;
+  /** Of the admin listener. */
+  readonly adminOrigin: string;
+  /** Digest and generation in force. */
+  readonly current: () => { readonly digest: string; readonly generation: number };
+  /** Calls back after each change of the configuration. @returns unsubscribe */
+  readonly onChange: (listener: () => void) => () => void;
+  /** For log rotation: opens the authorization log anew. */
+  reopenLogs(): void;
+  /** Resolves when every authorization record so far is written. */
+  flushRecords(): Promise<void>;
+  /** Stops accepting, lets requests finish within `drain_timeout`, flushes the record. */
+  close(): Promise<void>;
+}
+
+/** @throws GatewayError with every problem of the configuration, or what could not be opened */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const clock = options.clock ?? systemClock;
+  // What was opened so far, so that a failure further down leaves nothing behind.
+  const opened: Closable[] = [];
+  const own = <T extends Closable>(part: T): T => {
+    opened.push(part);
+    return part;
+  };
+  const closeAll = async (): Promise<void> => {
+    for (const part of opened.toReversed()) await part.close();
+  };
+
+  try {
+    const startLog = options.log ?? createLog();
+    const bundle = own(await openBundle({ path: options.config, log: startLog, clock }));
+    const { boot } = bundle;
+    const log = options.log ?? createLog({ level: boot.logLevel });
+    const keys = createKeys(boot.sharedSecrets);
+    const store = own(await openStore(boot.storageUrl, { clock, log }));
+    const records = own(
+      createRecordWriter({
+        destination: boot.authorizeLog,
+        onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
+      }),
+    );
+    const metrics = createMetrics();
+    const session = own(createSession({ snapshots: bundle, store, keys, boot, log, clock }));
+    const issuer = own(createIssuer({ snapshots: bundle, store, session, keys, log, clock }));
+    const proxy = own(
+      createProxy({
+        snapshots: bundle,
+        endpoints: [
+          ...session.endpoints,
+          ...issuer.endpoints,
+          serverListEndpoint({
+            authenticator: session.authenticator,
+            // A route without upstream OAuth needs no flow; one with it has none completed until there is one.
+            isConnected: async (_user, route) => route.mcp?.kind !== "server" || route.mcp.upstreamOAuth === undefined,
+          }),
+        ],
+        authenticator: session.authenticator,
+        signIn: session.signIn,
+        assertions: session.assertions,
+        applicationTokens: session.applicationTokens,
+        revocations: session.revocations,
+        challenge: issuer.challenge,
+        records,
+        keys,
+        metrics,
+        log,
+        clock,
+      }),
+    );
+    let draining = false;
+    const admin = own(
+      await createAdmin({
+        address: boot.adminAddress,
+        token: boot.adminToken,
+        bundle,
+        metrics,
+        isDraining: () => draining,
+        store,
+        log,
+      }),
+    );
+    const server = await createHttpServer({
+      address: boot.address,
+      insecure: boot.insecureServer,
+      handle: (exchange) => proxy.handle(exchange),
+      log,
+    });
+    opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
+    log.info({ address: server.origin, admin: admin.origin, digest: bundle.current().digest }, "gateway is ready");
+
+    return {
+      origin: server.origin,
+      port: server.port,
+      adminOrigin: admin.origin,
+      current: () => bundle.current(),
+      onChange: (listener) => bundle.subscribe(() => listener()),
+      reopenLogs: () => records.reopen(),
+      flushRecords: () => records.flush(),
+      async close() {
+        draining = true;
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * What is compared: the whole gateway (a real `gateway run` with a real sign-in before the measurement), nginx where it
+ * is installed, `@fastify/http-proxy`, and the bare proxy; all before one upstream.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import { visit } from "../../examples/demo/person.ts";
+import { createBrowser } from "../support/browser.ts";
+import { signInClient } from "../support/oauth-client.ts";
+import { freePort } from "../support/ports.ts";
+import { type Child, startChild } from "./child.ts";
+
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+}
+
+export interface Target {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+  /** Request bytes by workload; absent where the target cannot do it. */
+  readonly requests: Readonly<Record<string, Buffer>>;
+}
+
+export interface Bench {
+  readonly workloads: readonly Workload[];
+  readonly targets: readonly Target[];
+  close(): Promise<void>;
+}
+
+const here = import.meta.dirname;
+const MANY_ROUTES = 1000;
+
+export async function startTargets(): Promise<Bench> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
+  const children: Child[] = [];
+  const start = async (core: "target" | "rest", command: string, ...args: string[]): Promise<Child> => {
+    const child = await startChild(core, command, args);
+    children.push(child);
+    return child;
+  };
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const child of children) await child.stop();
+    for (const closer of closers) await closer();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const upstream = await start("rest", process.execPath, join(here, "upstream.ts"));
+    const origin = `http://127.0.0.1:${upstream.port}`;
+    const bare = await start("target", process.execPath, join(here, "bare.ts"), origin);
+    const fastify = await start("target", process.execPath, join(here, "fastify-proxy.ts"), origin);
+    const nginx = await startNginx(directory, upstream.port, start);
+
+    const port = await freePort();
+    const identityProvider = await startIdentityProvider({
+      clients: [
+        {
+          client_id: "gateway",
+          client_secret: "benchmark",
+          redirect_uris: [`http://localhost:${port}/.gateway/callback`],
+        },
+      ],
+    });
+    closers.push(() => identityProvider.close());
+    const config = join(directory, "gateway.yaml");
+    await writeFile(config, configuration(port, origin, identityProvider.issuer, join(directory, "authorize.log")));
+    const gateway = await startGateway(config, port, start);
+    const browser = createBrowser();
+    await visit(browser, `http://localhost:${port}/web/`, { user: "alice@example.com" });
+    const client = await signInClient({ resource: `http://localhost:${port}/mcp`, user: "alice@example.com" });
+    const cookie = browser.cookieHeader("localhost");
+    const bearer = `Bearer ${client.tokens.access_token}`;
+
+    const plain = (name: string, child: Child): Target => ({
+      name,
+      pid: child.pid,
+      port: child.port,
+      requests: {
+        // The same bytes as the gateway gets: a cookie or a token that the plain proxies pass on.
+        get: getRequest(`localhost:${child.port}`, "/web/items", `cookie: ${cookie}`),
+        "mcp-get": getRequest(`localhost:${child.port}`, "/mcp", `authorization: ${bearer}`),
+        "mcp-post": postRequest(`localhost:${child.port}`, `authorization: ${bearer}`),
+      },
+    });
+    return {
+      workloads: [
+        { name: "get", title: `GET, small JSON, session cookie, ${MANY_ROUTES} routes` },
+        { name: "mcp-get", title: "GET on an MCP route, small JSON, External Token" },
+        { name: "mcp-post", title: "POST tools/call of 4 KiB, External Token" },
+      ],
+      targets: [
+        plain("gateway", gateway),
+        plain("bare", bare),
+        plain("fastify", fastify),
+        ...(nginx ? [plain("nginx", nginx)] : []),
+      ],
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Start = (core: "target" | "rest", command: string, ...args: string[]) => Promise<Child>;
+
+async function startGateway(config: string, port: number, start: Start): Promise<Child> {
+  // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
+  const child = await start("target", process.execPath, join(here, "full.ts"), config);
+  return { ...child, port };
+}
+
+async function startNginx(directory: string, upstream: number, start: Start): Promise<Child | undefined> {
+  if (!existsSync("/usr/sbin/nginx")) return undefined;
+  const port = await freePort();
+  const prefix = join(directory, "nginx");
+  await mkdir(join(prefix, "logs"), { recursive: true });
+  await writeFile(
+    join(prefix, "nginx.conf"),
+    `daemon off; worker_processes 1; pid ${prefix}/pid; error_log ${prefix}/error.log;
+events { worker_connections 1024; }
+http {
+  access_log off; client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy;
+  fastcgi_temp_path ${prefix}/f; uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s;
+  upstream up { server 127.0.0.1:${upstream}; keepalive 128; }
+  server { listen 127.0.0.1:${port}; keepalive_requests 1000000000;
+    location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; } }
+}
+`,
+  );
+  const child = await start(
+    "target",
+    "/bin/sh",
+    "-c",
+    `echo ${port}; exec /usr/sbin/nginx -p ${prefix} -c ${prefix}/nginx.conf`,
+  );
+  await delay(300);
+  return child;
+}
+
+/** Many routes, so that finding one is part of the work; policy, header settings and records on. */
+function configuration(port: number, upstream: string, issuer: string, log: string): string {
+  const route = (name: string, from: string, rest: string) =>
+    `  - { name: ${name}, from: "${from}", to: "${upstream}", ${rest},\n` +
+    `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ mcp_tool: { starts_with: delete_ } }] } }],\n` +
+    `      set_request_headers: { X-Team: platform }, remove_request_headers: [X-Debug], set_response_headers: { X-Served-By: gateway } }\n`;
+  const others = Array.from({ length: MANY_ROUTES }, (_, index) =>
+    route(`other-${index}`, `http://app-${index}.example.com`, "prefix: /"),
+  );
+  const own = `http://localhost:${port}`;
+  return `address: 127.0.0.1:${port}
+admin_address: 127.0.0.1:0
+insecure_server: true
+development: true
+shared_secret: ${randomBytes(32).toString("base64")}
+storage_url: "memory:"
+authorize_log: ${log}
+log_level: warn
+runtime_flags: { mcp: true }
+idp_provider_url: ${issuer}
+idp_client_id: gateway
+idp_client_secret: benchmark
+access_token_lifetime: 1h
+routes:
+${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }")}${others.join("")}`;
+}
+
+/** What browsers and SDKs send beside the credential: eight headers in all. */
+function head(first: string, host: string, credential: string): string {
+  return `${first} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: bench/1.0\r\naccept: application/json, text/event-stream\r\naccept-language: en\r\nx-request-source: bench\r\nx-debug: 1\r\n${credential}\r\n`;
+}
+
+function getRequest(host: string, path: string, credential: string): Buffer {
+  return Buffer.from(`${head(`GET ${path}`, host, credential)}\r\n`);
+}
+
+/** 57 nested objects: a harsh body for whoever reads it. */
+function postRequest(host: string, credential: string): Buffer {
+  const items = Array.from({ length: 57 }, (_, index) => ({
+    id: index,
+    name: `item ${index}`,
+    tags: { a: "one", b: "two" },
+  }));
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "create_issue", arguments: { repo: "gateway", items, text: "x".repeat(790) } },
+  });
+  return Buffer.from(
+    `${head("POST /mcp", host, credential)}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,119 @@
+/** A whole gateway in this process, on a free loopback port, with its log and records at hand. */
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { pino } from "pino";
+import { stringify } from "yaml";
+
+import { startGateway as startRuntime, type Gateway } from "../../runtime/gateway.ts";
+import type { Clock } from "../../runtime/ports.ts";
+import { TEST_SHARED_SECRET } from "./config.ts";
+import { freePort } from "./ports.ts";
+
+export interface TestGatewayOptions {
+  /** Live settings and routes; boot settings are added. `{origin}` in the text becomes the gateway's origin. */
+  readonly yaml: string;
+  /** More boot settings, or others than the usual ones. */
+  readonly boot?: Readonly<Record<string, unknown>>;
+  readonly clock?: Clock;
+  /** Serve on this port again (restarts); a free one when absent. */
+  readonly port?: number;
+}
+
+export interface TestGateway {
+  /** "http://localhost:PORT": what routes have as `from`. */
+  readonly origin: string;
+  readonly port: number;
+  readonly adminOrigin: string;
+  readonly adminToken: string;
+  readonly runtime: Gateway;
+  /** Everything the operator's log said, as text. */
+  log(): string;
+  /** Authorization records written so far. */
+  records(): Promise<readonly Record<string, unknown>[]>;
+  /** The authorization log as text. */
+  recordText(): Promise<string>;
+  /** Writes another configuration; resolves when it is in force. */
+  reconfigure(yaml: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const ADMIN_TOKEN = "admin-token-of-the-tests";
+
+export async function startGateway(options: TestGatewayOptions): Promise<TestGateway> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(options, options.port ?? (await freePort()));
+    } catch (error) {
+      // Another process took the port between our look and our listening.
+      if (options.port !== undefined || attempt === 3 || !String(error).includes("EADDRINUSE")) throw error;
+    }
+  }
+}
+
+async function start(options: TestGatewayOptions, port: number): Promise<TestGateway> {
+  const directory = await mkdtemp(join(tmpdir(), "gateway-test-"));
+  const origin = `http://localhost:${port}`;
+  const recordFile = join(directory, "authorize.log");
+  const configFile = join(directory, "gateway.yaml");
+  const boot = {
+    address: `127.0.0.1:${port}`,
+    admin_address: "127.0.0.1:0",
+    admin_token: ADMIN_TOKEN,
+    insecure_server: true,
+    development: true,
+    shared_secret: TEST_SHARED_SECRET,
+    storage_url: "memory:",
+    authorize_log: recordFile,
+    drain_timeout: "2s",
+    ...options.boot,
+  };
+  const write = async (yaml: string): Promise<void> => {
+    // As editors and Terraform do it: the file is whole at every moment.
+    await writeFile(`${configFile}.new`, `${stringify(boot)}${yaml.replaceAll("{origin}", origin)}`);
+    await rename(`${configFile}.new`, configFile);
+  };
+  let logText = "";
+  const log = pino({ level: "debug" }, { write: (line: string) => void (logText += line) });
+  await write(options.yaml);
+  let runtime: Gateway;
+  try {
+    runtime = await startRuntime({ config: configFile, log, ...(options.clock && { clock: options.clock }) });
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw error;
+  }
+  const recordText = async (): Promise<string> => {
+    await runtime.flushRecords();
+    return readFile(recordFile, "utf8");
+  };
+  return {
+    origin,
+    port,
+    adminOrigin: runtime.adminOrigin,
+    adminToken: ADMIN_TOKEN,
+    runtime,
+    log: () => logText,
+    recordText,
+    records: async () =>
+      (await recordText())
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    async reconfigure(yaml) {
+      const changed = new Promise<void>((resolve) => {
+        const stop = runtime.onChange(() => {
+          stop();
+          resolve();
+        });
+      });
+      await write(yaml);
+      await changed;
+    },
+    async close() {
+      await runtime.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { createServer, type AddressInfo } from "node:net";
+
+/**
+ * A loopback port that was free a moment ago, for what must know its own address before it listens (`from` names the
+ * port). Callers retry when somebody else took it meanwhile.
+ */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
