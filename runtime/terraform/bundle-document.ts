@@ -2,7 +2,7 @@
 import type { Field } from "../config/fields.ts";
 import type { ValuePath } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
-import type { AttributePath, PathStep } from "./diagnostics.ts";
+import { type AttributePath, type PathStep, pathText } from "./diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "./document.ts";
 import type { SchemaBlock } from "./schema-model.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
@@ -62,7 +62,7 @@ export function placeToPointAt(path: AttributePath): AttributePath {
   // The line of a secret may hold it in clear text, and this output goes to logs of pipelines.
   if (last && "attribute" in last && secretNames.has(last.attribute)) return path.slice(0, -1);
   // Terraform cannot point at a labelled block, but at an attribute in it.
-  return last && "key" in last && path.length === 2 ? [...path, { attribute: "from" }] : path;
+  return last && "key" in last && pathText(path.slice(0, -1)) === ROUTE_BLOCK ? [...path, { attribute: "from" }] : path;
 }
 
 const secretNames: ReadonlySet<string> = new Set(namesOfSecrets(bundleSchema));

@@ -13,6 +13,8 @@ import type { Diagnostic } from "./diagnostics.ts";
 import type { Doc, DocumentFault, StandIn } from "./document.ts";
 import type { ValueMap } from "./value.ts";
 
+const WARNING_SUMMARY = "Doubtful gateway bundle";
+
 /** Name of the source in loader problems; never shown. */
 const SOURCE = "bundle";
 
@@ -25,10 +27,27 @@ export function judgeBundle(bundle: ValueMap): readonly Diagnostic[] {
     const left = new Set(loadProblems(renderSlice(bundle, { standIn: leaveOut, faults: [] })).map(identityOf));
     problems = problems.filter((problem) => left.has(identityOf(problem)) && !isAbout(problem.path, unknownPaths));
   }
-  return [
+  const diagnostics = [
     ...faults.map(({ path, message }) => diagnostic("error", path, message)),
     ...problems.map(({ severity, path, message }) => diagnostic(severity, parsePath(path), message)),
   ];
+  return shortened(diagnostics);
+}
+
+/** Terraform reads the source again for every finding: a thousand warnings take it longer than the rest of the plan. */
+const MOST_WARNINGS = 10;
+
+function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const warnings = diagnostics.filter(({ severity }) => severity === "warning");
+  if (warnings.length <= MOST_WARNINGS) return diagnostics;
+  const rest = warnings.length - MOST_WARNINGS;
+  const more: Diagnostic = {
+    severity: "warning",
+    summary: WARNING_SUMMARY,
+    detail: `${rest} more warnings are not shown; \`gateway check\` on the published slice tells all of them.`,
+  };
+  return [...errors, ...warnings.slice(0, MOST_WARNINGS), more];
 }
 
 function loadProblems(slice: Doc): readonly Problem[] {
@@ -39,7 +58,7 @@ function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: 
   const [part, label] = path;
   const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
   const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
-  const summary = severity === "error" ? "Invalid gateway bundle" : "Doubtful gateway bundle";
+  const summary = severity === "error" ? "Invalid gateway bundle" : WARNING_SUMMARY;
   const place = attributePath(path);
   return { severity, summary, detail: `${detail}.`, path: place, pointAt: placeToPointAt(place) };
 }

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+
+import type { Field } from "../../runtime/config/fields.ts";
+import { parsePath } from "../../runtime/terraform/judge.ts";
+import { formatPath } from "../../runtime/config/problem.ts";
+import { attributePath, bundleValues, placeToPointAt, renderSlice } from "../../runtime/terraform/bundle-document.ts";
+import { pathText } from "../../runtime/terraform/diagnostics.ts";
+import { type DocumentFault, fromDocument, noStandIn, toDocument } from "../../runtime/terraform/document.ts";
+import { blockType } from "../../runtime/terraform/schema-model.ts";
+import { bundleSchema } from "../../runtime/terraform/schema.ts";
+import { valueFromJson } from "../../runtime/terraform/value-codec.ts";
+import { UNKNOWN, type ValueMap } from "../../runtime/terraform/value.ts";
+
+const about = { doc: "A setting.", required: false, scope: "route" } as const;
+/** One field of each kind. */
+const fields: readonly Field[] = [
+  { ...about, name: "text", kind: "text" },
+  { ...about, name: "flag", kind: "flag" },
+  { ...about, name: "count", kind: "count" },
+  { ...about, name: "duration", kind: "duration" },
+  { ...about, name: "url", kind: "url" },
+  { ...about, name: "choice", kind: "choice", values: ["a", "b"] },
+  { ...about, name: "domains", kind: "domain-pattern-list" },
+  { ...about, name: "texts", kind: "text-list" },
+  { ...about, name: "urls", kind: "url-list" },
+  { ...about, name: "map", kind: "text-map" },
+  { ...about, name: "templates", kind: "template-map" },
+  { ...about, name: "secret", kind: "secret" },
+  { ...about, name: "block", kind: "block", fields: [{ ...about, name: "inner", kind: "block", fields: [] }] },
+  { ...about, name: "items", kind: "block-list", fields: [{ ...about, name: "a", kind: "text" }] },
+  { ...about, name: "named", kind: "labelled", fields: [{ ...about, name: "a", kind: "text" }] },
+  { ...about, name: "policy", kind: "policy" },
+];
+
+const document = {
+  text: "t",
+  flag: false,
+  count: 0,
+  duration: "1s",
+  url: "https://a.example.com",
+  choice: "a",
+  domains: ["*.example.com"],
+  texts: [],
+  urls: ["http://a", "http://b"],
+  map: { "X-A": "" },
+  templates: {},
+  secret_ref: "env:X",
+  block: { inner: {} },
+  items: [{ a: "x" }, {}],
+  named: { "a b": { a: "x" }, constructor: {} },
+  policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }],
+};
+
+describe("fromDocument() and toDocument()", () => {
+  test("give back a document of every kind of setting, empty blocks and lists included", () => {
+    const value = fromDocument(fields, document, null);
+    const faults: DocumentFault[] = [];
+    expect(toDocument(fields, value, [], { standIn: noStandIn, faults })).toEqual(document);
+    expect(faults).toEqual([]);
+  });
+
+  test("make values that have every attribute of the schema, unset ones null", () => {
+    expect(fromDocument(fields, {}, null)).toEqual({
+      text: null,
+      flag: null,
+      count: null,
+      duration: null,
+      url: null,
+      choice: null,
+      domains: null,
+      texts: null,
+      urls: null,
+      map: null,
+      templates: null,
+      secret: null,
+      secret_ref: null,
+      secret_sealed: null,
+      secret_wo: null,
+      secret_wo_version: null,
+      block: null,
+      items: [],
+      named: {},
+      policy: null,
+    });
+  });
+
+  test("take what is of another kind for unset, whatever somebody wrote into the file", () => {
+    const hostile = Object.fromEntries(fields.map(({ name }) => [name, 7]));
+    const value = fromDocument(fields, { ...hostile, count: "7", secret_ref: {}, map: { a: 1 } }, null);
+    expect(value).toMatchObject({
+      text: null,
+      flag: null,
+      count: null,
+      urls: null,
+      map: { a: null },
+      block: null,
+      items: [],
+      named: {},
+    });
+  });
+
+  test("never find a member that only a prototype has", () => {
+    const field: Field = { ...about, name: "constructor", kind: "text" };
+    expect(fromDocument([field], {}, null)).toEqual({ constructor: null });
+  });
+
+  test("read a single upstream written without a list", () => {
+    expect(fromDocument(fields, { urls: "http://a" }, null)).toMatchObject({ urls: ["http://a"] });
+  });
+
+  test("keep the user's own text of a policy as long as it means the same", () => {
+    const own = '[ {"allow": {"and": [ {"domain": {"is": "example.com"} } ] } } ]';
+    expect(fromDocument(fields, document, { policy: own })["policy"]).toBe(own);
+    expect(fromDocument(fields, document, { policy: "[]" })["policy"]).toBe(JSON.stringify(document.policy));
+    expect(fromDocument(fields, document, { policy: "no JSON" })["policy"]).toBe(JSON.stringify(document.policy));
+  });
+
+  test("forget the version of a secret whose seal is another one", () => {
+    const prior = { secret_sealed: "a.b.c.d.e", secret_wo_version: 3 };
+    expect(fromDocument(fields, { secret_sealed: "a.b.c.d.e" }, prior)).toMatchObject({ secret_wo_version: 3 });
+    expect(fromDocument(fields, { secret_sealed: "x.b.c.d.e" }, prior)).toMatchObject({ secret_wo_version: null });
+  });
+
+  test("tell a policy that is no JSON", () => {
+    const faults: DocumentFault[] = [];
+    toDocument(fields, { policy: "allow" }, ["routes", "x"], { standIn: noStandIn, faults });
+    expect(faults).toEqual([
+      { path: ["routes", "x", "policy"], message: expect.stringContaining("is not JSON") as string },
+    ]);
+  });
+
+  test("ask for a stand-in at every unknown value and say whether it is a member", () => {
+    const asked: string[] = [];
+    const value = {
+      text: UNKNOWN,
+      urls: ["http://a", UNKNOWN],
+      map: { "X-A": UNKNOWN },
+      items: [{ a: UNKNOWN }],
+      block: UNKNOWN,
+    };
+    const doc = toDocument(fields, value, [], {
+      faults: [],
+      standIn: (field, path, item) => {
+        asked.push(`${formatPath(path)} ${field.kind} ${item}`);
+        return item ? "?" : undefined;
+      },
+    });
+    expect(asked).toEqual([
+      "text text false",
+      "urls[1] url-list true",
+      'map["X-A"] text-map true',
+      "block block false",
+      "items[0].a text false",
+    ]);
+    expect(doc).toEqual({ urls: ["http://a", "?"], map: { "X-A": "?" }, items: [{}] });
+    expect(() => toDocument(fields, value, [], { standIn: noStandIn, faults: [] })).toThrow('Cannot render "text"');
+  });
+});
+
+test("renderSlice() and bundleValues() are inverse for a bundle", () => {
+  const slice = {
+    version: 1,
+    owner: "team",
+    settings: { runtime_flags: { mcp: true }, set_response_headers: { "X-A": "b" } },
+    routes: {
+      app: {
+        from: "https://app.example.com",
+        to: ["http://10.0.0.1"],
+        mcp: { server: { max_request_bytes: 1, upstream_oauth2: { client_id: "x", client_secret_ref: "env:X" } } },
+        rewrite_response_headers: [{ header: "Location", prefix: "", value: "" }],
+      },
+      client: { from: "https://c.example.com", to: ["http://10.0.0.2"], mcp: { client: {} } },
+    },
+  };
+  const bundle = { owner: "team", ...bundleValues(slice, {}) };
+  expect(renderSlice(bundle, { standIn: noStandIn, faults: [] })).toEqual(slice);
+  // They fit the schema as they are.
+  const typed = valueFromJson(blockType(bundleSchema), bundle) as ValueMap;
+  expect(renderSlice(typed, { standIn: noStandIn, faults: [] })).toEqual(slice);
+});
+
+describe("attributePath()", () => {
+  test.each<[string, string, string]>([
+    ["settings.cookie_expiration", "cookie_expiration", "cookie_expiration"],
+    ["settings.runtime_flags.mcp", "runtime_flags.mcp", "runtime_flags.mcp"],
+    ['settings.set_response_headers["X-A"]', 'set_response_headers["X-A"]', 'set_response_headers["X-A"]'],
+    ['routes["my app"].to[1]', 'route["my app"].to[1]', 'route["my app"].to[1]'],
+    [
+      "routes.a.rewrite_response_headers[2].value",
+      'route["a"].rewrite_response_headers[2].value',
+      'route["a"].rewrite_response_headers[2].value',
+    ],
+    ["routes.a.policy[0].allow.and[1].domain", 'route["a"].policy', 'route["a"].policy'],
+    ["routes.a", 'route["a"]', 'route["a"].from'],
+    [
+      "routes.a.mcp.server.upstream_oauth2.client_secret",
+      'route["a"].mcp.server.upstream_oauth2.client_secret',
+      'route["a"].mcp.server.upstream_oauth2',
+    ],
+    [
+      "routes.a.mcp.server.upstream_oauth2.client_secret_ref",
+      'route["a"].mcp.server.upstream_oauth2.client_secret_ref',
+      'route["a"].mcp.server.upstream_oauth2.client_secret_ref',
+    ],
+    ["owner", "owner", "owner"],
+    ["routes", "route", "route"],
+    ["", "", ""],
+  ])("takes %s to %s and points at %s", (text, path, pointedAt) => {
+    const found = attributePath(parsePath(text));
+    expect(pathText(found)).toBe(path);
+    expect(pathText(placeToPointAt(found))).toBe(pointedAt);
+  });
+});
+
+test("parsePath() is the inverse of formatPath()", () => {
+  for (const path of [
+    ["routes", "a.b[0]", "to", 1],
+    ["routes", 'say "hi"', "set_request_headers", "X-A"],
+    [],
+    ["a", 0, "b"],
+  ]) {
+    expect(parsePath(formatPath(path))).toEqual(path);
+  }
+});
