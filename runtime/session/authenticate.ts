@@ -53,7 +53,6 @@ interface Entry extends Visited {
   readAtMs: number;
   /** Revocation epoch at which it was last checked. */
   epoch: number;
-  reading: Promise<AuthResult> | undefined;
 }
 
 /** What a credential claims, to be confirmed by the records. */
@@ -71,6 +70,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { clock, revocations } = deps;
   const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
   const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
+  /** Readings under way, by credential. */
+  const pending = new Map<string, Promise<AuthResult>>();
   const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
 
   /** The warm path: an answer without a promise, or undefined when the records must be read. */
@@ -96,7 +97,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const age = now - entry.readAtMs;
     if (age < SOFT_MS) return entry.result;
     if (age >= HARD_MS) return undefined;
-    if (!entry.reading) {
+    if (!pending.has(key)) {
       const again = claimed();
       if (again) void read(cache, key, again, entry);
     }
@@ -110,14 +111,15 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     claimed: Claimed,
     known: Entry | undefined,
   ): Promise<AuthResult> => {
-    if (known?.reading) return known.reading;
+    const running = pending.get(key);
+    if (running) return running;
     const { epoch } = revocations;
     const reading = confirm(claimed, known?.result.principal).then(
       (result) => {
         if (!result.ok) cache.delete(key);
         else {
           const now = clock.now();
-          const news = { result, verifiedAtMs: now, readAtMs: now, epoch, reading: undefined };
+          const news = { result, verifiedAtMs: now, readAtMs: now, epoch };
           if (known) Object.assign(known, news);
           else cache.set(key, { ...news, audience: claimed.audience, visited: false });
         }
@@ -125,7 +127,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       },
       (error: unknown): AuthResult => {
         if (known) {
-          known.reading = undefined;
           // The next request does not wait for the store again; it asks in the background.
           known.readAtMs = clock.now() - SOFT_MS;
           if (goesOn(known)) return known.result;
@@ -135,8 +136,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         return refusal("unavailable");
       },
     );
-    if (known) known.reading = reading;
-    return reading;
+    const settled = reading.finally(() => pending.delete(key));
+    pending.set(key, settled);
+    return settled;
   };
 
   /** Whether somebody verified earlier may go on though the records cannot be read. */

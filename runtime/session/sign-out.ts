@@ -71,15 +71,14 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         const site = findSite(snapshot, exchange.host);
         if (!site)
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
+        // Before anything else: a foreign page's POST comes without the cookie and must not make us clear it.
+        if (exchange.method === "POST" && !isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+        const { cookie } = snapshot.settings;
         const found = await deps.authenticator.cookie(exchange);
-        if (!found.ok && found.reason === "unavailable") {
-          return respondError(exchange, 503, {
-            code: "sign-out.unavailable",
-            message: "Signing out is not possible right now.",
-          });
-        }
+        if (!found.ok && found.reason === "unavailable") return refuseUnavailable(exchange);
         if (!found.ok) {
-          const headers = ["set-cookie", deps.cookies.clearSession(site, snapshot.settings.cookie)];
+          const isStale = deps.cookies.readSession(exchange, site, cookie) !== undefined;
+          const headers = isStale ? ["set-cookie", deps.cookies.clearSession(site, cookie)] : [];
           return respondHtml(exchange, 200, signedOutPage(), headers);
         }
         const { principal } = found;
@@ -87,7 +86,6 @@ export function createSignOut(deps: SignOutDeps): SignOut {
           const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
           return respondHtml(exchange, 200, signOutPage({ user: principal.user, csrfToken }));
         }
-        if (!isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
         const form = await readForm(exchange, MAX_FORM_BYTES);
         if (!form.ok || !deps.csrf.verify(principal, SIGN_OUT_FORM, form.values.get("csrf") ?? "")) {
           return refuseForm(exchange);
@@ -105,4 +103,11 @@ function refuseForm(exchange: Exchange): void {
     code: "form.refused",
     message: "The form was not sent from our own page. Please open the page again.",
   });
+}
+
+function refuseUnavailable(exchange: Exchange): void {
+  respondError(exchange, 503, { code: "sign-out.unavailable", message: "Signing out is not possible right now." }, [
+    "retry-after",
+    "5",
+  ]);
 }
