@@ -1,0 +1,129 @@
+/** The official SDK clients connect unaided: from a bare 401 to a tool call, through the authorization server. */
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+  UnauthorizedError as UnauthorizedV2,
+} from "@modelcontextprotocol/client";
+import { UnauthorizedError as UnauthorizedV1 } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createBrowser, findForm, findLink } from "../support/browser.ts";
+import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
+
+const CALLBACK = "http://localhost:43117/callback";
+
+let world: McpGateway;
+
+beforeAll(async () => {
+  world = await startMcpGateway();
+});
+
+afterAll(async () => {
+  await world?.close();
+});
+
+/** What a host application keeps for an SDK, and the person in front of it. */
+function createProvider(user: string) {
+  const kept = new Map<string, unknown>();
+  let callback: URL | undefined;
+  const provider = {
+    redirectUrl: CALLBACK,
+    clientMetadata: {
+      client_name: "SDK client",
+      redirect_uris: [CALLBACK],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    },
+    state: () => "state-of-the-sdk",
+    clientInformation: () => kept.get("client") as never,
+    saveClientInformation: (value: unknown) => void kept.set("client", value),
+    tokens: () => kept.get("tokens") as never,
+    saveTokens: (value: unknown) => void kept.set("tokens", value),
+    saveCodeVerifier: (value: string) => void kept.set("verifier", value),
+    codeVerifier: () => String(kept.get("verifier")),
+    discoveryState: () => kept.get("discovery") as never,
+    saveDiscoveryState: (value: unknown) => void kept.set("discovery", value),
+    redirectToAuthorization: async (url: URL) => void (callback = await signIn(url, user)),
+  };
+  return { provider, kept, callback: () => callback?.searchParams ?? new URLSearchParams() };
+}
+
+/** Chooses the user at the identity provider, consents, and answers where the browser was sent. */
+async function signIn(url: URL, user: string): Promise<URL> {
+  const browser = createBrowser();
+  let page = await browser.open(url.href, CALLBACK);
+  const link = findLink(page, user);
+  if (link !== undefined) page = await browser.open(link, CALLBACK);
+  const form = findForm(page, "/.gateway/mcp/consent");
+  if (form) page = await browser.submit(page, form, { decision: "approve" }, CALLBACK);
+  if (!page.left) throw new Error(`Cannot sign in: ${page.status} ${page.text}`);
+  return new URL(page.url);
+}
+
+const textOf = (result: unknown): string => JSON.stringify((result as { content: unknown }).content);
+
+describe("SDK v1", () => {
+  test("registers, signs in, lists and calls a tool; a denied tool is an error, not a broken connection", async () => {
+    const { provider, callback } = createProvider("alice@example.com");
+    const url = new URL(world.resource);
+    const first = new TransportV1(url, { authProvider: provider });
+    await expect(new ClientV1({ name: "v1", version: "1" }).connect(first as never)).rejects.toBeInstanceOf(
+      UnauthorizedV1,
+    );
+    expect(callback().get("state")).toBe("state-of-the-sdk");
+    await first.finishAuth(callback().get("code") ?? "");
+
+    const client = new ClientV1({ name: "v1", version: "1" });
+    await client.connect(new TransportV1(url, { authProvider: provider }));
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain("list_repos");
+    expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
+    expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    await client.close();
+  });
+
+  test("refreshes by itself when its access token is worth nothing any more", async () => {
+    const { provider, kept, callback } = createProvider("alice@example.com");
+    const url = new URL(world.resource);
+    const first = new TransportV1(url, { authProvider: provider });
+    await expect(new ClientV1({ name: "v1", version: "1" }).connect(first as never)).rejects.toBeInstanceOf(
+      UnauthorizedV1,
+    );
+    await first.finishAuth(callback().get("code") ?? "");
+    const tokens = kept.get("tokens") as Record<string, unknown>;
+    kept.set("tokens", { ...tokens, access_token: "gwt_expired" });
+    const client = new ClientV1({ name: "v1", version: "1" });
+    await client.connect(new TransportV1(url, { authProvider: provider }));
+    expect((kept.get("tokens") as Record<string, unknown>)["refresh_token"]).not.toBe(tokens["refresh_token"]);
+    await client.close();
+  });
+});
+
+describe.each(["auto", "legacy"] as const)("SDK v2, version negotiation %s", (mode) => {
+  test("registers, signs in with iss checked, lists and calls a tool", async () => {
+    const { provider, callback } = createProvider("alice@example.com");
+    const url = new URL(world.resource);
+    const options = { versionNegotiation: { mode } } as never;
+    const first = new TransportV2(url, { authProvider: provider });
+    await expect(new ClientV2({ name: "v2", version: "1" }, options).connect(first)).rejects.toBeInstanceOf(
+      UnauthorizedV2,
+    );
+    await first.finishAuth(callback());
+
+    const client = new ClientV2({ name: "v2", version: "1" }, options);
+    await client.connect(new TransportV2(url, { authProvider: provider }));
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain("list_repos");
+    expect(textOf(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
+    await client.close();
+  });
+});
+
+test("nothing that was denied reached the server", () => {
+  expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
+});

@@ -1,0 +1,77 @@
+/** A whole gateway with a development identity provider and a real MCP server behind it, for flows with real clients. */
+import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
+import type { Clock } from "../../runtime/ports.ts";
+import { startGateway, type TestGateway } from "./gateway.ts";
+import { type SignedInClient, signInClient, type SignInOptions } from "./oauth-client.ts";
+import { freePort } from "./ports.ts";
+
+export interface McpGateway {
+  readonly gateway: TestGateway;
+  readonly identityProvider: IdentityProvider;
+  readonly mcpServer: RunningMcpServer;
+  /** Address of the MCP server as clients know it. */
+  readonly resource: string;
+  /** Address of a second one, which only engineering may use. */
+  readonly otherResource: string;
+  signIn(options?: Partial<SignInOptions>): Promise<SignedInClient>;
+  close(): Promise<void>;
+}
+
+export interface McpGatewayOptions {
+  readonly clock?: Clock;
+  readonly boot?: Readonly<Record<string, unknown>>;
+  /** More live settings, as YAML lines. */
+  readonly settings?: string;
+}
+
+export async function startMcpGateway(options: McpGatewayOptions = {}): Promise<McpGateway> {
+  const port = await freePort();
+  const mcpServer = await startMcpServer();
+  const identityProvider = await startIdentityProvider({
+    clients: [
+      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://localhost:${port}/.gateway/callback`] },
+    ],
+  });
+  const gateway = await startGateway({
+    port,
+    ...(options.clock && { clock: options.clock }),
+    ...(options.boot && { boot: options.boot }),
+    yaml: `
+runtime_flags: { mcp: true }
+idp_provider_url: ${identityProvider.issuer}
+idp_client_id: gateway
+idp_client_secret: secret
+${options.settings ?? ""}
+routes:
+  - name: tools
+    from: "{origin}"
+    prefix: /tools
+    to: ${mcpServer.origin}
+    mcp: { server: { path: /mcp } }
+    policy:
+      - allow: { and: [{ domain: { is: example.com } }] }
+        deny: { and: [{ mcp_tool: { starts_with: delete_ } }] }
+  - name: notes
+    from: "{origin}"
+    prefix: /notes
+    to: ${mcpServer.origin}
+    mcp: { server: { path: /mcp } }
+    policy: [{ allow: { and: [{ groups: { has: engineering } }] } }]
+`,
+  });
+  const resource = `${gateway.origin}/tools/mcp`;
+  return {
+    gateway,
+    identityProvider,
+    mcpServer,
+    resource,
+    otherResource: `${gateway.origin}/notes/mcp`,
+    signIn: (more = {}) => signInClient({ resource, user: "alice@example.com", ...more }),
+    async close() {
+      await gateway.close();
+      await identityProvider.close();
+      await mcpServer.close();
+    },
+  };
+}
