@@ -1,0 +1,138 @@
+/** Requests whose host or path has more than one reading: refused, and the victim never hears of them. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { startPipeline, type Pipeline } from "../support/pipeline.ts";
+import { sendRaw } from "../support/raw-client.ts";
+import { startVictim, type Victim } from "../support/victim.ts";
+
+let victim: Victim;
+let pipeline: Pipeline;
+let heardBefore = 0;
+
+beforeAll(async () => {
+  victim = await startVictim();
+  pipeline = await startPipeline(`
+    routes:
+      - from: https://app.example
+        to: ${victim.origin}
+        policy: [{ allow: { and: [{ accept: true }] } }]
+      - from: https://app.example
+        prefix: /admin
+        to: ${victim.origin}
+        policy: [{ allow: { and: [{ email: { is: root@example.com } }] } }]
+  `);
+});
+afterAll(async () => {
+  await pipeline.close();
+  await victim.close();
+});
+beforeEach(() => {
+  heardBefore = victim.received.length;
+});
+
+const get = (target: string, host = "app.example"): string =>
+  `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+
+describe("request targets", () => {
+  test.each([
+    ["encoded slash", "/a%2Fadmin", 400],
+    ["encoded slash, lower case", "/a%2fadmin", 400],
+    ["encoded backslash", "/a%5Cadmin", 400],
+    ["backslash", "/a\\admin", 400],
+    ["encoded NUL", "/a%00", 400],
+    ["encoded line feed", "/a%0Ab", 400],
+    ["encoded DEL", "/a%7F", 400],
+    ["dot segment", "/./admin", 400],
+    ["parent segment", "/a/../admin", 400],
+    ["parent segment at the end", "/a/..", 400],
+    ["encoded parent segment", "/a/%2e%2e/admin", 400],
+    ["half-encoded parent segment", "/a/.%2E/admin", 400],
+    ["parent segment with parameter", "/a/..;/admin", 400],
+    ["parent segment with encoded parameter", "/a/..%3B/admin", 400],
+    ["empty segment", "//admin", 400],
+    ["empty segment in the middle", "/a//admin", 400],
+    ["segment that is only a parameter", "/;x/admin", 400],
+    ["parameter that changes the route", "/admin;x=1", 400],
+    ["encoded parameter that changes the route", "/admin%3Bx/y", 400],
+    ["overlong encoding of slash", "/a%C0%AFadmin", 400],
+    ["broken percent-encoding", "/a%2", 400],
+    ["percent-encoding with no hex", "/a%zz", 400],
+    ["fragment", "/a#/admin", 400],
+    ["fragment in the query", "/a?b#c", 400],
+    ["raw UTF-8", "/\xc3\xa4", 400],
+    ["asterisk form", "*", 400],
+    ["authority form", "app.example:443", 400],
+    ["absolute form with another host", "http://other.example/a", 400],
+    ["absolute form with user info", "http://x@app.example/a", 400],
+    ["absolute form with another scheme", "ftp://app.example/a", 400],
+    ["target without slash", "a", 400],
+    ["very long target", `/${"a".repeat(9000)}`, 414],
+  ])("%s is refused", async (_name, target, status) => {
+    const answer = await sendRaw(pipeline.port, get(target));
+    expect(answer.status).toBe(status);
+    expect(victim.received.length).toBe(heardBefore);
+  });
+
+  test("a parameter that does not change the route passes as it is", async () => {
+    const answer = await sendRaw(pipeline.port, get("/a;v=1/b;w=2"));
+    expect(answer.status).toBe(200);
+    expect(victim.requests.at(-1)?.target).toBe("/a;v=1/b;w=2");
+  });
+
+  test("absolute form with the same host is its path", async () => {
+    const answer = await sendRaw(pipeline.port, get("http://APP.example/a?b=c"));
+    expect(answer.status).toBe(200);
+    expect(victim.requests.at(-1)?.target).toBe("/a?b=c");
+  });
+});
+
+describe("hosts", () => {
+  test.each([
+    ["no Host", "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+    ["no Host in HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", 400],
+    ["two Hosts", "GET / HTTP/1.1\r\nHost: app.example\r\nHost: other.example\r\n\r\n", 400],
+    ["the same Host twice", "GET / HTTP/1.1\r\nHost: app.example\r\nHost: app.example\r\n\r\n", 400],
+    ["empty Host", get("/", ""), 400],
+    ["Host with user info", get("/", "x@app.example"), 400],
+    ["Host with path", get("/", "app.example/a"), 400],
+    ["Host with list", get("/", "app.example, other.example"), 400],
+    ["Host with bad port", get("/", "app.example:port"), 400],
+    ["Host with port 0", get("/", "app.example:0"), 400],
+    ["Host with percent", get("/", "app%2eexample"), 400],
+    ["unknown Host", get("/", "other.example"), 421],
+    ["address instead of the name", get("/", "127.0.0.1"), 421],
+    ["Host with trailing dot", get("/", "app.example."), 421],
+    ["Host with foreign port", get("/", "app.example:8443"), 421],
+    ["TRACE", "TRACE / HTTP/1.1\r\nHost: app.example\r\n\r\n", 405],
+    ["CONNECT", "CONNECT app.example:443 HTTP/1.1\r\nHost: app.example\r\n\r\n", 405],
+  ])("%s is refused", async (_name, bytes, status) => {
+    const answer = await sendRaw(pipeline.port, bytes);
+    expect(answer.status).toBe(status);
+    expect(victim.received.length).toBe(heardBefore);
+  });
+
+  test("case and default port are no other host", async () => {
+    expect((await sendRaw(pipeline.port, get("/", "APP.Example:80"))).status).toBe(200);
+  });
+});
+
+describe("refusals", () => {
+  test("carry the request id in header and body, and tell nothing of the configuration", async () => {
+    const answer = await sendRaw(pipeline.port, get("/a%2fb"));
+    const id = answer.headers.get("x-request-id")?.[0];
+    expect(JSON.parse(answer.body)).toEqual({
+      error: "request.path-encoded-separator",
+      message: "The gateway cannot understand this request",
+      request_id: id,
+    });
+  });
+
+  test("are pages for browsers, with nothing of the request in them", async () => {
+    const answer = await sendRaw(
+      pipeline.port,
+      "GET /<script>%2f HTTP/1.1\r\nHost: app.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n",
+    );
+    expect(answer.headers.get("content-type")).toEqual(["text/html; charset=utf-8"]);
+    expect(answer.body).not.toContain("script");
+  });
+});
