@@ -1,6 +1,6 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
 import { findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
-import { usesDiscovery } from "./mcp.ts";
+import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
 import { routeFields } from "./route.ts";

@@ -14,7 +14,8 @@ import type {
 } from "./compiled.ts";
 import { compileHostRegex } from "./host-regex.ts";
 import type { CheckedRoute } from "./load.ts";
-import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./mcp.ts";
+import { DEFAULT_MAX_REQUEST_BYTES } from "./mcp.ts";
+import type { McpServerDoc } from "./mcp-rules.ts";
 import type { RouteDoc } from "./route.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";

@@ -1,5 +1,5 @@
 /**
- * The nine header settings of a route, and the rules between them.
+ * The nine header settings of a route. Rules between them are in header-rules.ts.
  *
  * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
  */
@@ -11,10 +11,8 @@ import {
   responseHeaderWish,
   setRequestHeaderWish,
 } from "./header-names.ts";
-import { groupCount, highestGroup, parsePattern, parseSubstitution } from "./host-regex.ts";
+import { parsePattern, parseSubstitution } from "./host-regex.ts";
 import { blockList, flag, templateMap, text, textList, textMap } from "./kinds.ts";
-import { doubt, fault, type Finding, quote } from "./problem.ts";
-import type { RouteDoc } from "./route.ts";
 import { parseStaticValue } from "./template.ts";
 import { parseHostHeader } from "./values.ts";
 
@@ -106,81 +104,6 @@ export const headerShape = {
     },
   ),
 };
-
-/**
- * The rules no single setting can judge.
- *
- * @param route  its sound members
- * @param wrote  whether the author wrote a member, sound or not
- */
-export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
-  const forms = hostForms(route, wrote);
-  if (forms.length > 1) {
-    yield fault(
-      [forms[1] ?? ""],
-      `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
-    );
-  }
-  yield* regexPair(route, wrote);
-  yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
-  yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
-  const set = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
-  for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
-    if (set.has(name.toLowerCase())) {
-      const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
-      yield doubt(["remove_request_headers", index], message);
-    }
-  }
-  yield* authorizationRule(route);
-}
-
-/** Header names that stand twice in one map in different case. */
-export function* twiceNamed(names: readonly string[], setting: string): Iterable<Finding> {
-  const seen = new Map<string, string>();
-  for (const name of names) {
-    const first = seen.get(name.toLowerCase());
-    if (first !== undefined)
-      yield fault([setting, name], `names the same header as ${quote(first)}, must be written once`);
-    seen.set(name.toLowerCase(), name);
-  }
-}
-
-function hostForms(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): readonly string[] {
-  const forms: string[] = [];
-  // `preserve_host_header: false` is the default spelled out, not a choice.
-  if (route.preserve_host_header === true) forms.push("preserve_host_header");
-  if (wrote("host_rewrite")) forms.push("host_rewrite");
-  if (wrote("host_rewrite_header")) forms.push("host_rewrite_header");
-  if (wrote("host_path_regex_rewrite_pattern")) forms.push("host_path_regex_rewrite_pattern");
-  return forms;
-}
-
-function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
-  const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
-  if (wrote(pattern) !== wrote(substitution)) {
-    const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield fault([present], `needs "${absent}" beside it`);
-  }
-  if (route[pattern] === undefined || route[substitution] === undefined) return;
-  const groups = groupCount(parsePattern(route[pattern]));
-  const wanted = highestGroup(parseSubstitution(route[substitution]));
-  if (wanted > groups) {
-    yield fault(
-      [substitution],
-      `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
-    );
-  }
-}
-
-function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
-  const name = Object.keys(route.set_request_headers ?? {}).find((key) => key.toLowerCase() === "authorization");
-  if (name === undefined) return;
-  const path = ["set_request_headers", name];
-  if (route.mcp?.client) yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
-  if (route.mcp?.server?.upstream_oauth2) {
-    yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
-  }
-}
 
 function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
   return (name) => quotedWish(name, wish(name));

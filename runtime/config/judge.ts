@@ -1,13 +1,11 @@
 /** A value against a schema: findings in our words, and what of it is sound. */
-import type { z } from "zod";
-
 import type { Field } from "./fields.ts";
-import { unknownMember } from "./kinds.ts";
+import { type Schema, unknownMember } from "./kinds.ts";
 import { fault, type Finding, isMembers, type ValuePath } from "./problem.ts";
 
 /** Judges a block against its schema. `sound` holds the members without problems. */
 export function judge<T extends object>(
-  schema: z.ZodType<T>,
+  schema: Schema<T>,
   value: unknown,
   fields: readonly Field[],
   report: (finding: Finding) => void,

@@ -210,6 +210,12 @@ export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
   return made<z.ZodType<PolicyDoc>, { doc: string }>(schema as unknown as z.ZodType<PolicyDoc>, "policy", about);
 }
 
+/** A value as a schema accepts it. */
+export type DocOf<S extends z.ZodType> = z.infer<S>;
+
+/** Judges values of one type, see judge.ts. */
+export type Schema<T> = z.ZodType<T>;
+
 /** The schema of a whole document part (all settings, one route): a block that is no setting itself. */
 export function document<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
   return strict(shape);

@@ -1,9 +1,9 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
 import { derivedName } from "./canonical.ts";
 import type { Field } from "./fields.ts";
-import { headerRules, twiceNamed } from "./header-settings.ts";
+import { headerRules, twiceNamed } from "./header-rules.ts";
 import { judge } from "./judge.ts";
-import { mcpRules } from "./mcp.ts";
+import { mcpRules } from "./mcp-rules.ts";
 import { type Outline, readOutline } from "./outline.ts";
 import { pathRules } from "./path-rules.ts";
 import {

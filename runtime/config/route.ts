@@ -1,9 +1,7 @@
 /** Everything that may be written for one route. */
-import type { z } from "zod";
-
 import { readable } from "./checks.ts";
 import { headerShape } from "./header-settings.ts";
-import { document, duration, fieldsOf, flag, policy, text, url, urlList } from "./kinds.ts";
+import { type DocOf, document, duration, fieldsOf, flag, policy, text, url, urlList } from "./kinds.ts";
 import { mcpShape } from "./mcp.ts";
 import { parseOrigin, parseRoutePath, parseUpstream } from "./values.ts";
 
@@ -64,6 +62,6 @@ export const routeShape = {
 export const routeSchema = document(routeShape);
 
 /** One route as written. */
-export type RouteDoc = z.infer<typeof routeSchema>;
+export type RouteDoc = DocOf<typeof routeSchema>;
 
 export const routeFields = fieldsOf(routeShape, "route");

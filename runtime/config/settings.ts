@@ -1,8 +1,6 @@
 /** Everything that may be written beside the routes. */
-import type { z } from "zod";
-
 import { bootShape } from "./boot-settings.ts";
-import { document, fieldsOf } from "./kinds.ts";
+import { type DocOf, document, fieldsOf } from "./kinds.ts";
 import { liveShape } from "./live-settings.ts";
 
 export const settingsSchema = document({ ...bootShape, ...liveShape });
@@ -10,9 +8,9 @@ const bootSchema = document(bootShape);
 const liveSchema = document(liveShape);
 
 /** Boot settings as written. */
-export type BootDoc = z.infer<typeof bootSchema>;
+export type BootDoc = DocOf<typeof bootSchema>;
 /** Live settings as written. */
-export type SettingsDoc = z.infer<typeof liveSchema>;
+export type SettingsDoc = DocOf<typeof liveSchema>;
 
 export const bootNames: ReadonlySet<string> = new Set(Object.keys(bootShape));
 
