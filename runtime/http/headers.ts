@@ -22,6 +22,9 @@ const HOP_BY_HOP = [
   "proxy-authentication-info",
 ] as const;
 
+/** An upstream's word about its own host: followed by browsers, it would lead them around the gateway. */
+const UPSTREAM_ONLY = ["alt-svc"] as const;
+
 /** The framing of the message we read is not the framing of the one we write. */
 const REQUEST_FRAMING = [
   "content-length",
@@ -108,7 +111,7 @@ export interface HeaderTraits {
     | "content-length";
 }
 
-const hopByHop: ReadonlySet<string> = new Set(HOP_BY_HOP);
+const notAnswered: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...UPSTREAM_ONLY]);
 const neverForwarded: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...REQUEST_FRAMING, ...FORWARDED, ...OVERRIDES]);
 const single: ReadonlyMap<string, number> = new Map(SINGLE.map((name, index) => [name, 1 << index]));
 const specials: ReadonlySet<string> = new Set([
@@ -150,7 +153,7 @@ function describe(name: string): HeaderTraits {
     lower,
     folded,
     dropFromRequest: reserved || disguised,
-    dropFromResponse: hopByHop.has(lower),
+    dropFromResponse: notAnswered.has(lower),
     singleBit: single.get(lower) ?? 0,
     special: specials.has(lower) ? (lower as HeaderTraits["special"]) : "none",
   };

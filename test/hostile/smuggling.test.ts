@@ -114,7 +114,7 @@ test("a chunked body goes upstream with one framing of our own", async () => {
 test("pipelined requests are answered in order, each decided by itself", async () => {
   const answer = await sendRaw(
     pipeline.port,
-    `${"GET /one HTTP/1.1\r\nHost: app.example\r\n\r\n"}GET /a%2ftwo HTTP/1.1\r\nHost: app.example\r\n\r\n`,
+    `GET /one HTTP/1.1\r\nHost: app.example\r\n\r\nGET /a%2ftwo HTTP/1.1\r\nHost: app.example\r\n\r\n`,
     300,
   );
   expect(answer.text.match(/HTTP\/1\.1 (\d+)/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
