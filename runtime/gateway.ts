@@ -88,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         assertions: session.assertions,
         applicationTokens: session.applicationTokens,
         revocations: session.revocations,
-        challenge: issuer.challenge,
+        challenge: (...of) => issuer.challenge(...of),
         records,
         keys,
         metrics,

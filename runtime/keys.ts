@@ -89,7 +89,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", current, nonce);
       cipher.setAAD(Buffer.from(aad));
-      const body = cipher.update(plaintext as string, typeof plaintext === "string" ? "utf8" : undefined);
+      const body = typeof plaintext === "string" ? cipher.update(plaintext, "utf8") : cipher.update(plaintext);
       const last = cipher.final();
       return Buffer.concat([currentId, nonce, body, last, cipher.getAuthTag()]).toString("base64url");
     },

@@ -22,7 +22,7 @@ export async function runCheck(): Promise<number> {
       stage = await startStage({ port, program, authorizeLog: "authorize.log" });
       return `${stage.publisher}, digest ${stage.gateway.current().digest.slice(0, 12)}`;
     });
-    if (stage) await tell(steps, stage, program, text);
+    if (stage) await tell(steps, stage, program);
   } finally {
     await stage?.close();
     await rm(dirname(program), { recursive: true, force: true });
@@ -30,7 +30,7 @@ export async function runCheck(): Promise<number> {
   return steps.end();
 }
 
-async function tell(steps: Steps, stage: Stage, program: string, text: string): Promise<void> {
+async function tell(steps: Steps, stage: Stage, program: string): Promise<void> {
   const alice = createBrowser();
   const github = `${stage.origin}/github/mcp`;
   const browseAs =
@@ -81,7 +81,7 @@ async function tell(steps: Steps, stage: Stage, program: string, text: string): 
     const denied = records.find((record) => record["mcp-tool"] === "delete_repo");
     const allowed = records.find((record) => record["mcp-tool"] === "list_repos");
     steps.equal(denied?.["allow"], false);
-    steps.ok((denied?.["allow-why-false"] as string[]).includes("mcp-tool-unauthorized"), JSON.stringify(denied));
+    steps.ok(String(denied?.["allow-why-false"]).includes("mcp-tool-unauthorized"), JSON.stringify(denied));
     steps.equal(allowed?.["allow"], true);
     steps.equal(allowed?.["email"], "alice@example.com");
     return JSON.stringify(denied);
@@ -100,14 +100,11 @@ async function tell(steps: Steps, stage: Stage, program: string, text: string): 
   });
   await steps.step("Bob, who is in no group of the notes route, is told that it is not for him", async () => {
     const attempt = connectClient("v2", `${stage.origin}/notes/mcp`, browseAs(createBrowser(), "bob@example.com"));
-    const outcome = await attempt.then(
-      async (bob) =>
-        bob
-          .tools()
-          .then(() => "allowed", String)
-          .finally(() => bob.close()),
-      String,
-    );
+    const outcome = await attempt.then(async (bob) => {
+      const tools = await bob.tools().then(() => "allowed", String);
+      await bob.close();
+      return tools;
+    }, String);
     steps.ok(outcome !== "allowed", outcome);
     return outcome.slice(0, 120);
   });
@@ -153,11 +150,11 @@ async function reloadUnderLoad(steps: Steps, stage: Stage, client: ConnectedClie
   const other = bundle.replace(/("X-Served-By":\s*)"gateway"/, '$1"gateway-2"');
   steps.ok(other !== bundle, "the bundle has no X-Served-By");
   const cookie = browser.cookieHeader("localhost");
-  let isOver = false;
+  const over = new AbortController();
   let requests = 0;
   const failures: string[] = [];
   const loop = async (send: () => Promise<string | undefined>): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const failure = await send().catch(String);
       requests += 1;
       if (failure !== undefined) failures.push(failure);
@@ -184,7 +181,7 @@ async function reloadUnderLoad(steps: Steps, stage: Stage, client: ConnectedClie
     await rename(`${file}.tmp`, file);
     await live;
   }
-  isOver = true;
+  over.abort();
   await Promise.all(loops);
   steps.equal(failures.length, 0, failures.slice(0, 3).join("; "));
   return `${requests} requests`;

@@ -10,7 +10,6 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport as TransportOfV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /** The user's part: visits the address, signs in, consents. @returns the redirect back to the client */
 export type Browse = (authorizeUrl: URL) => Promise<URL>;
@@ -110,11 +109,11 @@ function openV2(url: string, login: Login): Session {
 }
 
 function openV1(url: string, login: Login): Session {
-  const transport = new TransportV1(new URL(url), { authProvider: login as never });
+  const transport = new TransportV1(new URL(url), { authProvider: login });
   const client = new ClientV1({ name: "demo", version: "1.0.0" });
   return {
     // The SDK's own types disagree under exactOptionalPropertyTypes.
-    connect: () => client.connect(transport as TransportOfV1),
+    connect: () => client.connect(transport),
     finish: (back) => transport.finishAuth(back.searchParams.get("code") ?? ""),
     tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
     call: async (name, input) => textOf(await client.callTool({ name, arguments: input })),
