@@ -14,7 +14,7 @@ export interface McpGateway {
   readonly resource: string;
   /** Address of a second one, which only engineering may use. */
   readonly otherResource: string;
-  signIn(options?: Partial<SignInOptions>): Promise<SignedInClient>;
+  readonly signIn: (options?: Partial<SignInOptions>) => Promise<SignedInClient>;
   close(): Promise<void>;
 }
 
