@@ -62,7 +62,8 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   let closed = false;
 
   const watch = createWatch({ ...times, log, onHint: () => void reload() });
-  await look();
+  // Through the queue, like every later look: the poll may already ask for the next one.
+  await reload();
   if (!current || !boot) {
     await close();
     const problems = report.status(undefined).lastError?.problems ?? [];
