@@ -37,6 +37,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   let epoch = 0;
   let sequence = 0;
   let reading: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
   let closed = false;
   let down = false;
 
@@ -67,8 +68,18 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     }
   };
 
+  /** A reading under way may have passed the newest entry already: who comes then waits for one more. */
   const catchUp = (): Promise<void> => {
-    reading ??= read().finally(() => {
+    if (reading) {
+      following ??= reading
+        .catch(() => {})
+        .then(() => {
+          following = undefined;
+          return catchUp();
+        });
+      return following;
+    }
+    reading = read().finally(() => {
       reading = undefined;
     });
     return reading;
@@ -94,10 +105,24 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     for (const [key, until] of revoked) if (until <= now) revoked.delete(key);
   };
 
-  const append = async (key: string): Promise<void> => {
+  const append = (key: string): Promise<number> =>
+    store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
+
+  const revokeOne = async (key: string): Promise<void> => {
     // Here at once, so that this process refuses even when the store cannot take it.
     learn(key);
-    await store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
+    await append(key);
+  };
+
+  const revokeAll = async (key: string): Promise<void> => {
+    for (const record of await store.list(key)) {
+      if (!/^(session|grant):/.test(record.key)) continue;
+      await revokeOne(record.key);
+      // The record too: the feed forgets after a while, a refresh token must not outlive that.
+      await store.delete(record.key);
+    }
+    await append(key);
+    await catchUp();
   };
 
   const timer = setInterval(poll, POLL_MS);
@@ -121,13 +146,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
           `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, client or user`,
         );
       }
-      if (!isWide(key)) return append(key);
-      for (const record of await store.list(key)) {
-        if (/^(session|grant):/.test(record.key)) await append(record.key);
-        // The record too: the feed forgets after a while, a refresh token must not outlive that.
-        if (/^(session|grant):/.test(record.key)) await store.delete(record.key);
-      }
-      await append(key);
+      await (isWide(key) ? revokeAll(key) : revokeOne(key));
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -138,7 +157,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       closed = true;
       clearInterval(timer);
       unsubscribe();
-      await reading?.catch(() => {});
+      await (following ?? reading)?.catch(() => {});
     },
   };
 }

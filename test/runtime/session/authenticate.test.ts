@@ -88,10 +88,8 @@ const grantToken = (claims: Partial<ExternalTokenClaims> = {}): string =>
   });
 
 function request(host: string, cookie?: string): Exchange {
-  return {
-    host,
-    headerValues: (name: string) => (name === "cookie" && cookie !== undefined ? [cookie] : []),
-  } as Exchange;
+  const headerValues = (name: string) => (name === "cookie" && cookie !== undefined ? [cookie] : []);
+  return { host, headerValues } as unknown as Exchange;
 }
 const site = (host: string) => findSite(snapshot, host) ?? expect.unreachable();
 function sessionCookie(host = "agent.example.com", sessionId = "s1", expiresAt = now() + 40_000): string {
