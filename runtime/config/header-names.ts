@@ -58,8 +58,9 @@ export function setRequestHeaderWish(name: string): string | undefined {
 /** The wish when `remove_request_headers` may not name this header. */
 export function removeRequestHeaderWish(name: string): string | undefined {
   const lower = name.toLowerCase();
-  if (lower === "content-length") return "frames the message and cannot be removed";
-  return commonWish(name, lower);
+  if (lower === "content-length" || lower === "transfer-encoding") return "frames the message and cannot be removed";
+  // Other headers of the connection never go upstream anyway; naming them does no harm.
+  return HOP_BY_HOP.has(lower) ? undefined : commonWish(name, lower);
 }
 
 /** The wish when a response header setting may not touch this name. */

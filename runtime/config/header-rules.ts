@@ -28,6 +28,7 @@ export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
     }
   }
   yield* authorizationRule(route);
+  yield* removedTokenRule(route);
 }
 
 /** Header names that stand twice in one map in different case. */
@@ -76,4 +77,12 @@ function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
   if (route.mcp?.server?.upstream_oauth2) {
     yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
   }
+}
+
+/** Legal, since removal always wins, but it takes away what the route is for. */
+function* removedTokenRule({ mcp, remove_request_headers: removed = [] }: Partial<RouteDoc>): Iterable<Finding> {
+  const token = mcp?.client ? "External" : mcp?.server?.upstream_oauth2 ? "Internal" : undefined;
+  const index = removed.findIndex((name) => name.toLowerCase() === "authorization");
+  if (token === undefined || index === -1) return;
+  yield doubt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);
 }
