@@ -64,6 +64,15 @@ describe("openBundle()", () => {
     expect(opened.status().slices.map(({ owner }) => owner)).toEqual(["default", "team-a", "team-b"]);
   });
 
+  test("is not disturbed by polls during the first load", async () => {
+    files.write("gateway.yaml", bootFile());
+    files.write("team-a.json", sliceFile("team-a", "1", 200));
+    const opened = await open(files.directory, { pollEveryMs: 1 });
+    expect(opened.status().reloads).toEqual({ ok: 1, failed: 0 });
+    files.replace("team-a.json", sliceFile("team-a", "2", 200));
+    await expect.poll(() => new Set(marks(opened.current())), soon).toEqual(new Set(["2"]));
+  });
+
   test("fails with every problem of every file", async () => {
     files.write("gateway.yaml", bootFile("routes: [{ to: http://127.0.0.1:1 }]\nadress: x"));
     files.write("team-a.json", `{ "version": 2, "owner": "team-a" }`);
