@@ -171,8 +171,13 @@ function formName(requestId: string): string {
   return `consent ${requestId}`;
 }
 
+/**
+ * Browsers hold every redirect after a form to `form-action`. Clients redirect on to their own pages ("signed in, you may
+ * close this window"), so https is allowed beside the redirect URI's source; the page itself holds nothing to steal.
+ */
 function formHeaders(waiting: Waiting): readonly string[] {
-  return pageHeaders([redirectSource(waiting.request.redirectUri)]);
+  const source = redirectSource(waiting.request.redirectUri);
+  return pageHeaders(source.startsWith("https:") ? ["https:"] : ["https:", source]);
 }
 
 function respondOver(exchange: Exchange): void {

@@ -34,7 +34,7 @@ export function metadataEndpoints(canFetchDocuments: boolean): readonly Endpoint
     (prefix: string, complete: (issuer: Issuer, snapshot: Snapshot) => object) =>
     (exchange: Exchange, snapshot: Snapshot): void => {
       const issuer = findIssuer(snapshot, exchange.host);
-      // The path a client inserted or appended must be one of ours (RFC 8414 §3.1; facts: clients try all forms).
+      // The path a client inserted or appended must be one of ours (RFC 8414 §3.1); clients try all forms.
       const path =
         prefix === "" ? exchange.path.slice(0, -OPENID_CONFIGURATION.length) : exchange.path.slice(prefix.length);
       if (!issuer || !isKnownPath(issuer, path)) return respondNotFound(exchange);

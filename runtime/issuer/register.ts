@@ -57,7 +57,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   await deps.store.put(clientKey(issued.id), issued.record, {
     ifVersion: 0,
     expiresAt: issued.record.issuedAt + CLIENT_UNUSED_SECONDS,
-    tags: ["clients"],
+    tags: ["clients", `client:${issued.id}`],
   });
   deps.log.info(
     { request: exchange.id, issuer: issuer.origin, client: issued.id, name: metadata.value.client_name },

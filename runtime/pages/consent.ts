@@ -37,7 +37,7 @@ const SCOPE_TEXTS: Readonly<Record<string, string>> = {
   mcp: "Use these MCP servers on your behalf, as far as policy allows you to",
 };
 
-/** Send with `pageHeaders([source of the redirect URI])`, since browsers hold the form's redirect to `form-action`. */
+/** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */
 export function consentPage(parts: ConsentParts): string {
   return page({
     title: `Allow ${parts.clientName} to act for you?`,

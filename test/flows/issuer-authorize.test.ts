@@ -1,4 +1,4 @@
-/** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1, facts A1, A5, A10, A11, 3.1). */
+/** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { createPkce, REDIRECT_URI, type AuthorizeOptions, type AuthorizeOutcome } from "../support/oauth-client.ts";

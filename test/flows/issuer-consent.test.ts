@@ -1,4 +1,4 @@
-/** Consent over HTTP (facts 3.1, A7, A8): who is asked, what is shown, who may answer, what is remembered. */
+/** Consent over HTTP: who is asked, what is shown, who may answer, what is remembered. Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { findForm, type Page } from "../support/browser.ts";
@@ -82,13 +82,21 @@ describe("the page", () => {
     expect(page.text).toContain("127.0.0.1:33418");
   });
 
-  test("cannot be framed, cached or scripted, and lets the form's redirect go to the client only", async () => {
+  test("cannot be framed, cached or scripted, and lets the form's redirect go to https and to the client", async () => {
     const { page } = await ask(undefined, { redirect_uris: ["https://app.example.com/cb"] });
     expect(page.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
-    expect(page.headers["content-security-policy"]).toContain("form-action 'self' https://app.example.com;");
+    expect(page.headers["content-security-policy"]).toContain("form-action 'self' https:;");
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
     expect(page.headers["cache-control"]).toBe("no-store");
     expect(page.text).not.toContain("<script");
+  });
+
+  test.each([
+    ["http://127.0.0.1:33418/callback", "form-action 'self' https: http://127.0.0.1:33418;"],
+    ["http://[::1]:8080/cb", "form-action 'self' https: http:;"],
+  ])("lets the form's redirect reach %s", async (uri, directive) => {
+    const { page } = await ask(undefined, { redirect_uris: [uri] });
+    expect(page.headers["content-security-policy"]).toContain(directive);
   });
 
   test("escapes what the client calls itself", async () => {

@@ -1,6 +1,6 @@
 /**
  * The authorization server's tokens at the routes they protect, in a whole gateway with a real identity provider:
- * facts 2.3 (a), requirements "States and transitions" and "Errors".
+ * the MCP rules for protected resources, requirements "States and transitions" and "Errors". Labels: see issuer.test.ts.
  */
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 

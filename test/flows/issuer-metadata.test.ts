@@ -1,4 +1,4 @@
-/** How clients find the authorization server: facts A2–A5, R2, R3, R8 and every address form that real clients try. */
+/** How clients find the authorization server, in every address form that real clients try. Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { ONE_SERVER, ORIGIN, RESOURCE, useIssuers } from "../support/issuer.ts";
@@ -177,7 +177,7 @@ describe("protected resource metadata (RFC 9728)", () => {
   });
 });
 
-describe("CORS (facts 5.3 rule 6)", () => {
+describe("CORS", () => {
   const open = [
     ["GET", "/.well-known/oauth-authorization-server"],
     ["GET", "/.well-known/openid-configuration"],

@@ -1,4 +1,4 @@
-/** The refresh grant over HTTP (requirements, "States and transitions"; OAuth 2.1 §4.3; facts A6 and 5.3 rule 4). */
+/** The refresh grant over HTTP (requirements, "States and transitions"; OAuth 2.1 §4.3). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";

@@ -1,4 +1,4 @@
-/** Dynamic client registration over HTTP (RFC 7591, facts A4 and 5.3 rules 2 and 5). */
+/** A4: dynamic client registration over HTTP (RFC 7591). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
 import { ORIGIN, useIssuers } from "../support/issuer.ts";

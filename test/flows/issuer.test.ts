@@ -1,4 +1,14 @@
-/** The authorization server as a whole, over HTTP only: the way of a client, restarts, two users, and what never leaks. */
+/**
+ * The authorization server as a whole, over HTTP only: the way of a client, restarts, two users, and what never leaks.
+ *
+ * Labels in the issuer-*.test.ts files, from the MCP authorization chapter (2026-07-28 and earlier where stricter):
+ * protected resource: R1 401 for every bad token on every method, R2 metadata readable without login, R3 `resource` equals
+ * the address's own identifier, R4 challenge with resource_metadata, R5 audience checked and token not passed on, R6 no
+ * token in the query, R8 no offline_access, R9 status map 401/403/400. Authorization server: A1 code with PKCE S256 only and
+ * exact redirects (authorize, token), A2 metadata, A3 client ID metadata documents, A4 registration, A5 `iss`, A6 rotation
+ * (refresh), A7 consent per client, A8 redirect host and loopback warning, A10 resource honoured and answers not stored,
+ * A11 neither resource nor scope demanded. A9 (https) is the listener's and the configuration's.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
