@@ -7,6 +7,7 @@
 import type { Field } from "../config/fields.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
 import { canonicalJson } from "../config/slice.ts";
+import { readSource } from "../config/source.ts";
 import { canonicalPolicy, parsePolicy } from "../policy/parse.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "./value.ts";
 
@@ -96,11 +97,18 @@ function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToD
 }
 
 function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {
-  const policy = readPolicy(text);
-  if (policy !== undefined) return policy;
-  faults.push({ path, message: "is not JSON; write a policy with jsonencode(…)" });
+  const fault = policyFault(text);
+  if (fault === undefined) return readPolicy(text);
+  faults.push({ path, message: fault });
   // Not left out, or the policy would be called missing as well.
   return [];
+}
+
+/** What keeps the text from being one policy to every reader. */
+function policyFault(text: string): string | undefined {
+  if (readPolicy(text) === undefined) return "is not JSON; write a policy with jsonencode(…)";
+  // JSON.parse keeps the last of repeated keys and drops rules that a reviewer may have read.
+  return readSource("policy", `{"policy":${text}}`).problems[0]?.message;
 }
 
 /** Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift. */

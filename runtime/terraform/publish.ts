@@ -11,6 +11,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink }
 import { join } from "node:path";
 
 import { digestOf } from "../config/slice.ts";
+import { readSource } from "../config/source.ts";
 import { errorText, GatewayError } from "../errors.ts";
 
 export interface PublishedSlice {
@@ -103,19 +104,18 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
   };
 }
 
-/** JSON text of a slice, or the reason why it is none. */
+/** The slice in a text, read as the gateway reads it, or the reason why there is none. */
 export function readSliceText(text: string): Published {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    // The parser's own message may quote the text, which may hold a secret.
-    return { kind: "unreadable", reason: "it is not JSON" };
+  const { value, problems } = readSource("slice", text);
+  const [problem] = problems;
+  if (problem) {
+    const line = problem.line === undefined ? "" : ` in line ${problem.line}`;
+    return { kind: "unreadable", reason: `it${line} ${problem.message}` };
   }
-  if (typeof document !== "object" || document === null || Array.isArray(document)) {
-    return { kind: "unreadable", reason: "it is not a JSON object" };
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { kind: "unreadable", reason: "it is no slice" };
   }
-  return { kind: "slice", document: document as Record<string, unknown>, digest: digestOf(document) };
+  return { kind: "slice", document: value as Record<string, unknown>, digest: digestOf(value) };
 }
 
 /** @throws GatewayError `publish.conflict` when somebody else wrote since the caller last looked */

@@ -129,6 +129,13 @@ describe("fromDocument() and toDocument()", () => {
     ]);
   });
 
+  test("tell a policy with a repeated key, of which readers take one or the other", () => {
+    const faults: DocumentFault[] = [];
+    const policy = '[{"allow":{"and":[]},"deny":{"or":[{"reject":true}]},"deny":{}}]';
+    toDocument(fields, { policy }, ["routes", "x"], { standIn: noStandIn, faults });
+    expect(faults).toEqual([{ path: ["routes", "x", "policy"], message: expect.stringContaining("twice") as string }]);
+  });
+
   test("ask for a stand-in at every unknown value and say whether it is a member", () => {
     const asked: string[] = [];
     const value = {
