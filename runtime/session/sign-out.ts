@@ -46,8 +46,9 @@ export function createSignOut(deps: SignOutDeps): SignOut {
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<void> => {
     const { settings } = snapshot;
     const sessionId = principal.sid;
-    const record = await deps.records.sessions.get(sessionId);
+    // First, since it holds in this process even when the store is away.
     await deps.revocations.revoke(`session:${sessionId}`);
+    const record = await deps.records.sessions.get(sessionId);
     await deps.records.sessions.delete(sessionId);
     const sealed = record?.value.idToken;
     const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();

@@ -48,7 +48,7 @@ export interface SessionBench {
   readonly snapshot: () => Snapshot;
   /** A browser for which all hosts answer at the first replica, except those mapped to another one. */
   browser(elsewhere?: Readonly<Record<string, Replica>>): Browser;
-  replica(): Promise<Replica>;
+  replica(options?: { readonly development?: boolean }): Promise<Replica>;
   close(): Promise<void>;
 }
 
@@ -101,8 +101,8 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     },
   });
   const replicas: Replica[] = [];
-  const replica = async (): Promise<Replica> => {
-    const started = await startReplica({ snapshots, store, clock, collect });
+  const replica = async (how: { readonly development?: boolean } = {}): Promise<Replica> => {
+    const started = await startReplica({ snapshots, store, clock, collect, development: how.development ?? true });
     replicas.push(started);
     return started;
   };
@@ -140,15 +140,16 @@ interface ReplicaDeps {
   readonly store: BreakableStore;
   readonly clock: Clock;
   readonly collect: Writable;
+  readonly development: boolean;
 }
 
-async function startReplica({ snapshots, store, clock, collect }: ReplicaDeps): Promise<Replica> {
+async function startReplica({ snapshots, store, clock, collect, development }: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
   const session = createSession({
     snapshots,
     store: store.store,
     keys: createKeys([BENCH_SECRET]),
-    boot: { development: true, signingKeys: [] },
+    boot: { development, signingKeys: [] },
     log,
     clock,
   });
