@@ -5,10 +5,16 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 
 import type { Answer } from "../support/browser.ts";
-import { createSend } from "../support/browser.ts";
+import { createSend, findForm } from "../support/browser.ts";
 import { createTestClock } from "../support/clock.ts";
 import { startMcpGateway, type McpGateway, type McpGatewayOptions } from "../support/mcp-gateway.ts";
-import { clientProof, createPkce, REDIRECT_URI, type SignedInClient } from "../support/oauth-client.ts";
+import {
+  clientProof,
+  createOAuthClient,
+  createPkce,
+  REDIRECT_URI,
+  type SignedInClient,
+} from "../support/oauth-client.ts";
 
 let world: McpGateway | undefined;
 
@@ -178,6 +184,23 @@ describe("tokens at the protected routes", () => {
     expect(gateway.log()).not.toContain(client.tokens.access_token);
     expect(await gateway.recordText()).not.toContain(client.tokens.access_token);
   });
+});
+
+test("D13: sign-in and consent on a host of their own", async () => {
+  const world = await start({ authenticateHost: true });
+  const oauth = createOAuthClient({ resource: world.resource });
+  const { client_id } = await oauth.register();
+  const { challenge } = createPkce();
+  const request = { clientId: client_id, redirectUri: REDIRECT_URI, challenge, user: "alice@example.com" };
+  const asked = await oauth.authorize({ ...request, decision: "look" });
+  if (asked.at !== "page") throw new Error(asked.url);
+  expect(new URL(asked.page.url).hostname).toBe("127.0.0.1");
+  expect(asked.page.text).toContain("alice@example.com");
+  const form = findForm(asked.page, "/.gateway/mcp/consent");
+  if (!form) throw new Error(asked.page.text);
+  const done = await oauth.browser.submit(asked.page, form, { decision: "approve" }, REDIRECT_URI);
+  expect(new URL(done.url).searchParams.get("iss")).toBe(world.gateway.origin);
+  expect((await call(world.resource, `Bearer ${(await world.signIn()).tokens.access_token}`)).status).toBe(200);
 });
 
 describe("ends", () => {

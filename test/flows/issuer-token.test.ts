@@ -1,6 +1,8 @@
 /** The token endpoint over HTTP: client authentication, the code grant, revocation (OAuth 2.1 §3.2, §4.1.3, RFC 7009). */
 import { describe, expect, test } from "vitest";
 
+import { createMemoryStore } from "../../runtime/store/memory.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import type { Answer } from "../support/browser.ts";
 import { clientProof, createPkce, REDIRECT_URI, type OAuthClient, type Registration } from "../support/oauth-client.ts";
 import { createBreakableStore } from "../support/store.ts";
@@ -136,6 +138,27 @@ describe("the code grant", () => {
       };
       expect(errorOf(await oauth.sendToken(refresh))).toEqual([400, "invalid_grant"]);
     }
+  });
+
+  test("a replay that comes between the code's mark and the grant ends the grant all the same", async () => {
+    const clock = createTestClock();
+    const inner = createMemoryStore({ clock });
+    let replay: (() => Promise<unknown>) | undefined;
+    const store: Store = {
+      ...inner,
+      async put(key, value, options) {
+        const meanwhile = key.startsWith("grant:") ? replay : undefined;
+        replay = meanwhile ? undefined : replay;
+        await meanwhile?.();
+        return inner.put(key, value, options);
+      },
+    };
+    const { oauth, form, registration } = await ready({ clock, store });
+    replay = async () => expect(errorOf(await oauth.sendToken(form))).toEqual([400, "invalid_grant"]);
+    expect(errorOf(await oauth.sendToken(form))).toEqual([400, "invalid_grant"]);
+    expect(replay).toBeUndefined();
+    const kept = await inner.list(`client:${registration.client_id}`);
+    expect(kept.filter(({ key }) => key.startsWith("grant:"))).toEqual([]);
   });
 
   test("a code lives 60 s", async () => {

@@ -23,14 +23,17 @@ export interface McpGatewayOptions {
   readonly boot?: Readonly<Record<string, unknown>>;
   /** More live settings, as YAML lines. */
   readonly settings?: string;
+  /** Sign-in and consent on a host of their own (127.0.0.1; routes are on localhost). */
+  readonly authenticateHost?: boolean;
 }
 
 export async function startMcpGateway(options: McpGatewayOptions = {}): Promise<McpGateway> {
   const port = await freePort();
+  const pages = options.authenticateHost ? "127.0.0.1" : "localhost";
   const mcpServer = await startMcpServer();
   const identityProvider = await startIdentityProvider({
     clients: [
-      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://localhost:${port}/.gateway/callback`] },
+      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://${pages}:${port}/.gateway/callback`] },
     ],
   });
   const gateway = await startGateway({
@@ -42,6 +45,7 @@ runtime_flags: { mcp: true }
 idp_provider_url: ${identityProvider.issuer}
 idp_client_id: gateway
 idp_client_secret: secret
+${options.authenticateHost ? `authenticate_service_url: http://${pages}:${port}` : ""}
 ${options.settings ?? ""}
 routes:
   - name: tools
