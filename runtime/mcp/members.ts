@@ -4,7 +4,7 @@
  * Some JSON libraries match names without regard to case (Go, .NET, some Java settings): `{"name":"ok","Name":"secret"}`
  * calls `ok` for us and `secret` for them. A name that equals a known one only under case folding is therefore refused.
  */
-import { hashKey } from "./scan.ts";
+import { hashKey } from "./open-keys.ts";
 import type { JsonScanner } from "./scan.ts";
 
 export type Member =
@@ -49,7 +49,7 @@ const FOLDED: ReadonlySet<string> = new Set(MEMBERS.map(foldCase));
 
 /** The known member just read; "look-alike" for a name that some upstream may take for one; undefined for any other. */
 export function knownMember(scanner: JsonScanner): Member | "look-alike" | undefined {
-  const candidate = BY_HASH.get(scanner.keyHash);
+  const candidate = BY_HASH.get(scanner.keyHash());
   if (candidate && scanner.keyIs(candidate.bytes)) return candidate.member;
   return FOLDED.has(foldCase(scanner.key())) ? "look-alike" : undefined;
 }

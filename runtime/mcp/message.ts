@@ -8,14 +8,15 @@
 import { isUtf8 } from "node:buffer";
 
 import type { McpFacts } from "../policy/facts.ts";
-import { PROTOCOL_VERSION, knownMember } from "./members.ts";
+import { readEnvelope } from "./envelope.ts";
+import type { Envelope } from "./envelope.ts";
 import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
 import { checkMirrors } from "./mirrors.ts";
 import { refusal } from "./refusals.ts";
-import type { McpRefusal, RefusalReason } from "./refusals.ts";
-import { JsonScanner, ScanFault, spanText } from "./scan.ts";
-import type { ScanReason, Span } from "./scan.ts";
+import type { McpRefusal } from "./refusals.ts";
+import { spanText } from "./scan.ts";
+import type { Span } from "./scan.ts";
 
 export interface MessageOptions {
   /**
@@ -40,22 +41,6 @@ export interface McpMessage {
   readonly argumentsSpan: Span | undefined;
 }
 
-/** What stands in the envelope, before it is judged. */
-interface Envelope {
-  jsonrpc: Span | undefined;
-  id: Span | undefined;
-  method: Span | undefined;
-  params: Span | undefined;
-  result: Span | undefined;
-  error: Span | undefined;
-  name: Span | undefined;
-  uri: Span | undefined;
-  taskId: Span | undefined;
-  arguments: Span | undefined;
-  /** `params._meta["io.modelcontextprotocol/protocolVersion"]`. */
-  version: Span | undefined;
-}
-
 export function parseMessage(
   bytes: Buffer,
   headers: MessageHeaders,
@@ -76,116 +61,6 @@ export function parseMessage(
 export function toolArguments(message: McpMessage): string | undefined {
   const span = message.argumentsSpan;
   return span?.kind === "object" ? message.bytes.toString("utf8", span.start, span.end) : undefined;
-}
-
-// Kept between messages for its arrays; nothing of a message stays in it, and no call interleaves with another.
-const scanner = new JsonScanner();
-
-function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
-  try {
-    scanner.start(bytes);
-    const kind = scanner.peek();
-    if (kind === "array") return "mcp-batch";
-    if (kind !== "object") {
-      scanner.skipValue();
-      scanner.finish();
-      return "mcp-invalid-message";
-    }
-    const envelope = emptyEnvelope();
-    const hasLookAlike = readMembers(envelope);
-    scanner.finish();
-    return hasLookAlike ? "mcp-look-alike-key" : envelope;
-  } catch (error) {
-    if (error instanceof ScanFault) return SCAN_REFUSALS[error.reason];
-    throw error;
-  } finally {
-    scanner.release();
-  }
-}
-
-const SCAN_REFUSALS: Readonly<Record<ScanReason, RefusalReason>> = {
-  "malformed-json": "mcp-malformed-json",
-  "duplicate-key": "mcp-duplicate-key",
-  "too-deep": "mcp-too-deep",
-  "too-many-members": "mcp-too-many-members",
-};
-
-/** @returns true when a key of the envelope, of `params` or of `_meta` looks like a known one */
-function readMembers(envelope: Envelope): boolean {
-  let hasLookAlike = false;
-  const mark = scanner.openObject();
-  while (scanner.nextKey(mark)) {
-    const member = knownMember(scanner);
-    switch (member) {
-      case "params":
-        if (scanner.peek() === "object") {
-          envelope.params = OBJECT;
-          if (readParams(envelope)) hasLookAlike = true;
-        } else {
-          envelope.params = scanner.take();
-        }
-        break;
-      case "jsonrpc":
-      case "id":
-      case "method":
-      case "result":
-      case "error":
-        envelope[member] = scanner.take();
-        break;
-      default:
-        if (member === "look-alike") hasLookAlike = true;
-        scanner.skipValue();
-    }
-  }
-  return hasLookAlike;
-}
-
-function readParams(envelope: Envelope): boolean {
-  let hasLookAlike = false;
-  const mark = scanner.openObject();
-  while (scanner.nextKey(mark)) {
-    const member = knownMember(scanner);
-    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments") {
-      envelope[member] = scanner.take();
-    } else if (member === "_meta" && scanner.peek() === "object") {
-      if (readMeta(envelope)) hasLookAlike = true;
-    } else {
-      if (member === "look-alike") hasLookAlike = true;
-      scanner.skipValue();
-    }
-  }
-  return hasLookAlike;
-}
-
-function readMeta(envelope: Envelope): boolean {
-  let hasLookAlike = false;
-  const mark = scanner.openObject();
-  while (scanner.nextKey(mark)) {
-    const member = knownMember(scanner);
-    if (member === PROTOCOL_VERSION) envelope.version = scanner.take();
-    else scanner.skipValue();
-    if (member === "look-alike") hasLookAlike = true;
-  }
-  return hasLookAlike;
-}
-
-/** Marks that `params` is an object; where it stands is of no use. */
-const OBJECT: Span = { kind: "object", start: 0, end: 0, isEscaped: false };
-
-function emptyEnvelope(): Envelope {
-  return {
-    jsonrpc: undefined,
-    id: undefined,
-    method: undefined,
-    params: undefined,
-    result: undefined,
-    error: undefined,
-    name: undefined,
-    uri: undefined,
-    taskId: undefined,
-    arguments: undefined,
-    version: undefined,
-  };
 }
 
 /** JSON-RPC 2.0 §4–5 as MCP narrows it: ids are strings or integers, params an object. */

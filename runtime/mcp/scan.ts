@@ -6,17 +6,8 @@
  * (also when one of the two is spelled with escapes), keys with lone surrogates, anything outside the grammar of RFC 8259.
  * Time is linear in the length; depth and open members are bounded.
  */
-export type ScanReason = "malformed-json" | "duplicate-key" | "too-deep" | "too-many-members";
-
-export class ScanFault extends Error {
-  readonly reason: ScanReason;
-
-  constructor(reason: ScanReason) {
-    super(reason);
-    this.name = "ScanFault";
-    this.reason = reason;
-  }
-}
+import { OpenKeys, nextHash } from "./open-keys.ts";
+import { ScanFault } from "./scan-fault.ts";
 
 /** Where a value stands in the bytes; for text without its quotes. */
 export interface Span {
@@ -30,10 +21,6 @@ export interface Span {
 export type ValueKind = "object" | "array" | "text" | "number" | "true" | "false" | "null";
 
 const MAX_DEPTH = 64;
-/** Members of all objects that are open at once. */
-const MAX_OPEN_MEMBERS = 10_000;
-/** Up to here keys are compared one with the other; past it a Set, so that many keys do not cost their square. */
-const MAX_COMPARED = 16;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -44,24 +31,15 @@ export class JsonScanner {
   private end = 0;
   private pos = 0;
   private depth = 0;
-  /** Keys of all open objects, innermost last; a negative end marks an escaped key. */
-  private keyCount = 0;
-  private readonly hashes = new Int32Array(MAX_OPEN_MEMBERS);
-  private readonly starts = new Int32Array(MAX_OPEN_MEMBERS);
-  private readonly ends = new Int32Array(MAX_OPEN_MEMBERS);
-  /** Keys of an object with more than MAX_COMPARED members, by depth. */
-  private readonly sets: (Set<string> | undefined)[] = [];
   private escaped = false;
-
-  /** Hash of the key just read, over its decoded bytes; see `hashKey`. */
-  keyHash = 0;
+  private readonly keys = new OpenKeys();
 
   start(bytes: Buffer): void {
     this.bytes = bytes;
     this.end = bytes.length;
     this.pos = 0;
     this.depth = 0;
-    this.keyCount = 0;
+    this.keys.start(bytes);
   }
 
   /** Lets go of the bytes. */
@@ -79,8 +57,7 @@ export class JsonScanner {
   openObject(): number {
     this.pos++;
     if (++this.depth > MAX_DEPTH) throw new ScanFault("too-deep");
-    this.sets[this.depth] = undefined;
-    return this.keyCount;
+    return this.keys.open(this.depth);
   }
 
   /** Goes on to the next member and stands before its value. @returns false when the object ended */
@@ -89,11 +66,11 @@ export class JsonScanner {
     let byte = this.byte();
     if (byte === 0x7d) {
       this.pos++;
-      this.keyCount = mark;
+      this.keys.close(mark);
       this.depth--;
       return false;
     }
-    if (this.keyCount > mark) {
+    if (this.keys.count > mark) {
       if (byte !== 0x2c) throw new ScanFault("malformed-json");
       this.pos++;
       this.skipSpace();
@@ -110,18 +87,17 @@ export class JsonScanner {
 
   /** The key just read. */
   key(): string {
-    return this.keyText(this.keyCount - 1);
+    return this.keys.last();
   }
 
-  /** True when the key just read is `name`; `hash` is `hashKey(name)`. */
+  /** Its hash; see `hashKey`. */
+  keyHash(): number {
+    return this.keys.hash;
+  }
+
+  /** True when the key just read is `name`. */
   keyIs(name: Buffer): boolean {
-    const last = this.keyCount - 1;
-    const start = this.starts[last] as number;
-    const end = this.ends[last] as number;
-    if (end < 0) return this.keyText(last) === name.toString();
-    if (end - start !== name.length) return false;
-    for (let i = 0; i < name.length; i++) if (this.bytes[start + i] !== name[i]) return false;
-    return true;
+    return this.keys.lastIs(name);
   }
 
   /** Walks over the next value and says where it stands. */
@@ -173,12 +149,15 @@ export class JsonScanner {
   }
 
   private skipSpace(): void {
-    const bytes = this.bytes;
-    while (this.pos < this.end) {
-      const byte = bytes[this.pos] as number;
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
-      this.pos++;
+    const { bytes, end } = this;
+    let pos = this.pos;
+    while (pos < end) {
+      const byte = bytes[pos] as number;
+      // The first comparison alone settles nearly every call.
+      if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
+      pos++;
     }
+    this.pos = pos;
   }
 
   private skipArray(): void {
@@ -288,62 +267,12 @@ export class JsonScanner {
         continue;
       }
       if (byte < 0x20) throw new ScanFault("malformed-json");
-      hash = (Math.imul(hash, 31) + byte) | 0;
+      hash = nextHash(hash, byte);
       pos++;
     }
     this.pos = pos + 1;
-    if (this.keyCount >= MAX_OPEN_MEMBERS) throw new ScanFault("too-many-members");
-    if (isEscaped) {
-      const text = this.decode(start, pos);
-      // Parsers replace lone surrogates each in their own way: two such keys may become one upstream.
-      if (!text.isWellFormed()) throw new ScanFault("malformed-json");
-      hash = hashKey(Buffer.from(text));
-    }
-    const index = this.keyCount;
-    this.hashes[index] = hash;
-    this.starts[index] = start;
-    this.ends[index] = isEscaped ? -pos : pos;
-    this.keyHash = hash;
-    this.refuseDuplicate(mark, index);
-    this.keyCount = index + 1;
+    this.keys.add(start, pos, isEscaped, hash, mark, this.depth);
   }
-
-  private refuseDuplicate(mark: number, index: number): void {
-    const hash = this.hashes[index];
-    if (index - mark < MAX_COMPARED) {
-      for (let i = mark; i < index; i++) {
-        // The hash is only a filter: keys made to collide cost at most MAX_COMPARED comparisons.
-        if (this.hashes[i] === hash && this.keyText(i) === this.keyText(index)) throw new ScanFault("duplicate-key");
-      }
-      return;
-    }
-    let set = this.sets[this.depth];
-    if (!set) {
-      set = new Set();
-      for (let i = mark; i < index; i++) set.add(this.keyText(i));
-      this.sets[this.depth] = set;
-    }
-    const text = this.keyText(index);
-    if (set.has(text)) throw new ScanFault("duplicate-key");
-    set.add(text);
-  }
-
-  private keyText(index: number): string {
-    const start = this.starts[index] as number;
-    const end = this.ends[index] as number;
-    return end < 0 ? this.decode(start, -end) : this.bytes.toString("utf8", start, end);
-  }
-
-  private decode(start: number, end: number): string {
-    return JSON.parse(this.bytes.toString("utf8", start - 1, end + 1)) as string;
-  }
-}
-
-/** The hash that `keyHash` has for a key with these bytes. */
-export function hashKey(bytes: Uint8Array): number {
-  let hash = 0;
-  for (const byte of bytes) hash = (Math.imul(hash, 31) + byte) | 0;
-  return hash;
 }
 
 /** The text at a span, decoded. */

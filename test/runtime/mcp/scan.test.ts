@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { JsonScanner, ScanFault } from "../../../runtime/mcp/scan.ts";
+import { ScanFault } from "../../../runtime/mcp/scan-fault.ts";
+import { JsonScanner } from "../../../runtime/mcp/scan.ts";
 
 /** "ok", or why the text was refused. */
 function scan(text: string | Buffer): string {

@@ -1,0 +1,13 @@
+/** Why a text is not accepted as JSON. */
+export type ScanReason = "malformed-json" | "duplicate-key" | "too-deep" | "too-many-members";
+
+/** Thrown inside a scan and caught by whoever began it. */
+export class ScanFault extends Error {
+  readonly reason: ScanReason;
+
+  constructor(reason: ScanReason) {
+    super(reason);
+    this.name = "ScanFault";
+    this.reason = reason;
+  }
+}
