@@ -1,6 +1,7 @@
 /** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
-import { readable } from "./checks.ts";
+import { quotedWish, readable } from "./checks.ts";
 import { choice, domainPatternList, duration, flag, labelled, secret, text, textList } from "./kinds.ts";
+import { liveShape } from "./live-settings.ts";
 import { quote } from "./problem.ts";
 import { decodeBase64, parseListener } from "./values.ts";
 
@@ -69,6 +70,12 @@ export const bootShape = {
   owners: labelled(
     {
       allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", default: "- any host" }),
+      allowed_settings: textList({
+        doc: "Live settings its slice may write, by name.",
+        default: "- any",
+        check: (value) =>
+          Object.hasOwn(liveShape, value) ? undefined : quotedWish(value, "must be the name of a live setting"),
+      }),
       allowed_refs: textList({
         doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',
         default: "- none",
@@ -80,7 +87,7 @@ export const bootShape = {
     },
     {
       doc: "What slices of each owner may do. Once set, slices of owners not named here are refused.",
-      default: "- any owner, any host, no secret references",
+      default: "- any owner, any host, any live setting, no secret references",
       checkName: ownerWish,
     },
   ),

@@ -108,6 +108,10 @@ function judgeOwner(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[
     slice.report(fault(["owner"], `is ${quote(slice.owner)}, which "owners" of the boot file does not name`));
     return;
   }
+  for (const name of Object.keys(slice.settings)) {
+    if (rights?.allowed_settings?.includes(name) ?? true) continue;
+    slice.report(fault([...slice.settingsPath, name], `is a setting that owner "${slice.owner}" may not write`));
+  }
   const hosts = rights?.allowed_from?.map((text) => parseDomainPattern(text));
   for (const route of slice.routes) {
     const from = parseOrigin(route.sound.from ?? "");

@@ -5,12 +5,19 @@ import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { isLoopbackHost, parseListener } from "./values.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
+  yield* openidScope(settings);
   yield* sharedSecrets(settings);
   yield* developmentListeners(settings);
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
     yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
   }
+}
+
+/** Without this scope the provider answers as an OAuth server and says nothing of the user. @see OpenID Connect Core §3.1.2.1 */
+function* openidScope({ idp_scopes: scopes }: Partial<SettingsDoc>): Iterable<Finding> {
+  if (scopes && !scopes.includes("openid"))
+    yield fault(["idp_scopes"], 'lacks "openid", without which nobody can sign in');
 }
 
 /** Only secrets in plain text can be judged here; the others are when the snapshot is made. */
