@@ -49,12 +49,15 @@ describe("rotation", () => {
   });
 
   test("8 parallel refreshes all succeed with one rotation, and all get the same pair", async () => {
-    const gateway = await start();
-    const client = await gateway.signIn();
+    const clock = createTestClock();
+    const { store, calls } = createBreakableStore(clock);
+    const client = await (await start({ clock, store })).signIn();
+    calls.length = 0;
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(client)));
     expect(answers.map(outcome)).toEqual(Array.from({ length: 8 }, () => "ok"));
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
-    const [grant] = (await gateway.store.list("user:alice")).filter(({ key }) => key.startsWith("grant:"));
+    expect(calls.filter((name) => name === "lease" || name === "put")).toEqual(["lease", "put"]);
+    const [grant] = (await store.list("user:alice")).filter(({ key }) => key.startsWith("grant:"));
     expect(grant?.value).toMatchObject({ refresh: { generation: 2 } });
   });
 
@@ -333,6 +336,24 @@ describe("ends", () => {
     await gateway.store.deleteByTag("user:alice");
     expect(outcome(await refresh(client))).toBe("400 invalid_grant");
     expect(outcome(await refresh(bob))).toBe("ok");
+  });
+
+  test("a grant that ends while its refresh is under way does not come back", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    gateway.clock.advance((SESSION_SECONDS + 1) * 1000);
+    let open = (): void => {};
+    gateway.identities.gate = new Promise((resolve) => (open = resolve));
+    const pending = refresh(client);
+    await expect.poll(() => gateway.identities.refreshes).toBe(1);
+    await client.oauth.sendRevocation({
+      token: client.tokens.refresh_token ?? "",
+      ...clientProof(client.registration),
+    });
+    open();
+    expect(outcome(await pending)).toBe("400 invalid_grant");
+    const kept = await gateway.store.list("user:alice");
+    expect(kept.filter(({ key }) => key.startsWith("grant:"))).toEqual([]);
   });
 
   test("the store going away consumes nothing", async () => {
