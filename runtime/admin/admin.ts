@@ -54,8 +54,6 @@ export async function createAdmin(deps: AdminDeps): Promise<Admin> {
   if (!parsed.ok) throw new GatewayError("admin.address", `Cannot listen on "${deps.address}": ${parsed.wish}`);
   const { host, port } = parsed.value;
   const answer = createAnswers(deps, host);
-  for (const series of bundleSeries(deps.bundle)) deps.metrics.register(series);
-  const unsubscribe = deps.bundle.subscribe((next) => deps.metrics.keepRoutes(next.routes));
 
   const server = createServer(
     { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 },
@@ -80,6 +78,8 @@ export async function createAdmin(deps: AdminDeps): Promise<Admin> {
     );
     server.listen({ port, ...(host === "" ? {} : { host }) }, resolve);
   });
+  for (const series of bundleSeries(deps.bundle)) deps.metrics.register(series);
+  const unsubscribe = deps.bundle.subscribe((next) => deps.metrics.keepRoutes(next.routes));
   const bound = server.address();
   const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
   // Everywhere is also here.
