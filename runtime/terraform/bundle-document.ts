@@ -5,6 +5,7 @@ import { routeFields } from "../config/route.ts";
 import { type AttributePath, type PathStep, pathText } from "./diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "./document.ts";
 import type { SchemaBlock } from "./schema-model.ts";
+import type { PublishedSlice } from "./publish.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
 import { isMap, Unknown, type ValueMap } from "./value.ts";
 
@@ -39,6 +40,11 @@ export function bundleValues(slice: Doc, prior: ValueMap): ValueMap {
     fromDocument(routeFields, route, before[label] ?? null),
   ]);
   return { ...fromDocument(bundleFields, slice["settings"], prior), [ROUTE_BLOCK]: Object.fromEntries(routes) };
+}
+
+/** Values as they stand published. */
+export function publishedValues({ document, digest }: PublishedSlice, prior: ValueMap): ValueMap {
+  return { ...bundleValues(document, prior), sha256: digest, bundle_json: sliceText(document) };
 }
 
 export function routesOf(bundle: ValueMap): ValueMap {

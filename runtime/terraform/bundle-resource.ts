@@ -4,19 +4,18 @@
  * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
  * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
  */
-import { basename, dirname } from "node:path";
-
 import { routeFields } from "../config/route.ts";
 import { digestOf } from "../config/slice.ts";
-import { errorText, GatewayError } from "../errors.ts";
-import { bundleValues, renderSlice, routesOf, sliceText } from "./bundle-document.ts";
-import { parseMode, publishingProblems } from "./bundle-rules.ts";
+import { GatewayError } from "../errors.ts";
+import { publishedValues, renderSlice, routesOf, sliceText } from "./bundle-document.ts";
+import { importBundle } from "./bundle-import.ts";
+import { publishingProblems } from "./bundle-rules.ts";
+import { publishBundle, targetOf } from "./bundle-target.ts";
 import { type PlanContext, planValues, sealValues } from "./bundle-values.ts";
 import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
 import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
 import type { Planned, Resource } from "./provider.ts";
-import { createFileTarget, type PublishedSlice, type Target } from "./publish.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
 import { sealSecret } from "./seal.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
@@ -41,7 +40,7 @@ export const bundleResource: Resource = {
     if (problems.length > 0) return { state: prior, diagnostics: problems };
     const state = { ...bundle, ...computedValues(bundle, prior) };
     refuseSurprise(planned, state);
-    return { state, diagnostics: await publish(prior, state) };
+    return { state, diagnostics: await publishBundle(prior, state) };
   },
 
   async read(state) {
@@ -51,42 +50,13 @@ export const bundleResource: Resource = {
     if (published.kind === "absent") return { state: null, diagnostics: [] };
     if (published.kind === "unreadable") {
       // A hash that no content has: the next plan shows that the slice must be written again.
-      return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target, published.reason)] };
+      return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target.place, published.reason)] };
     }
     if (published.digest === state["sha256"]) return { state, diagnostics: [] };
     return { state: { ...state, ...publishedValues(published, state) }, diagnostics: [] };
   },
 
-  async importState(id) {
-    const directory = dirname(id);
-    const owner = basename(id, ".json");
-    if (!id.endsWith(".json") || owner === "") {
-      throw new GatewayError(
-        "terraform.import",
-        `Cannot import "${id}": the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json"`,
-      );
-    }
-    const target = createFileTarget({ directory, owner, mode: undefined });
-    const published = await target.read();
-    if (published.kind === "absent")
-      throw new GatewayError("terraform.import", `Cannot import "${id}": there is no such file`);
-    if (published.kind === "unreadable")
-      throw new GatewayError("terraform.import", `Cannot import "${id}": ${published.reason}`);
-    if (published.document["owner"] !== owner) {
-      throw new GatewayError(
-        "terraform.import",
-        `Cannot import "${id}": it holds the slice of owner ${JSON.stringify(published.document["owner"])}`,
-      );
-    }
-    const state = {
-      owner,
-      seal_key: null,
-      file: { directory, mode: null },
-      generation: 1,
-      ...publishedValues(published, {}),
-    };
-    return { state, diagnostics: [] };
-  },
+  importState: importBundle,
 };
 
 const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };
@@ -140,11 +110,6 @@ async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap
   return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }
 
-/** Values as they stand published. */
-function publishedValues({ document, digest }: PublishedSlice, prior: ValueMap): ValueMap {
-  return { ...bundleValues(document, prior), sha256: digest, bundle_json: sliceText(document) };
-}
-
 /** @throws GatewayError `terraform.bug` when a plan promised another content than apply is about to publish */
 function refuseSurprise(planned: ValueMap, state: ValueMap): void {
   const promised = planned["sha256"];
@@ -152,40 +117,11 @@ function refuseSurprise(planned: ValueMap, state: ValueMap): void {
   throw new GatewayError("terraform.bug", "Cannot publish the bundle: its content is not what the plan showed");
 }
 
-/** Publishes and, after a change of target, takes the slice away from where it was. */
-async function publish(prior: ValueMap | null, state: ValueMap): Promise<readonly Diagnostic[]> {
-  const target = targetOf(state);
-  const previous = prior ? targetOf(prior) : undefined;
-  const moved = target?.place !== previous?.place;
-  const seen = !moved && typeof prior?.["sha256"] === "string" ? prior["sha256"] : null;
-  await target?.write(textOf(state["bundle_json"]), seen);
-  if (!moved || !previous) return [];
-  try {
-    await previous.remove();
-    return [];
-  } catch (error) {
-    const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;
-    return [{ severity: "warning", summary: "Earlier slice not removed", detail }];
-  }
-}
-
-function targetOf(bundle: ValueMap): Target | undefined {
-  const { owner, file } = bundle;
-  if (!isMap(file) || typeof file["directory"] !== "string" || typeof owner !== "string") return undefined;
-  const mode = typeof file["mode"] === "string" ? parseMode(file["mode"]) : undefined;
-  return createFileTarget({ directory: file["directory"], owner, mode });
-}
-
-function textOf(value: Value | undefined): string {
-  if (typeof value !== "string") throw new TypeError("Cannot publish the bundle: it has no text");
-  return value;
-}
-
-function unreadable(target: Target, reason: string): Diagnostic {
+function unreadable(place: string, reason: string): Diagnostic {
   return {
     severity: "warning",
     summary: "Published slice is damaged",
-    detail: `"${target.place}" cannot be read: ${reason}. Applying writes it again.`,
+    detail: `"${place}" cannot be read: ${reason}. Applying writes it again.`,
     path: [{ attribute: "file" }],
   };
 }

@@ -4,8 +4,8 @@
  */
 import type { Field } from "../config/fields.ts";
 import type { AttributePath, PathStep } from "./diagnostics.ts";
-import { readPolicy, samePolicy } from "./document.ts";
-import { equalValues, isList, isMap, UNKNOWN, type Value, type ValueMap } from "./value.ts";
+import { readPolicy, samePolicy } from "./policy-text.ts";
+import { equalValues, isList, isMap, isUnknown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
 export interface PlanContext {
   /** The sealing key changed: earlier seals cannot be opened any more. */
@@ -126,7 +126,8 @@ export async function sealValues(
     const { sealed, writeOnly } = secretAttributeNames(field.name);
     const secret = source[writeOnly];
     if (field.kind === "secret") {
-      if (result[sealed] === UNKNOWN && typeof secret === "string") result[sealed] = await seal(secret);
+      // A secret that was unknown in the plan may have turned out to be null: then there is nothing to seal.
+      if (isUnknown(result[sealed])) result[sealed] = typeof secret === "string" ? await seal(secret) : null;
       continue;
     }
     const [inner, member, from] = [field.fields, planned[field.name] ?? null, source[field.name] ?? null];

@@ -6,9 +6,7 @@
  */
 import type { Field } from "../config/fields.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
-import { canonicalJson } from "../config/slice.ts";
-import { readSource } from "../config/source.ts";
-import { canonicalPolicy, parsePolicy } from "../policy/parse.ts";
+import { policyFault, policyText, readPolicy } from "./policy-text.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "./value.ts";
 
 export type Doc = Record<string, unknown>;
@@ -104,13 +102,6 @@ function policyMember(text: string, path: ValuePath, { faults }: ToDocument): un
   return [];
 }
 
-/** What keeps the text from being one policy to every reader. */
-function policyFault(text: string): string | undefined {
-  if (readPolicy(text) === undefined) return "is not JSON; write a policy with jsonencode(…)";
-  // JSON.parse keeps the last of repeated keys and drops rules that a reviewer may have read.
-  return readSource("policy", `{"policy":${text}}`).problems[0]?.message;
-}
-
 /** Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift. */
 export function fromDocument(fields: readonly Field[], doc: unknown, prior: Value): ValueMap {
   const members = isRecord(doc) ? doc : {};
@@ -169,31 +160,6 @@ function secretValues(field: Field, members: Doc, before: ValueMap): Record<stri
     // A sealed text that is not ours any more: forgetting the version makes the plan seal the secret again.
     [version]: sealedNow === (before[sealed] ?? null) ? (before[version] ?? null) : null,
   };
-}
-
-/** The user's own text of a policy as long as it says the same, so that formatting is no difference. */
-export function policyText(policy: unknown, prior: Value): Value {
-  if (policy === undefined || policy === null) return null;
-  return typeof prior === "string" && samePolicy(readPolicy(prior), policy) ? prior : JSON.stringify(policy);
-}
-
-/** True when both decide alike. Policies that do not parse are compared as data. */
-export function samePolicy(left: unknown, right: unknown): boolean {
-  return comparablePolicy(left) === comparablePolicy(right);
-}
-
-/** The policy in a Terraform string; undefined when it is no JSON. */
-export function readPolicy(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function comparablePolicy(policy: unknown): string {
-  const parsed = parsePolicy(policy);
-  return canonicalJson(parsed.ok ? canonicalPolicy(parsed.policy) : policy);
 }
 
 function textList(member: unknown): Value {

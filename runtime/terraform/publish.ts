@@ -5,14 +5,13 @@
  * The file target promises whole files: a reader sees the old slice or the new one, also when this process or the
  * machine dies in between. Slices of other owners are never touched.
  */
-import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 
 import { digestOf } from "../config/slice.ts";
 import { readSource } from "../config/source.ts";
 import { errorText, GatewayError } from "../errors.ts";
+import { removeFile, replaceFile } from "./replace-file.ts";
 
 export interface PublishedSlice {
   readonly kind: "slice";
@@ -31,6 +30,8 @@ export type Published =
 export interface Target {
   /** For messages. */
   readonly place: string;
+  /** Equal for two targets that are one place under two names; undefined when nothing is there. */
+  identity(): Promise<string | undefined>;
   /** @throws GatewayError `publish.read` */
   read(): Promise<Published>;
   /**
@@ -54,7 +55,7 @@ export interface FileTargetOptions {
 const DEFAULT_MODE = 0o644;
 
 export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): Target {
-  const path = join(directory, `${owner}.json`);
+  const path = resolve(directory, `${owner}.json`);
 
   async function read(): Promise<Published> {
     let text: string;
@@ -78,13 +79,16 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
   return {
     place: path,
     read,
+    async identity() {
+      const info = await stat(path, { bigint: true }).catch(() => undefined);
+      return info && `${info.dev}:${info.ino}`;
+    },
     async write(text, expected) {
       const published = await read();
       refuseForeign(published);
       refuseStale(published, { path, owner, expected, next: text });
       try {
-        await mkdir(directory, { recursive: true });
-        await replaceFile(directory, path, text, mode);
+        await replaceFile(path, text, mode);
       } catch (error) {
         throw new GatewayError("publish.write", `Cannot publish to "${path}": ${errorText(error)}`, { cause: error });
       }
@@ -94,8 +98,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       if (published.kind === "absent") return;
       refuseForeign(published);
       try {
-        await unlink(path);
-        await syncDirectory(directory);
+        await removeFile(path);
       } catch (error) {
         if (isMissing(error)) return;
         throw new GatewayError("publish.write", `Cannot remove "${path}": ${errorText(error)}`, { cause: error });
@@ -148,49 +151,6 @@ function refuseStale(
     "publish.conflict",
     `Cannot replace "${path}": it was changed outside Terraform after this plan was made; make a new plan and review it`,
   );
-}
-
-/** Write beside, flush, rename, flush the directory. @throws errors of node:fs */
-async function replaceFile(directory: string, path: string, text: string, mode: number): Promise<void> {
-  const temporary = `${path}.tmp-${randomBytes(6).toString("hex")}`;
-  let file: FileHandle | undefined;
-  try {
-    file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-    await file.writeFile(text);
-    // Before the rename, so that readers never meet a file that they may not read.
-    await file.chmod(mode);
-    await file.sync();
-    await file.close();
-    file = undefined;
-    await rename(temporary, path);
-  } catch (error) {
-    await file?.close().catch(() => {});
-    await unlink(temporary).catch(() => {});
-    throw error;
-  }
-  await syncDirectory(directory);
-  await removeLeftovers(directory, path);
-}
-
-/** The rename itself must survive a power cut. Some file systems cannot flush directories; they are no worse for trying. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, constants.O_RDONLY).catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}
-
-const LEFTOVER_AGE_MS = 3_600_000;
-
-/** Temporary files of applies that were killed. Young ones may belong to a running apply of a confused pipeline. */
-async function removeLeftovers(directory: string, path: string): Promise<void> {
-  const prefix = `${path}.tmp-`;
-  const names = await readdir(directory).catch(() => []);
-  for (const name of names) {
-    const candidate = join(directory, name);
-    if (!candidate.startsWith(prefix)) continue;
-    const info = await stat(candidate).catch(() => undefined);
-    if (info && Date.now() - info.mtimeMs > LEFTOVER_AGE_MS) await unlink(candidate).catch(() => {});
-  }
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,22 +1,17 @@
 /**
- * The provider service of plugin protocol 6: messages in, calls of the provider, messages out.
+ * The provider service of plugin protocol 6 as gRPC: its methods, their messages, and what becomes of failures.
  *
- * Terraform is trusted to send well-formed messages, but its values come from users: every value is read by the type
- * of our schema. A failure in here becomes an error diagnostic, so that the user sees a sentence and not a broken pipe.
+ * A failure becomes an error diagnostic, so that the user sees a sentence and not a broken pipe.
  */
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 import { errorText, GatewayError } from "../errors.ts";
-import { type Diagnostic, wireDiagnostic, wirePath } from "./diagnostics.ts";
+import { wireDiagnostic } from "./diagnostics.ts";
+import { createHandlers, type Handler } from "./handlers.ts";
 import type { ProviderLog } from "./provider-log.ts";
-import { type Caller, FunctionError, type Provider, type Resource } from "./provider.ts";
-import { blockType, wireFunction, wireSchema } from "./schema-model.ts";
+import { FunctionError, type Provider } from "./provider.ts";
 import { method } from "./service-definition.ts";
-import { decodeValue, encodeValue, parseJson, valueFromJson } from "./value-codec.ts";
-import type { ValueMap, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
-
-type Handler = (request: Message) => Promise<Message> | Message;
 
 const METHODS: Readonly<Record<string, readonly [request: string, response: string]>> = {
   GetMetadata: ["Empty", "MetadataResponse"],
@@ -81,138 +76,4 @@ async function answer(
         : `${errorText(error)}\n\nThis is a mistake of the provider (${name}).`;
     return { diagnostics: [wireDiagnostic({ severity: "error", summary: "The gateway provider failed", detail })] };
   }
-}
-
-function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
-  const capabilities = { planDestroy: true, schemaOptional: true };
-  const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
-  // Implied types are asked for with every call but never change.
-  const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
-
-  const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
-    const name = request["typeName"] as string;
-    const resource = provider.resources.get(name);
-    const type = types.get(name);
-    if (!resource || !type)
-      throw new GatewayError(
-        "terraform.type",
-        `Cannot serve resource type "${name}": this provider has none of that name`,
-      );
-    return { resource, type, name };
-  };
-
-  return {
-    GetMetadata: () => ({
-      capabilities,
-      resources: [...provider.resources.keys()].map((name) => ({ name })),
-      functions: [...provider.functions.keys()].map((name) => ({ name })),
-    }),
-    GetProviderSchema: () => ({
-      provider: wireSchema(provider.schema),
-      resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
-      functions: functions(),
-      capabilities,
-    }),
-    GetResourceIdentitySchemas: () => ({}),
-    GetFunctions: () => ({ functions: functions() }),
-    ValidateProviderConfig: () => ({}),
-    ConfigureProvider: () => ({}),
-    StopProvider: () => ({}),
-
-    async ValidateResourceConfig(request) {
-      const { resource, type } = find(request);
-      const config = readObject(type, request["config"]) ?? {};
-      return { diagnostics: wireDiagnostics(await resource.validate(config, callerOf(request))) };
-    },
-    // Called at every refresh, also when the version is the same: the state comes as JSON and goes as MessagePack.
-    UpgradeResourceState(request) {
-      const { type } = find(request);
-      const raw = request["state"] as { json?: Buffer } | undefined;
-      const state = raw?.json ? valueFromJson(type, parseJson(raw.json.toString())) : null;
-      return { state: { msgpack: encodeValue(type, state) } };
-    },
-    async ReadResource(request) {
-      const { resource, type } = find(request);
-      const state = readObject(type, request["state"]);
-      const outcome = state ? await resource.read(state) : { state: null, diagnostics: [] };
-      return { ...writeOutcome(type, "state", outcome), private: request["private"] };
-    },
-    async PlanResourceChange(request) {
-      const { resource, type } = find(request);
-      const proposed = readObject(type, request["proposed"]);
-      // A destroy is told by the proposed state; the configuration may still be there.
-      const config = proposed ? readObject(type, request["config"]) : null;
-      const planned = await resource.plan(readObject(type, request["prior"]), config, callerOf(request));
-      return {
-        ...writeOutcome(type, "planned", planned),
-        requiresReplace: planned.requiresReplace.map(wirePath),
-        private: request["priorPrivate"],
-      };
-    },
-    async ApplyResourceChange(request) {
-      const { resource, type } = find(request);
-      const prior = readObject(type, request["prior"]);
-      const outcome = await resource
-        .apply(prior, readObject(type, request["planned"]), readObject(type, request["config"]))
-        .catch(
-          // The state must survive a failure of ours, or Terraform would forget what is published.
-          (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
-        );
-      return { ...writeOutcome(type, "state", outcome), private: request["private"] };
-    },
-    async ImportResourceState(request) {
-      const { resource, type, name } = find(request);
-      const { state, diagnostics } = await resource.importState(request["id"] as string);
-      const imported = state ? [{ typeName: name, state: { msgpack: encodeValue(type, state) } }] : [];
-      return { imported, diagnostics: wireDiagnostics(diagnostics) };
-    },
-    CallFunction(request) {
-      const name = request["name"] as string;
-      const fn = provider.functions.get(name);
-      if (!fn)
-        throw new GatewayError(
-          "terraform.function",
-          `Cannot call "${name}": this provider has no function of that name`,
-        );
-      const values = request["arguments"] as readonly unknown[];
-      const args = fn.schema.parameters.map(({ type }, index) => readDynamic(type, values[index]));
-      return { result: { msgpack: encodeValue(fn.schema.returns, fn.call(args)) } };
-    },
-  };
-}
-
-function failure(error: unknown): Diagnostic {
-  return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
-}
-
-function writeOutcome(
-  type: ValueType,
-  field: string,
-  outcome: { state: ValueMap | null; diagnostics: readonly Diagnostic[] },
-): Message {
-  return { [field]: { msgpack: encodeValue(type, outcome.state) }, diagnostics: wireDiagnostics(outcome.diagnostics) };
-}
-
-function wireDiagnostics(diagnostics: readonly Diagnostic[]): readonly Message[] {
-  return diagnostics.map(wireDiagnostic);
-}
-
-function callerOf(request: Message): Caller {
-  const capabilities = request["capabilities"] as { writeOnly?: boolean } | undefined;
-  return { writeOnlyAttributes: capabilities?.writeOnly ?? false };
-}
-
-function readObject(type: ValueType, message: unknown): ValueMap | null {
-  return readDynamic(type, message) as ValueMap | null;
-}
-
-/** A value comes as MessagePack or, from some callers, as JSON. */
-function readDynamic(type: ValueType, message: unknown): ReturnType<typeof decodeValue> {
-  const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
-  if (msgpack && msgpack.length > 0) return decodeValue(type, msgpack);
-  return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
-}
-
-function mapEntries<T>(entries: ReadonlyMap<string, T>, change: (value: T) => Message): Record<string, Message> {
-  return Object.fromEntries([...entries].map(([name, value]) => [name, change(value)]));
 }

@@ -1,5 +1,5 @@
 /** A bundle's life with the real Terraform: plan, apply, drift, import, destroy. */
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
@@ -298,6 +298,37 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
     await apply();
     expect(readdirSync(workspace.path("slices"))).toEqual([]);
     expect(readdirSync(workspace.path("elsewhere"))).toEqual(["team.json"]);
+  });
+
+  test("another name of the same directory moves nothing", async () => {
+    workspace.write("main.tf", configured());
+    await apply();
+    symlinkSync(workspace.path("slices"), workspace.path("alias"));
+    workspace.write("main.tf", config(workspace.path("alias"), { timeout: "20s" }));
+    await apply();
+    expect(readdirSync(workspace.path("slices"))).toEqual(["team.json"]);
+    expect(workspace.read("slices/team.json")).toContain('"timeout": "20s"');
+  });
+
+  test("taking the target away removes the slice", async () => {
+    workspace.write("main.tf", configured());
+    await apply();
+    workspace.write("main.tf", configured().replace(/file \{[^}]*\}/, ""));
+    await apply();
+    expect(readdirSync(workspace.path("slices"))).toEqual([]);
+  });
+
+  test("a failed apply says why, and the next plan still shows the change", async () => {
+    workspace.write("main.tf", configured());
+    await apply();
+    workspace.write("occupied", "a file where a directory is wanted");
+    workspace.write("main.tf", config(workspace.path("occupied"), { timeout: "20s" }));
+    const { code, stderr } = await workspace.run("apply", "-auto-approve");
+    expect(code).toBe(1);
+    expect(stderr).toContain("occupied");
+    expect(workspace.read("slices/team.json")).toContain('"timeout": "10s"');
+    workspace.write("main.tf", configured());
+    expect((await plan()).code).toBe(0);
   });
 
   test("without a target the bundle is rendered and nothing is written", async () => {
