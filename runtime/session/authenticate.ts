@@ -13,11 +13,12 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import { BoundedCache, type Visited } from "./cache.ts";
+import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import type { Cookies } from "./cookie.ts";
 import { audienceAllows, type ExternalTokens } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
-import { userTag, type SessionRecords } from "./records.ts";
+import type { SessionRecords } from "./records.ts";
 import type { Authenticator, ProviderTokens, Revocations } from "./sessions.ts";
 import { findSite } from "./sites.ts";
 
@@ -55,19 +56,9 @@ interface Entry extends Visited {
   epoch: number;
 }
 
-/** What a credential claims, to be confirmed by the records. */
-interface Claimed {
-  readonly kind: Principal["kind"];
-  readonly userId?: string;
-  readonly sessionId?: string;
-  readonly grantId?: string;
-  readonly clientId?: string;
-  readonly audience: string;
-  readonly expiresAt: number;
-}
-
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const { clock, revocations } = deps;
+  const confirm = createConfirmation(deps);
   const tokens = new BoundedCache<Entry>(CACHE_ENTRIES);
   const cookies = new BoundedCache<Entry>(CACHE_ENTRIES);
   /** Readings under way, by credential. */
@@ -152,47 +143,6 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     );
   };
 
-  const confirm = async (claimed: Claimed, earlier: Principal | undefined): Promise<AuthResult> => {
-    const keys = revocationKeys(claimed);
-    if (revocations.isRevoked(keys)) return refusal("revoked");
-    let { userId, expiresAt } = claimed;
-    if (claimed.sessionId !== undefined) {
-      const session = await deps.records.sessions.get(claimed.sessionId);
-      if (!session) return refusal("revoked");
-      userId ??= session.value.userId;
-      if (userId !== session.value.userId) return refusal("malformed");
-      expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
-    }
-    if (claimed.grantId !== undefined) {
-      const grant = await deps.store.get(`grant:${claimed.grantId}`);
-      if (!grant) return refusal("revoked");
-      expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
-    }
-    const sid = claimed.sessionId ?? claimed.grantId;
-    if (userId === undefined || sid === undefined) return refusal("malformed");
-    const user = await deps.identities.load(userId);
-    if (!user) return refusal("unknown-user");
-    // Reading took a while: a revocation may have come in between.
-    if (revocations.isRevoked(keys)) return refusal("revoked");
-    // The same object while nothing changed, since assertions and application tokens are remembered by it.
-    if (earlier && earlier.user.version === user.version && earlier.expiresAt === expiresAt) {
-      return { ok: true, principal: earlier };
-    }
-    return {
-      ok: true,
-      principal: {
-        kind: claimed.kind,
-        user,
-        sid,
-        ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
-        ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
-        ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
-        expiresAt,
-        revocationKeys: [...keys, userTag(userId)],
-      },
-    };
-  };
-
   // The feed does not hold wide keys; what they end is read again.
   revocations.subscribe((key) => {
     if (!key.startsWith("user:") && !key.startsWith("client:")) return;
@@ -259,24 +209,4 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       return read;
     },
   };
-}
-
-/** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
-function revocationKeys(claimed: Claimed): string[] {
-  const keys: string[] = [];
-  if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
-  if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
-  if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
-  return keys;
-}
-
-const REFUSALS = new Map<AuthFailureReason, AuthResult>();
-
-function refusal(reason: AuthFailureReason): AuthResult {
-  let result = REFUSALS.get(reason);
-  if (!result) {
-    result = { ok: false, reason };
-    REFUSALS.set(reason, result);
-  }
-  return result;
 }

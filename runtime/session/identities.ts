@@ -6,14 +6,21 @@
  * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 
-import type { IdpSettings, Snapshots } from "../config/compiled.ts";
+import type { Snapshots } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
+import {
+  createTokenSeal,
+  mergeIdentity,
+  providerOf,
+  RENEW_AHEAD_SECONDS,
+  sameFacts,
+  toUser,
+} from "./identity-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
 import type { User } from "./principal.ts";
 import type { ProfileFacts } from "./provider-claims.ts";
@@ -48,76 +55,37 @@ export interface IdentityDeps {
   readonly log: Log;
 }
 
-/** The provider is asked for news of an active user at least this often, however long its tokens last. */
-export const MAX_CONFIRM_SECONDS = 15 * 60;
-/** So long before its end an access token is renewed. */
-const RENEW_AHEAD_SECONDS = 60;
 /** Between two attempts while the provider is away. */
 const RETRY_MS = 30_000;
 /** Longer than the longest exchange with a provider, so that a lease is lost only with its holder. */
 const LEASE_MS = 45_000;
 const LEASE_POLL_MS = 150;
 const MAX_CONFLICTS = 8;
+/** Users remembered as not confirmed; past it all are asked for again. */
+const MAX_RETRIES = 10_000;
 
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock, log } = deps;
-  const sealer = deps.keys.sealer("provider-tokens");
+  const tokenSeal = createTokenSeal(deps.keys);
   const refreshing = new Map<string, Promise<RefreshResult>>();
   /** User → epoch milliseconds before which an unreachable provider is not asked again. */
   const retryAt = new Map<string, number>();
   const closing = new AbortController();
-
-  const seal = (userId: string, what: string, token: string): string => sealer.seal(token, `${what} ${userId}`);
-  const open = (userId: string, what: string, sealed: string | undefined): string | undefined =>
-    sealed === undefined ? undefined : sealer.open(sealed, `${what} ${userId}`)?.toString();
 
   const lifetime = (): number => {
     const { settings } = deps.snapshots.current();
     return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
   };
 
-  const put = (record: IdentityRecord, ifVersion: number) =>
-    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
-
-  /** The record after an answer of the provider; `profile` undefined leaves the claims as they are. */
   const merge = (
     earlier: IdentityRecord | undefined,
     userId: string,
     tokens: ProviderTokenSet,
     profile: ProfileFacts | undefined,
-  ): IdentityRecord => {
-    const now = epochSeconds(clock);
-    const facts: ProfileFacts = profile ?? earlier ?? { email: "", name: "", groups: [], claims: {} };
-    const sameProvider = earlier?.providerUrl === tokens.providerUrl && earlier.providerClientId === tokens.clientId;
-    const refreshToken =
-      tokens.refreshToken === undefined
-        ? // Without a new one the old one stays good (RFC 6749 §6), but never at another provider.
-          sameProvider
-          ? earlier.refreshToken
-          : undefined
-        : seal(userId, "refresh", tokens.refreshToken);
-    const changed = earlier === undefined || !sameFacts(earlier, facts);
-    return {
-      userId,
-      providerUrl: tokens.providerUrl,
-      providerClientId: tokens.clientId,
-      version: changed ? Math.max(clock.now(), (earlier?.version ?? 0) + 1) : earlier.version,
-      email: facts.email,
-      name: facts.name,
-      groups: facts.groups,
-      claims: facts.claims,
-      ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: dueAt(now, tokens) }),
-      accessToken: seal(userId, "access", tokens.accessToken),
-      ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
-      ...(tokens.idToken === undefined
-        ? sameProvider && earlier.idToken !== undefined
-          ? { idToken: earlier.idToken }
-          : {}
-        : { idToken: seal(userId, "id", tokens.idToken) }),
-      confirmedAt: now,
-      signIns: earlier?.signIns ?? 0,
-    };
-  };
+  ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
+
+  const put = (record: IdentityRecord, ifVersion: number) =>
+    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
 
   const refresh = (userId: string): Promise<RefreshResult> => {
     let running = refreshing.get(userId);
@@ -162,7 +130,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const askProvider = async (stored: StoredRecord<IdentityRecord>): Promise<RefreshResult> => {
     const { userId } = stored.value;
     const settings = providerOf(stored.value, deps.snapshots.current().settings.idp);
-    const refreshToken = open(userId, "refresh", stored.value.refreshToken);
+    const refreshToken = tokenSeal.open(userId, "refresh", stored.value.refreshToken);
     if (settings === undefined || refreshToken === undefined) return REFUSED;
     try {
       const tokens = await deps.idp.exchangeRefreshToken(settings, refreshToken);
@@ -176,6 +144,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       return { ok: true, user: toUser(saved.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
+      if (retryAt.size >= MAX_RETRIES) retryAt.clear();
       retryAt.set(userId, clock.now() + RETRY_MS);
       log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
@@ -252,8 +221,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const stored = await records.identities.get(userId);
       if (!stored || stored.value.refusedAt !== undefined) return { accessToken: "", idToken: "" };
       return {
-        accessToken: open(userId, "access", stored.value.accessToken) ?? "",
-        idToken: open(userId, "id", stored.value.idToken) ?? "",
+        accessToken: tokenSeal.open(userId, "access", stored.value.accessToken) ?? "",
+        idToken: tokenSeal.open(userId, "id", stored.value.idToken) ?? "",
       };
     },
     async close() {
@@ -265,30 +234,3 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 
 const REFUSED: RefreshResult = { ok: false, reason: "refused" };
 const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };
-
-function toUser(record: IdentityRecord): User {
-  const { userId, version, email, name, groups, claims } = record;
-  return { id: userId, version, email, name, groups, claims };
-}
-
-/** When the provider should be asked next: before its token ends, and never later than the promised interval. */
-function dueAt(now: number, tokens: ProviderTokenSet): number {
-  const latest = now + MAX_CONFIRM_SECONDS;
-  if (tokens.accessTokenExpiresAt === undefined) return latest;
-  const life = Math.max(0, tokens.accessTokenExpiresAt - now);
-  const ahead = Math.min(RENEW_AHEAD_SECONDS, Math.floor(life / 2));
-  return Math.min(tokens.accessTokenExpiresAt - ahead, latest);
-}
-
-function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
-  return isDeepStrictEqual(
-    [record.email, record.name, record.groups, record.claims],
-    [facts.email, facts.name, facts.groups, facts.claims],
-  );
-}
-
-/** The settings under which this user's tokens may be used: the same provider, the same client. */
-function providerOf(record: IdentityRecord, settings: IdpSettings | undefined): IdpSettings | undefined {
-  if (settings?.providerUrl !== record.providerUrl || settings.clientId !== record.providerClientId) return undefined;
-  return settings;
-}

@@ -8,9 +8,10 @@
 import * as openid from "openid-client";
 
 import type { IdpSettings } from "../config/compiled.ts";
-import { GatewayError, errorText } from "../errors.ts";
-import { hashSecret } from "../keys.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
+import { GatewayError } from "../errors.ts";
+import { epochSeconds } from "../ports.ts";
+import { createDiscovery, type IdpDeps } from "./idp-discovery.ts";
+import { isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
 
 /** What the token endpoint gave. */
@@ -62,46 +63,8 @@ export interface IdentityProvider {
   ): Promise<string | undefined>;
 }
 
-export interface IdpDeps {
-  /** Plain http to the provider is accepted. */
-  readonly development: boolean;
-  readonly clock: Clock;
-  readonly fetch?: typeof globalThis.fetch;
-}
-
-const TIMEOUT_SECONDS = 10;
-/** Metadata is asked for again after so long; the old one serves while that fails. */
-const METADATA_MS = 60 * 60 * 1000;
-
-interface Discovered {
-  configuration: Promise<openid.Configuration>;
-  askedAtMs: number;
-}
-
 export function createIdp(deps: IdpDeps): IdentityProvider {
-  const discovered = new Map<string, Discovered>();
-
-  const discover = (settings: IdpSettings): Promise<openid.Configuration> => {
-    // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
-    const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
-    const known = discovered.get(key);
-    const now = deps.clock.now();
-    if (known && now - known.askedAtMs < METADATA_MS) return known.configuration;
-    const asked = askMetadata(settings, deps);
-    if (known) {
-      known.askedAtMs = now;
-      asked.then(
-        (configuration) => (known.configuration = Promise.resolve(configuration)),
-        () => {},
-      );
-      return known.configuration;
-    }
-    discovered.clear();
-    discovered.set(key, { configuration: asked, askedAtMs: now });
-    // A failure is not kept: the next sign-in asks again.
-    asked.catch(() => discovered.delete(key));
-    return asked;
-  };
+  const discover = createDiscovery(deps);
 
   const tokenSet = (
     settings: IdpSettings,
@@ -202,93 +165,4 @@ export function createIdp(deps: IdpDeps): IdentityProvider {
       }
     },
   };
-}
-
-async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
-  const { fetch } = deps;
-  try {
-    const server = new URL(settings.providerUrl);
-    const secret = settings.clientSecret;
-    return await openid.discovery(
-      server,
-      settings.clientId,
-      undefined,
-      // Chosen when it is used: the methods stand in the metadata that is being asked for.
-      (as, client, body, headers) => authentication(secret, as)(as, client, body, headers),
-      {
-        timeout: TIMEOUT_SECONDS,
-        execute: [
-          openid.enableNonRepudiationChecks,
-          ...(deps.development && server.protocol === "http:" ? [openid.allowInsecureRequests] : []),
-        ],
-        ...(fetch ? { [openid.customFetch]: (url, options) => fetch(url, options as RequestInit) } : {}),
-      },
-    );
-  } catch (cause) {
-    throw new GatewayError(
-      "idp.unavailable",
-      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${errorText(cause)}`,
-      { cause },
-    );
-  }
-}
-
-function authentication(secret: string | undefined, as: openid.ServerMetadata): openid.ClientAuth {
-  if (secret === undefined) return openid.None();
-  // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
-  const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  return methods.includes("client_secret_basic") ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
-}
-
-/** A code or an answer that is not good, as opposed to a provider that is away or a client that is set up wrongly. */
-function isRefusedCode(status: number, error: string): boolean {
-  return status === 0 || error === "invalid_grant" || error === "access_denied";
-}
-
-/** The errors that speak of this user's token. Others, `invalid_client` among them, are about us: nobody is signed out for them. */
-function isRefusedRefresh(_status: number, error: string): boolean {
-  return ["invalid_grant", "access_denied", "login_required", "interaction_required", "consent_required"].includes(
-    error,
-  );
-}
-
-/** @param refuses judges a protocol error by status (0 for an answer through the browser) and error code */
-function judge(error: unknown, action: string, refuses: (status: number, code: string) => boolean): GatewayError {
-  if (error instanceof openid.ResponseBodyError) {
-    const code = refuses(error.status, error.error) ? "idp.refused" : "idp.unavailable";
-    return new GatewayError(
-      code,
-      `Cannot ${action}: the provider answered ${error.status} ${JSON.stringify(error.error)}`,
-    );
-  }
-  if (error instanceof openid.AuthorizationResponseError) {
-    return new GatewayError(
-      "idp.refused",
-      `Cannot ${action}: the provider sent the browser back with ${JSON.stringify(error.error)}`,
-    );
-  }
-  if (error instanceof openid.WWWAuthenticateChallengeError) {
-    const code = refuses(error.status, "") ? "idp.refused" : "idp.unavailable";
-    return new GatewayError(code, `Cannot ${action}: the provider answered ${error.status}`);
-  }
-  if (error instanceof openid.ClientError && isBadAnswer(error.code)) {
-    // An answer that fails its checks is a refusal only where a person can try again; see isRefusedCode.
-    const code = refuses(0, "") ? "idp.refused" : "idp.unavailable";
-    return new GatewayError(
-      code,
-      `Cannot ${action}: ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`,
-    );
-  }
-  // Only the message: a cause may hold the request with its tokens.
-  return new GatewayError("idp.unavailable", `Cannot ${action}: ${errorText(error)}`);
-}
-
-function isBadAnswer(code: string | undefined): boolean {
-  return (
-    code !== undefined &&
-    code !== "OAUTH_TIMEOUT" &&
-    code !== "OAUTH_ABORT" &&
-    code !== "OAUTH_RESPONSE_IS_NOT_CONFORM" &&
-    code !== "OAUTH_RESPONSE_IS_NOT_JSON"
-  );
 }

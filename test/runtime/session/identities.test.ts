@@ -1,7 +1,7 @@
 /** Users as the provider has them: refresh, rotation, refusal, absence. With the real provider on real sockets. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { MAX_CONFIRM_SECONDS } from "../../../runtime/session/identities.ts";
+import { MAX_CONFIRM_SECONDS } from "../../../runtime/session/identity-record.ts";
 import type { IdentityRecord } from "../../../runtime/session/records.ts";
 import type { Browser } from "../../support/scripted-browser.ts";
 import {

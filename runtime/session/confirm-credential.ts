@@ -1,0 +1,99 @@
+/**
+ * The slow half of authentication: what a credential claims → the records that must stand behind it → principal.
+ *
+ * Promise: session and grant are looked up, the user is looked up, revocation is checked before and after.
+ */
+import type { Store } from "../store/store.ts";
+import type { IdentityService } from "./identities.ts";
+import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
+import { userTag, type SessionRecords } from "./records.ts";
+import type { Revocations } from "./sessions.ts";
+
+/** What a credential claims, to be confirmed by the records. */
+export interface Claimed {
+  readonly kind: Principal["kind"];
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly grantId?: string;
+  readonly clientId?: string;
+  readonly audience: string;
+  readonly expiresAt: number;
+}
+
+export interface ConfirmationDeps {
+  readonly store: Pick<Store, "get">;
+  readonly records: Pick<SessionRecords, "sessions">;
+  readonly identities: Pick<IdentityService, "load">;
+  readonly revocations: Pick<Revocations, "isRevoked">;
+}
+
+/**
+ * @param earlier the principal of the same credential as it was confirmed before; returned again while nothing changed
+ * @throws GatewayError `store.unavailable`
+ */
+export type Confirm = (claimed: Claimed, earlier: Principal | undefined) => Promise<AuthResult>;
+
+export function createConfirmation(deps: ConfirmationDeps): Confirm {
+  const { revocations } = deps;
+  return async (claimed, earlier) => {
+    const keys = revocationKeys(claimed);
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    let { userId, expiresAt } = claimed;
+    if (claimed.sessionId !== undefined) {
+      const session = await deps.records.sessions.get(claimed.sessionId);
+      if (!session) return refusal("revoked");
+      userId ??= session.value.userId;
+      if (userId !== session.value.userId) return refusal("malformed");
+      expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
+    }
+    if (claimed.grantId !== undefined) {
+      const grant = await deps.store.get(`grant:${claimed.grantId}`);
+      if (!grant) return refusal("revoked");
+      expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
+    }
+    const sid = claimed.sessionId ?? claimed.grantId;
+    if (userId === undefined || sid === undefined) return refusal("malformed");
+    const user = await deps.identities.load(userId);
+    if (!user) return refusal("unknown-user");
+    // Reading took a while: a revocation may have come in between.
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    // The same object while nothing changed, since assertions and application tokens are remembered by it.
+    if (earlier && earlier.user.version === user.version && earlier.expiresAt === expiresAt) {
+      return { ok: true, principal: earlier };
+    }
+    return {
+      ok: true,
+      principal: {
+        kind: claimed.kind,
+        user,
+        sid,
+        ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
+        ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
+        ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        expiresAt,
+        revocationKeys: [...keys, userTag(userId)],
+      },
+    };
+  };
+}
+
+/** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
+function revocationKeys(claimed: Claimed): string[] {
+  const keys: string[] = [];
+  if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
+  if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
+  if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
+  return keys;
+}
+
+const REFUSALS = new Map<AuthFailureReason, AuthResult>();
+
+/** One object per reason: refusals are frequent and all alike. */
+export function refusal(reason: AuthFailureReason): AuthResult {
+  let result = REFUSALS.get(reason);
+  if (!result) {
+    result = { ok: false, reason };
+    REFUSALS.set(reason, result);
+  }
+  return result;
+}

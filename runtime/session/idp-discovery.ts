@@ -1,0 +1,86 @@
+/** The provider's metadata: asked for when needed, kept for an hour, asked again after a failure or a change of settings. */
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../config/compiled.ts";
+import { GatewayError, errorText } from "../errors.ts";
+import { hashSecret } from "../keys.ts";
+import type { Clock } from "../ports.ts";
+
+export interface IdpDeps {
+  /** Plain http to the provider is accepted. */
+  readonly development: boolean;
+  readonly clock: Clock;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** @throws GatewayError `idp.unavailable` */
+export type Discover = (settings: IdpSettings) => Promise<openid.Configuration>;
+
+const TIMEOUT_SECONDS = 10;
+/** Metadata is asked for again after so long; the old one serves while that fails. */
+const METADATA_MS = 60 * 60 * 1000;
+
+export function createDiscovery(deps: IdpDeps): Discover {
+  /** Only of the settings in force. */
+  let known: { readonly key: string; configuration: Promise<openid.Configuration>; askedAtMs: number } | undefined;
+
+  return (settings) => {
+    // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
+    const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
+    const now = deps.clock.now();
+    if (known?.key === key && now - known.askedAtMs < METADATA_MS) return known.configuration;
+    const asked = askMetadata(settings, deps);
+    if (known?.key === key) {
+      const older = known;
+      older.askedAtMs = now;
+      asked.then(
+        () => (older.configuration = asked),
+        () => {},
+      );
+      return older.configuration;
+    }
+    const current = { key, configuration: asked, askedAtMs: now };
+    known = current;
+    // A failure is not kept: the next sign-in asks again.
+    asked.catch(() => {
+      if (known === current) known = undefined;
+    });
+    return asked;
+  };
+}
+
+async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
+  const { fetch } = deps;
+  try {
+    const server = new URL(settings.providerUrl);
+    const secret = settings.clientSecret;
+    return await openid.discovery(
+      server,
+      settings.clientId,
+      undefined,
+      // Chosen when it is used: the methods stand in the metadata that is being asked for.
+      (as, client, body, headers) => authentication(secret, as)(as, client, body, headers),
+      {
+        timeout: TIMEOUT_SECONDS,
+        execute: [
+          openid.enableNonRepudiationChecks,
+          ...(deps.development && server.protocol === "http:" ? [openid.allowInsecureRequests] : []),
+        ],
+        ...(fetch ? { [openid.customFetch]: (url, options) => fetch(url, options as RequestInit) } : {}),
+      },
+    );
+  } catch (cause) {
+    throw new GatewayError(
+      "idp.unavailable",
+      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${errorText(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function authentication(secret: string | undefined, as: openid.ServerMetadata): openid.ClientAuth {
+  if (secret === undefined) return openid.None();
+  // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
+  const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  return methods.includes("client_secret_basic") ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+}
