@@ -138,12 +138,6 @@ function keeping(record: StoredCode): { ifVersion: number; expiresAt?: number; t
   };
 }
 
-function badCode(detail: string): {
-  ok: false;
-  refusal: { error: "invalid_grant"; description: string; detail: string };
-} {
-  return {
-    ok: false,
-    refusal: { error: "invalid_grant", description: "The authorization code is not valid", detail: `code: ${detail}` },
-  };
+function badCode(detail: string): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "The authorization code is not valid", `code: ${detail}`);
 }

@@ -14,7 +14,7 @@ import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, type Step } from "./answer.ts";
 import { routesOfAudience } from "./find-issuer.ts";
 import { endGrant } from "./grants.ts";
-import { findGrant, grantKey, type GrantRecord } from "./records.ts";
+import { findGrant, grantKey, type GrantRecord, type RotatedToken } from "./records.ts";
 import {
   judgeRefreshToken,
   mintRefreshToken,
@@ -59,7 +59,7 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
 
 async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: Attempt): Promise<Step<TokenAnswer>> {
   const { grantId } = attempt.opened;
-  for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
+  for (let count = 0; count < MAX_ATTEMPTS && !deps.closing.aborted; count += 1) {
     const grant = await findGrant(deps.store, grantId);
     if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
     const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
@@ -77,7 +77,7 @@ async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: At
     }
     const lease = await deps.store.lease(`refresh:${grantId}`, LEASE_MS);
     if (!lease) {
-      await delay(LEASE_POLL_MS);
+      await delay(LEASE_POLL_MS, undefined, { signal: deps.closing }).catch(() => {});
       continue;
     }
     try {
@@ -159,12 +159,13 @@ async function renewSession(
   return pass(request.now + request.snapshot.settings.cookie.expirationSeconds);
 }
 
+/** The answer that the rotation gave, for a repeat of it; for another granted resource only the access token differs. */
 function replay(
   deps: TokenDeps,
   request: TokenRequest,
   attempt: Attempt,
   grant: StoredRecord<GrantRecord>,
-  by: Parameters<typeof replayAnswer>[3],
+  by: RotatedToken,
 ): Step<TokenAnswer> {
   const answer = grant.value.refresh && replayAnswer(deps.keys, grant.value.refresh, attempt.token, by);
   if (!answer) return badToken("the answer cannot be repeated");
@@ -177,16 +178,6 @@ function replay(
   });
 }
 
-function badToken(detail: string): {
-  ok: false;
-  refusal: { error: "invalid_grant"; description: string; detail: string };
-} {
-  return {
-    ok: false,
-    refusal: {
-      error: "invalid_grant",
-      description: "The refresh token is not valid",
-      detail: `refresh token: ${detail}`,
-    },
-  };
+function badToken(detail: string): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "The refresh token is not valid", `refresh token: ${detail}`);
 }

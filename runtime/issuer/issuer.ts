@@ -20,6 +20,7 @@ import { AUTHORIZE_PATH, CONSENT_PATH, metadataEndpoints, REGISTER_PATH, REVOKE_
 import { createRateLimit } from "./rate-limit.ts";
 import { register } from "./register.ts";
 import { revoke } from "./revoke.ts";
+import type { TokenDeps } from "./token-request.ts";
 import { token } from "./token.ts";
 
 export interface IssuerModule extends Closable {
@@ -42,7 +43,8 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
   const clients = { store, clock, documents };
   const common = { store, session, clients, keys, log, clock, revocations: session.revocations };
   const rateLimit = createRateLimit({ clock }, REGISTRATION_BURST, REGISTRATIONS_PER_SECOND);
-  const refreshing = new Map();
+  const refreshing: TokenDeps["refreshing"] = new Map();
+  const closing = new AbortController();
 
   const endpoint = (
     methods: readonly string[],
@@ -76,7 +78,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
       endpoint(["GET"], CONSENT_PATH, false, (exchange, snapshot) => showConsent(common, exchange, snapshot)),
       endpoint(["POST"], CONSENT_PATH, false, (exchange, snapshot) => decideConsent(common, exchange, snapshot)),
       endpoint(["POST"], TOKEN_PATH, true, (exchange, snapshot) =>
-        token({ ...common, refreshing }, exchange, snapshot),
+        token({ ...common, refreshing, closing: closing.signal }, exchange, snapshot),
       ),
       endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
@@ -84,6 +86,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     ],
     challenge,
     async close() {
+      closing.abort();
       await Promise.allSettled(refreshing.values());
     },
   };

@@ -12,6 +12,8 @@ export interface TokenDeps extends GrantDeps {
   readonly session: IssuerSession;
   /** Refreshes under way in this process, by token hash. */
   readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;
+  /** Aborted when this process stops: nobody waits for others any longer. */
+  readonly closing: AbortSignal;
 }
 
 /** An authenticated token request. */
