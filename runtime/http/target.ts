@@ -27,41 +27,48 @@ export type PathResult =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly reason: TargetRefusal };
 
-/** Per byte of a path: 0 = taken as it is, 1 = percent-encoded, 2 = refused, 3 = "%", 4 = "/" , 5 = "." , 6 = ";". */
-const CLASS = new Uint8Array(256).fill(2);
+const PLAIN = 0;
+/** "%" and what is encoded: the path has to be written anew. */
+const ENCODED = 1;
+/** "/", "." and ";": plain, but they mean something at the beginning of a segment. */
+const STRUCTURE = 2;
+const REFUSED = 3;
+const SLASH = 47;
+const PERCENT = 37;
+
+/** What each byte of a path is. */
+const CLASS = new Uint8Array(256).fill(REFUSED);
 const UNRESERVED = new Uint8Array(256);
 const HEX = "0123456789ABCDEF";
 for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~") {
-  CLASS[char.charCodeAt(0)] = 0;
+  CLASS[char.charCodeAt(0)] = PLAIN;
   UNRESERVED[char.charCodeAt(0)] = 1;
 }
 // sub-delims, ":" and "@" may stand in a segment (RFC 3986 §3.3).
-for (const char of "!$&'()*+,=:@") CLASS[char.charCodeAt(0)] = 0;
+for (const char of "!$&'()*+,=:@") CLASS[char.charCodeAt(0)] = PLAIN;
 // Not allowed there but sent by browsers and hand-written clients; URL parsers agree on encoding them.
-for (const char of '"<>`{}|^[]') CLASS[char.charCodeAt(0)] = 1;
-CLASS[37] = 3;
-CLASS[47] = 4;
-CLASS[46] = 5;
-CLASS[59] = 6;
+for (const char of '"<>`{}|^[]') CLASS[char.charCodeAt(0)] = ENCODED;
+CLASS[PERCENT] = ENCODED;
+for (const char of "/.;") CLASS[char.charCodeAt(0)] = STRUCTURE;
 
 /**
  * @param target   request target as it stands in the request line
  * @param host     value of the one Host header, undefined when there was none
- * @param defaultPort port that is left out of the host, 80 or 443
+ * @param defaultPort port that is left out of the host
  */
-export function canonicalTarget(target: string, host: string | undefined, defaultPort: string): Target {
+export function canonicalTarget(target: string, host: string | undefined, defaultPort: "80" | "443"): Target {
   if (host === undefined) return refuse("host-missing");
-  const canonicalHost = canonicalAuthority(host, defaultPort);
+  const canonicalHost = knownAuthority(host, defaultPort);
   if (canonicalHost === undefined) return refuse("host-invalid");
 
   let origin = target;
-  if (target.charCodeAt(0) !== 47) {
+  if (target.charCodeAt(0) !== SLASH) {
     // absolute-form must be accepted (RFC 9112 §3.2.2), but two different hosts in one request have two readings.
     const absolute = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target);
     if (!absolute) return refuse("target-form");
     if (canonicalAuthority(absolute[1] ?? "", defaultPort) !== canonicalHost) return refuse("target-host-mismatch");
     const rest = absolute[2] ?? "";
-    origin = rest.charCodeAt(0) === 47 ? rest : `/${rest}`;
+    origin = rest.charCodeAt(0) === SLASH ? rest : `/${rest}`;
   }
 
   const mark = origin.indexOf("?");
@@ -70,6 +77,19 @@ export function canonicalTarget(target: string, host: string | undefined, defaul
   const result = canonicalPath(mark === -1 ? origin : origin.slice(0, mark));
   if (!result.ok) return result;
   return { ok: true, path: result.path, query, host: canonicalHost };
+}
+
+/** Hosts repeat: a Host that was judged good before is good again. By default port; bounded, since clients choose them. */
+const knownHosts: Readonly<Record<string, Map<string, string>>> = { "80": new Map(), "443": new Map() };
+const MAX_KNOWN_HOSTS = 1024;
+
+function knownAuthority(text: string, defaultPort: "80" | "443"): string | undefined {
+  const known = knownHosts[defaultPort];
+  const earlier = known?.get(text);
+  if (earlier !== undefined) return earlier;
+  const canonical = canonicalAuthority(text, defaultPort);
+  if (canonical !== undefined && known && known.size < MAX_KNOWN_HOSTS) known.set(text, canonical);
+  return canonical;
 }
 
 /** Lower case, default port removed; undefined when it is no `host[:port]`. Names, IPv4 and bracketed IPv6. */
@@ -86,17 +106,24 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
 
 /** One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). */
 export function canonicalPath(raw: string): PathResult {
-  if (raw.charCodeAt(0) !== 47) return refuse("target-form");
+  if (raw.charCodeAt(0) !== SLASH) return refuse("target-form");
   let needsRewrite = false;
+  // Segments that begin with one of these, or with nothing, are the ones that may be trouble; most paths have none.
+  let needsSegments = false;
+  let previous = 0;
   for (let index = 0; index < raw.length; index += 1) {
-    const kind = CLASS[raw.charCodeAt(index)] ?? 2;
-    if (kind === 0) continue;
-    if (kind === 2) return refuse("target-character");
-    if (kind === 1 || kind === 3) needsRewrite = true;
+    const code = raw.charCodeAt(index);
+    const kind = CLASS[code] ?? REFUSED;
+    if (kind !== PLAIN) {
+      if (kind === REFUSED) return refuse("target-character");
+      if (kind === ENCODED) needsRewrite = true;
+      else if (previous === SLASH) needsSegments = true;
+    }
+    previous = code;
   }
   const path = needsRewrite ? rewrite(raw) : raw;
   if (typeof path !== "string") return path;
-  const problem = segmentProblem(path);
+  const problem = needsRewrite || needsSegments ? segmentProblem(path) : undefined;
   return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
@@ -117,13 +144,12 @@ function rewrite(raw: string): string | { readonly ok: false; readonly reason: T
   let path = "";
   for (let index = 0; index < raw.length; index += 1) {
     const code = raw.charCodeAt(index);
-    const kind = CLASS[code];
-    if (kind === 1) {
-      path += encodeByte(code);
+    if (CLASS[code] !== ENCODED) {
+      path += raw[index];
       continue;
     }
-    if (kind !== 3) {
-      path += raw[index];
+    if (code !== PERCENT) {
+      path += encodeByte(code);
       continue;
     }
     const pair = raw.slice(index + 1, index + 3);

@@ -3,10 +3,11 @@
  * not be reached lately. With all of them failing the turn goes on as if none did: a guess must not close a route.
  */
 import type { Upstream } from "../config/compiled.ts";
+import type { Clock } from "../ports.ts";
 
 export interface Balancer {
   /** @param except the one that just failed, left out when there is another */
-  pick(nowMs: number, except?: Upstream): Upstream;
+  pick(clock: Clock, except?: Upstream): Upstream;
   /** Could not be reached: left out for a while, longer each time. */
   failed(upstream: Upstream, nowMs: number): void;
   reached(upstream: Upstream): void;
@@ -31,7 +32,8 @@ export function createBalancer(to: readonly Upstream[]): Balancer {
   const peers: Peer[] = to.map((upstream) => ({ upstream, current: 0, failures: 0, skipUntilMs: 0 }));
   const peerOf = (upstream: Upstream): Peer | undefined => peers.find((peer) => peer.upstream === upstream);
   return {
-    pick(nowMs, except) {
+    pick(clock, except) {
+      const nowMs = clock.now();
       const others = except === undefined ? peers : peers.filter((peer) => peer.upstream !== except);
       const healthy = others.filter((peer) => peer.skipUntilMs <= nowMs);
       return next(healthy.length > 0 ? healthy : others).upstream;

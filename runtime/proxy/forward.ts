@@ -86,7 +86,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     this.#deps = deps;
     this.#passage = passage;
     this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
-    this.#upstream = passage.plan.balancer.pick(deps.clock.now());
+    this.#upstream = passage.plan.balancer.pick(deps.clock);
     deps.begun();
     passage.exchange.onClose((complete) => {
       if (!complete) this.#clientGone();
@@ -237,7 +237,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
       plan.balancer.failed(this.#upstream, this.#deps.clock.now());
       if (this.#attempts >= plan.route.to.length) return false;
-      this.#upstream = plan.balancer.pick(this.#deps.clock.now(), this.#upstream);
+      this.#upstream = plan.balancer.pick(this.#deps.clock, this.#upstream);
     } else if (
       !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
     ) {
