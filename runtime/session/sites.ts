@@ -16,7 +16,6 @@ export interface Site {
   readonly authenticateOrigin: string;
   /** True on the authenticate host, and on every host when there is none. */
   readonly authenticates: boolean;
-  readonly hasRoutes: boolean;
 }
 
 const known = new WeakMap<Snapshot, ReadonlyMap<string, Site>>();
@@ -35,9 +34,8 @@ function sitesOf(snapshot: Snapshot): ReadonlyMap<string, Site> {
   const authenticate = snapshot.settings.authenticateServiceUrl;
   const authenticateOrigin = authenticate === undefined ? undefined : new URL(authenticate).origin;
   const sites = new Map<string, Site>();
-  const add = (origin: string, hasRoutes: boolean): void => {
+  const add = (origin: string): void => {
     const url = new URL(origin);
-    const earlier = sites.get(url.host);
     sites.set(url.host, {
       origin: url.origin,
       host: url.host,
@@ -45,11 +43,10 @@ function sitesOf(snapshot: Snapshot): ReadonlyMap<string, Site> {
       secure: url.protocol === "https:",
       authenticateOrigin: authenticateOrigin ?? url.origin,
       authenticates: authenticateOrigin === undefined || authenticateOrigin === url.origin,
-      hasRoutes: hasRoutes || earlier?.hasRoutes === true,
     });
   };
-  if (authenticateOrigin !== undefined) add(authenticateOrigin, false);
-  for (const route of snapshot.routes) add(route.origin, true);
+  if (authenticateOrigin !== undefined) add(authenticateOrigin);
+  for (const route of snapshot.routes) add(route.origin);
   return sites;
 }
 

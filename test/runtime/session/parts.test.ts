@@ -1,0 +1,202 @@
+/** The small parts of session/ by themselves. */
+import { describe, expect, it } from "vitest";
+
+import type { Exchange } from "../../../runtime/http/exchange.ts";
+import { createKeys } from "../../../runtime/keys.ts";
+import { BoundedCache } from "../../../runtime/session/cache.ts";
+import { createCookies, isOwnCookieName } from "../../../runtime/session/cookie.ts";
+import { createCsrf, isFromOwnOrigin } from "../../../runtime/session/csrf.ts";
+import type { Principal } from "../../../runtime/session/principal.ts";
+import { findSite, isLocalPath, isLoopbackName } from "../../../runtime/session/sites.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { snapshotFrom } from "../../support/config.ts";
+
+const clock = createTestClock();
+const keys = createKeys([Buffer.alloc(32, 1)]);
+const allow = "policy: [{ allow: { or: [{ accept: true }] } }]";
+const snapshot = snapshotFrom(`
+authenticate_service_url: https://auth.example.com
+routes:
+  - { name: a, from: https://a.example.com, to: "http://127.0.0.1:9", ${allow} }
+  - { name: port, from: "https://a.example.com:8443", to: "http://127.0.0.1:9", ${allow} }
+  - { name: local, from: "http://localhost:8080", to: "http://127.0.0.1:9", ${allow} }
+`);
+const site = (host: string) => findSite(snapshot, host) ?? expect.unreachable();
+const settings = snapshot.settings.cookie;
+
+describe("findSite()", () => {
+  it("knows routes and the authenticate host, each by its exact host", () => {
+    expect(site("a.example.com")).toMatchObject({
+      origin: "https://a.example.com",
+      authenticates: false,
+      secure: true,
+    });
+    expect(site("a.example.com:8443")).toMatchObject({
+      origin: "https://a.example.com:8443",
+      hostname: "a.example.com",
+    });
+    expect(site("auth.example.com")).toMatchObject({ authenticates: true, secure: true });
+    expect(site("localhost:8080")).toMatchObject({ secure: false, authenticateOrigin: "https://auth.example.com" });
+    for (const host of ["b.example.com", "example.com", "a.example.com:443", "A.example.com", "", "__proto__"]) {
+      expect(findSite(snapshot, host)).toBeUndefined();
+    }
+  });
+
+  it("lets every host authenticate where no authenticate service is set", () => {
+    const alone = snapshotFrom(
+      `routes: [{ name: a, from: https://a.example.com, to: "http://127.0.0.1:9", ${allow} }]`,
+    );
+    expect(findSite(alone, "a.example.com")).toMatchObject({
+      authenticates: true,
+      authenticateOrigin: "https://a.example.com",
+    });
+  });
+});
+
+describe("isLocalPath()", () => {
+  it.each(["/", "/a", "/a/b?c=d&e=%20", "/a//b", "/.gateway/", "/?x=//y", "/a?u=https://b.example"])(
+    "takes %j",
+    (path) => {
+      expect(isLocalPath(path)).toBe(true);
+      expect(new URL(path, "https://a.example.com").origin).toBe("https://a.example.com");
+    },
+  );
+  it.each(["", "a", "//b", "/\\b", "\\b", "/\tb", "/ b", "/a\\b", "/a\nb", "/ä", "https://b", "?a", "/a\u0000"])(
+    "refuses %j",
+    (path) => {
+      expect(isLocalPath(path)).toBe(false);
+    },
+  );
+});
+
+describe("isLoopbackName()", () => {
+  it.each(["localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]"])("takes %s", (name) => {
+    expect(isLoopbackName(name)).toBe(true);
+  });
+  it.each(["localhost.example.com", "127.0.0.1.example.com", "128.0.0.1", "notlocalhost", "0.0.0.0", "[::2]"])(
+    "refuses %s",
+    (name) => {
+      expect(isLoopbackName(name)).toBe(false);
+    },
+  );
+});
+
+describe("Cookies", () => {
+  const cookies = createCookies({ keys, clock });
+  const valueOf = (line: string): string => /=([^;]*)/.exec(line)?.[1] ?? "";
+  const handle = { sessionId: "s1", expiresAt: clock.now() / 1000 + 60 };
+
+  it("open on the host name they were made for, on any port, until their end", () => {
+    const value = valueOf(cookies.setSession(handle, site("a.example.com"), settings));
+    expect(cookies.openSession(value, site("a.example.com"))).toEqual(handle);
+    expect(cookies.openSession(value, site("a.example.com:8443"))).toEqual(handle);
+    expect(cookies.openSession(value, site("auth.example.com"))).toBeUndefined();
+    clock.advance(60_000);
+    expect(cookies.openSession(value, site("a.example.com"))).toBeUndefined();
+  });
+
+  it("take the configured SameSite, but the nonce is always lax and none needs Secure", () => {
+    const strict = { ...settings, sameSite: "strict" as const };
+    const none = { ...settings, sameSite: "none" as const };
+    const request = { headerValues: () => [] } as unknown as Exchange;
+    expect(cookies.setSession(handle, site("a.example.com"), strict)).toContain("SameSite=Strict");
+    expect(cookies.setSession(handle, site("a.example.com"), none)).toContain("Secure; SameSite=None");
+    expect(cookies.setSession(handle, site("localhost:8080"), none)).toMatch(
+      /^gateway_session=.*HttpOnly; SameSite=Lax$/,
+    );
+    expect(cookies.nonce(request, site("a.example.com"), strict, "id").setCookie).toContain("SameSite=Lax");
+  });
+
+  it("are recognised under every name they can have", () => {
+    const names = [
+      "gateway_session",
+      "__Host-gateway_session",
+      "__Host-gateway_session_sign_in_abc",
+      "gateway_session_sign_in_x",
+    ];
+    expect(names.map((name) => isOwnCookieName(name, settings))).toEqual([true, true, true, true]);
+    const foreign = ["gateway", "gateway_session2", "session", "__Host-session", "__Secure-gateway_session"];
+    expect(foreign.map((name) => isOwnCookieName(name, settings))).toEqual([false, false, false, false, false]);
+  });
+});
+
+describe("Csrf", () => {
+  const csrf = createCsrf({ keys });
+  const who = (sid: string): Principal => ({ sid }) as Principal;
+
+  it("binds a token to session and form", () => {
+    const token = csrf.token(who("s1"), "consent");
+    expect(csrf.verify(who("s1"), "consent", token)).toBe(true);
+    expect(csrf.verify(who("s2"), "consent", token)).toBe(false);
+    expect(csrf.verify(who("s1"), "sign-out", token)).toBe(false);
+    for (const bad of ["", "x", token.slice(1), `${token}A`])
+      expect(csrf.verify(who("s1"), "consent", bad)).toBe(false);
+  });
+
+  it("takes tokens made before shared_secret changed", () => {
+    const token = csrf.token(who("s1"), "f");
+    const rotated = createCsrf({ keys: createKeys([Buffer.alloc(32, 2), Buffer.alloc(32, 1)]) });
+    expect(rotated.verify(who("s1"), "f", token)).toBe(true);
+    expect(createCsrf({ keys: createKeys([Buffer.alloc(32, 2)]) }).verify(who("s1"), "f", token)).toBe(false);
+  });
+});
+
+describe("isFromOwnOrigin()", () => {
+  const ORIGIN = "https://a.example.com";
+  it.each<[boolean, Record<string, string[]>]>([
+    [true, { origin: [ORIGIN], "sec-fetch-site": ["same-origin"] }],
+    [true, { origin: [ORIGIN] }],
+    [true, { "sec-fetch-site": ["same-origin"] }],
+    [false, {}],
+    [false, { origin: ["null"] }],
+    [false, { origin: [`${ORIGIN}.evil.example`] }],
+    [false, { origin: ["http://a.example.com"] }],
+    [false, { origin: [`${ORIGIN}:444`] }],
+    [false, { origin: [ORIGIN, "https://evil.example"] }],
+    [false, { origin: [ORIGIN], "sec-fetch-site": ["same-site"] }],
+    [false, { origin: [ORIGIN], "sec-fetch-site": ["cross-site"] }],
+    [false, { origin: [ORIGIN], "sec-fetch-site": ["none"] }],
+  ])("is %s for %j", (expected, headers) => {
+    const exchange = {
+      header: (name: string) => headers[name]?.[0],
+      headerValues: (name: string) => headers[name] ?? [],
+    };
+    expect(isFromOwnOrigin(exchange as unknown as Exchange, ORIGIN)).toBe(expected);
+  });
+});
+
+describe("BoundedCache", () => {
+  const entry = () => ({ visited: false });
+
+  it("never holds more than its capacity, and keeps what is used", () => {
+    const cache = new BoundedCache<{ visited: boolean }>(3);
+    for (const key of ["a", "b", "c"]) cache.set(key, entry());
+    cache.get("a");
+    cache.set("d", entry());
+    cache.set("e", entry());
+    expect(cache.size).toBe(3);
+    expect(["a", "b", "c", "d", "e"].map((key) => cache.get(key) !== undefined)).toEqual([
+      true,
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it("finds room when everything was used", () => {
+    const cache = new BoundedCache<{ visited: boolean }>(2);
+    for (const key of ["a", "b"]) cache.set(key, { visited: true });
+    cache.set("c", entry());
+    expect(cache.size).toBe(2);
+    expect(cache.get("c")).toBeDefined();
+  });
+
+  it("replaces without evicting", () => {
+    const cache = new BoundedCache<{ visited: boolean }>(2);
+    for (const key of ["a", "b", "b", "a"]) cache.set(key, entry());
+    expect(cache.get("a") && cache.get("b")).toBeDefined();
+    cache.deleteWhere(() => true);
+    expect(cache.size).toBe(0);
+  });
+});
