@@ -6,7 +6,8 @@ import { secretUses, secretValues } from "../config/secrets.ts";
 import { type BootDoc, settingsFields } from "../config/settings.ts";
 import { GatewayError } from "../errors.ts";
 import { createKeys } from "../keys.ts";
-import { createSealing, readSecrets, type SecretDeps, type SecretNeeds, type Sealing } from "./secrets.ts";
+import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
+import { createSealing, readSecrets, type SecretDeps, type Sealing } from "./secrets.ts";
 
 export interface Boot {
   readonly settings: BootSettings;
@@ -16,7 +17,7 @@ export interface Boot {
 
 /** @throws GatewayError `config.secret` */
 export async function resolveBoot(doc: BootDoc, env: SecretDeps["env"]): Promise<Boot> {
-  const needs = secretNeeds([...secretUses(settingsFields, doc)]);
+  const needs = secretNeeds(secretUses(settingsFields, doc));
   const sealing = await sealingOf(doc, { refs: needs.refs, sealed: [] }, env);
   const settings = compileBoot(doc, await readSecrets(needs, { env, sealing }));
   return { settings, sealing };
@@ -35,14 +36,4 @@ async function sealingOf(doc: BootDoc, needs: SecretNeeds, env: SecretDeps["env"
   // What is too short or no base64 is reported by the compiler.
   const raw = written.flatMap((value) => decodeSharedSecret(value) ?? []);
   return raw.length > 0 && raw.length === written.length ? createSealing(createKeys(raw)) : undefined;
-}
-
-/** References and sealed texts among the uses, each once. */
-export function secretNeeds(
-  uses: readonly { readonly form: string; readonly values: readonly string[] }[],
-): SecretNeeds {
-  const valuesOf = (form: string): string[] => [
-    ...new Set(uses.filter((use) => use.form === form).flatMap((use) => use.values)),
-  ];
-  return { refs: valuesOf("ref"), sealed: valuesOf("sealed") };
 }

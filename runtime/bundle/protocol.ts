@@ -1,7 +1,7 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
 import type { Problem } from "../config/load.ts";
 import type { BootDoc, SettingsDoc } from "../config/settings.ts";
-import type { SecretNeeds } from "./secrets.ts";
+import type { SecretNeeds } from "./secret-needs.ts";
 
 export interface SliceStatus {
   readonly owner: string;
@@ -28,6 +28,7 @@ export interface CheckedSettings {
 }
 
 export interface Findings {
+  readonly problems: readonly Problem[];
   readonly slices: readonly SliceStatus[];
   /** Where a change would show. */
   readonly directories: readonly string[];
@@ -42,9 +43,8 @@ export type ToWorker =
 export type FromWorker =
   /** Nothing changed since the last load. */
   | { readonly type: "unchanged" }
-  | ({ readonly type: "bad"; readonly problems: readonly Problem[] } & Findings)
+  | ({ readonly type: "bad" } & Findings)
   /** Chunks follow. `fresh`: forget all routes first. */
-  | ({ readonly type: "good"; readonly fresh: boolean; readonly problems: readonly Problem[] } & Findings &
-      CheckedSettings)
+  | ({ readonly type: "good"; readonly fresh: boolean } & Findings & CheckedSettings)
   | { readonly type: "chunk"; readonly changed: readonly RouteText[]; readonly removed: readonly string[] }
   | { readonly type: "done" };

@@ -59,10 +59,12 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
       if (found.kind === "bad") report.failed(found.problems);
     },
     failed(problems) {
-      refused++;
       const lines = problems.map(formatProblem);
-      lastError = { at: epochSeconds(clock), problems: lines };
       slices = judged.map((slice) => withProblems(slice, problems));
+      // Tried again without news: one refusal, one line.
+      if (lastError?.problems.join("\n") === lines.join("\n")) return;
+      refused++;
+      lastError = { at: epochSeconds(clock), problems: lines };
       const more = lines.length > MAX_LOGGED ? { more: lines.length - MAX_LOGGED } : {};
       log.error({ problems: lines.slice(0, MAX_LOGGED), ...more }, "configuration refused, the last good one stays");
     },

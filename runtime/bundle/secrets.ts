@@ -12,13 +12,7 @@ import { calculateJwkThumbprint, compactDecrypt, decodeProtectedHeader, type JWK
 import type { SecretSource } from "../config/secrets.ts";
 import { GatewayError } from "../errors.ts";
 import type { Keys } from "../keys.ts";
-
-export interface SecretNeeds {
-  /** "env:NAME", "file:/path"; unique. */
-  readonly refs: readonly string[];
-  /** Compact JWE; unique. */
-  readonly sealed: readonly string[];
-}
+import type { SecretNeeds } from "./secret-needs.ts";
 
 /** What was needed, read. `resolve` and `open` throw for what could not be. */
 export interface ResolvedSecrets extends SecretSource {

@@ -23,8 +23,8 @@ const MAX_READS = 40;
 export interface Reading {
   readonly sources: readonly SliceSource[];
   readonly problems: readonly Problem[];
-  /** Equal signatures mean equal files. */
-  readonly signature: string;
+  /** Equal signatures mean equal files; undefined when reading should be tried again though nothing changes. */
+  readonly signature: string | undefined;
   /** Directories in which a change of these files shows. */
   readonly directories: readonly string[];
 }
@@ -57,11 +57,13 @@ export async function readTogether(path: string): Promise<Reading> {
     }
     const after = await list(path, true);
     if (after.signature === before.signature) {
-      return { sources, problems, signature: before.signature, directories: before.directories };
+      // What could be listed and not read (a network file system) may be readable without any change.
+      const signature = problems.length === before.problems.length ? before.signature : undefined;
+      return { sources, problems, signature, directories: before.directories };
     }
     if (reads >= MAX_READS) {
       const changing = problem(path, "keeps changing while it is read");
-      return { sources, problems: [changing], signature: "", directories: before.directories };
+      return { sources, problems: [changing], signature: undefined, directories: before.directories };
     }
   }
 }

@@ -14,8 +14,8 @@ import { routeFields } from "../config/route.ts";
 import { secretUses } from "../config/secrets.ts";
 import { settingsFields } from "../config/settings.ts";
 import { readSource } from "../config/source.ts";
-import { secretNeeds } from "./boot.ts";
 import type { FromWorker, RouteText, SliceStatus, ToWorker } from "./protocol.ts";
+import { secretNeeds } from "./secret-needs.ts";
 import { readTogether } from "./sources.ts";
 
 export interface WorkerSettings {
@@ -45,25 +45,22 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
 
   async function load(): Promise<void> {
     const { sources, problems: unread, signature, directories } = await readTogether(path);
-    if (signature !== "" && signature === lastSignature) return send({ type: "unchanged" });
+    if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
-    const outcome = unread.length > 0 ? { problems: unread } : loadSlices(sources);
-    const problems = [...outcome.problems];
-    if (!sources.some((source) => source.boot) && unread.length === 0) {
+    const { config, problems: judged } = loadSlices(sources);
+    const problems = [...unread, ...judged];
+    if (unread.length === 0 && !sources.some((source) => source.boot)) {
       problems.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
     }
-    const findings = { slices: sources.map((source) => sliceStatus(source, problems)), directories };
-    const { config } = outcome as { config?: CheckedConfig };
-    if (!config || problems.some(({ severity }) => severity === "error")) {
-      return send({ type: "bad", problems: problems.slice(0, MAX_PROBLEMS), ...findings });
-    }
+    const slices = sources.map((source) => sliceStatus(source, problems));
+    const findings = { slices, directories, problems: few(problems) };
+    if (!config || problems.some(({ severity }) => severity === "error")) return send({ type: "bad", ...findings });
     const { boot, settings, digest } = config;
     const needs = secretNeeds([
       ...secretUses(settingsFields, settings),
       ...config.routes.flatMap((route) => [...secretUses(routeFields, route.doc)]),
     ]);
-    const header = { boot, settings, digest, needs, fresh, problems: problems.slice(0, MAX_PROBLEMS), ...findings };
-    send({ type: "good", ...header });
+    send({ type: "good", boot, settings, digest, needs, fresh, ...findings });
     fresh = false;
     await sendChanges(config);
     send({ type: "done" });
@@ -96,7 +93,7 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
   function sliceStatus(source: SliceSource, problems: readonly Problem[]): SliceStatus {
     const own = problems.filter(({ file }) => file === source.file);
     const ok = own.every(({ severity }) => severity !== "error");
-    return { owner: ownerOf(source), file: source.file, ok, problems: own.slice(0, MAX_PROBLEMS) };
+    return { owner: ownerOf(source), file: source.file, ok, problems: few(own) };
   }
 
   function ownerOf({ file, text }: SliceSource): string {
@@ -112,4 +109,15 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     port.postMessage(message);
   }
+}
+
+/** Errors first when there are too many, and how many more there are. */
+function few(problems: readonly Problem[]): readonly Problem[] {
+  const [first] = problems;
+  if (first === undefined || problems.length <= MAX_PROBLEMS) return problems;
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const warnings = problems.filter(({ severity }) => severity === "warning");
+  const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
+  const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
+  return [...shown, { severity: first.severity, file: first.file, path: "", message }];
 }

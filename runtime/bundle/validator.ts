@@ -3,13 +3,12 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { errorText, GatewayError } from "../errors.ts";
-import type { Problem } from "../config/load.ts";
 import type { CheckedSettings, Findings, FromWorker, RouteText, ToWorker } from "./protocol.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
-  | ({ readonly kind: "bad"; readonly problems: readonly Problem[] } & Findings)
-  | ({ readonly kind: "good"; readonly problems: readonly Problem[] } & Findings & CheckedSettings);
+  | ({ readonly kind: "bad" } & Findings)
+  | ({ readonly kind: "good" } & Findings & CheckedSettings);
 
 export interface Validator {
   /** Reads and judges the files; one call at a time. @throws GatewayError `bundle.validator`: the thread failed */
@@ -92,11 +91,11 @@ export function createValidator(path: string): Validator {
     const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
     const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
     const thread = new Worker(url, { workerData: { path }, name: "validate", resourceLimits });
-    // Between two loads nobody listens otherwise, and an unheard error would end the process.
-    thread.on("error", () => {
+    const gone = (): void => {
       if (worker === thread) worker = undefined;
-    });
-    return thread;
+    };
+    // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
+    return thread.on("error", gone).on("exit", gone);
   }
 }
 

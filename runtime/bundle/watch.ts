@@ -30,6 +30,7 @@ const MOST_QUIET_PERIODS = 10;
 
 export function createWatch({ onHint, log, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
   const watched = new Map<string, { readonly watcher: FSWatcher; readonly identity: string }>();
+  const complained = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let busySinceMs: number | undefined;
   let closed = false;
@@ -64,7 +65,9 @@ export function createWatch({ onHint, log, quietMs = 50, pollEveryMs = 5_000 }: 
       // What changed between the last look and this moment was told to nobody.
       changed();
     } catch (error) {
-      log.debug({ directory, reason: errorText(error) }, "directory cannot be watched, polling it");
+      // Most often the limit of inotify watches; told once, tried again at every poll.
+      if (!complained.has(directory)) log.warn({ directory, reason: errorText(error) }, "directory cannot be watched");
+      complained.add(directory);
     }
   }
 
