@@ -1,12 +1,13 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
 import { routeFields } from "../config/route.ts";
+import { placeToPointAt, routesOf } from "./bundle-document.ts";
 import { secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import type { Caller } from "./provider.ts";
+import { isPublishable, RESERVED_OWNER } from "./publish.ts";
 import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
-import { placeToPointAt, routesOf } from "./bundle-document.ts";
 
 /** @param bundle configured values, write-only ones included */
 export function publishingProblems(bundle: ValueMap, caller: Caller): readonly Diagnostic[] {
@@ -17,7 +18,11 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
     if (!checked.ok) problems.push(fault([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
   }
   for (const place of allSecretPlaces(bundle)) problems.push(...writeOnlyProblems(place, key, caller));
-  problems.push(...fileProblems(bundle["file"]));
+  const { owner, file } = bundle;
+  if (typeof owner === "string" && isMap(file) && !isPublishable(owner)) {
+    problems.push(fault([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`));
+  }
+  problems.push(...fileProblems(file));
   return problems;
 }
 

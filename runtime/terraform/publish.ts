@@ -84,6 +84,8 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       return info && `${info.dev}:${info.ino}`;
     },
     async write(text, expected) {
+      if (!isPublishable(owner))
+        throw new GatewayError("publish.foreign", `Cannot publish to "${path}": ${RESERVED_OWNER}`);
       const published = await read();
       refuseForeign(published);
       refuseStale(published, { path, owner, expected, next: text });
@@ -105,6 +107,15 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       }
     },
   };
+}
+
+/** Why nobody may publish as "gateway". */
+export const RESERVED_OWNER =
+  'a gateway takes a file of that name for its boot file, choose another owner than "gateway"';
+
+/** A gateway reads `gateway.json` of its directory as the file that may say anything: keys, listeners, rights of owners. */
+export function isPublishable(owner: string): boolean {
+  return owner.toLowerCase() !== "gateway";
 }
 
 /** The slice in a text, read as the gateway reads it, or the reason why there is none. */

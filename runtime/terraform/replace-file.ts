@@ -49,9 +49,9 @@ const LEFTOVER_AGE_MS = 3_600_000;
 
 /** Temporary files of applies that were killed. Young ones may belong to a running apply of a confused pipeline. */
 async function removeLeftovers(path: string): Promise<void> {
-  const prefix = `${basename(path)}.tmp-`;
   for (const name of await readdir(dirname(path)).catch(() => [])) {
-    if (!name.startsWith(prefix)) continue;
+    // The whole name is compared: "a.json.tmp-x.json" is the slice of an owner whom nobody should have called that.
+    if (!name.startsWith(basename(path)) || !/^\.tmp-[0-9a-f]{12}$/.test(name.slice(basename(path).length))) continue;
     const leftover = join(dirname(path), name);
     const info = await stat(leftover).catch(() => undefined);
     if (info && Date.now() - info.mtimeMs > LEFTOVER_AGE_MS) await unlink(leftover).catch(() => {});

@@ -16,7 +16,7 @@ export function checkSealKey(text: string): { readonly ok: true } | SealFault {
   } catch {
     return { ok: false, wish: "must be the gateway's public key as JWK JSON" };
   }
-  const { kty, crv, d } = (key ?? {}) as Record<string, unknown>;
+  const { kty, crv, d } = (key ?? {}) as Readonly<Record<string, unknown>>;
   if (d !== undefined) return { ok: false, wish: 'has the member "d", must be the public key and not the private one' };
   const isUsable = (kty === "EC" && crv === "P-256") || (kty === "OKP" && crv === "X25519");
   return isUsable

@@ -137,12 +137,23 @@ describe("createFileTarget()", () => {
     expect(readFileSync(path(), "utf8")).toBe(text({ a: {} }));
   });
 
+  const OLD = "team.json.tmp-0123456789ab";
+  const YOUNG = "team.json.tmp-aaaaaaaaaaaa";
+  const FOREIGN = "other.json.tmp-0123456789ab";
+  /** Of an owner called "team.json.tmp-0123456789ab". */
+  const SLICE = "team.json.tmp-0123456789ab.json";
+
+  test("never writes the boot file of a gateway", async () => {
+    const boot = createFileTarget({ directory, owner: "gateway", mode: undefined });
+    await expect(boot.write(text({}, "gateway"), null)).rejects.toMatchObject({ code: "publish.foreign" });
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   test("clears away old leftovers of killed applies, and no young or foreign ones", async () => {
-    for (const name of ["team.json.tmp-old", "team.json.tmp-young", "other.json.tmp-old"])
-      writeFileSync(join(directory, name), "");
-    for (const name of ["team.json.tmp-old", "other.json.tmp-old"]) utimesSync(join(directory, name), 0, 0);
+    for (const name of [OLD, YOUNG, FOREIGN, SLICE]) writeFileSync(join(directory, name), "");
+    for (const name of [OLD, FOREIGN, SLICE]) utimesSync(join(directory, name), 0, 0);
     await target().write(text(), null);
-    expect(readdirSync(directory).toSorted()).toEqual(["other.json.tmp-old", "team.json", "team.json.tmp-young"]);
+    expect(readdirSync(directory).toSorted()).toEqual([FOREIGN, "team.json", SLICE, YOUNG].toSorted());
   });
 
   test("a file that cannot be read is a failure and not an absence", async () => {

@@ -168,6 +168,12 @@ describe.skipIf(missing !== undefined)("terraform validate", () => {
     expect(found).toMatchObject({ severity: "error", code: 'owner = "../team"' });
   });
 
+  test("an owner whose file a gateway would take for its boot file", async () => {
+    const [found] = await validate('owner = "gateway"\nfile {\n directory = "x"\n }');
+    expect(found).toMatchObject({ severity: "error", code: 'owner = "gateway"' });
+    expect(found?.detail).toContain("boot file");
+  });
+
   test("misspelt blocks and attributes are refused with the nearest name", async () => {
     const [found] = await validate(`owner = "team"\n${route("app", "mcp {\n clinet {}\n }")}`);
     expect(found?.detail).toContain('Did you mean "client"?');
