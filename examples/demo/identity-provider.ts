@@ -8,7 +8,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { Provider, type ClientMetadata, type Configuration, type KoaContextWithOIDC } from "oidc-provider";
+import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-provider";
 
 import { html } from "../../runtime/pages/html.ts";
 import { page, pageHeaders } from "../../runtime/pages/layout.ts";
@@ -117,6 +117,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
+  const { Provider } = await importQuietly();
   const provider = new Provider(issuer, {
     ...baseConfiguration(options),
     adapter: storage.adapter,
@@ -209,6 +210,17 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
         server.closeAllConnections();
       }),
   };
+}
+
+/** The library greets every Node that is not a long-term release with a warning, which helps nobody who runs a demo. */
+async function importQuietly(): Promise<typeof import("oidc-provider")> {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    return await import("oidc-provider");
+  } finally {
+    console.warn = warn;
+  }
 }
 
 function baseConfiguration(options: IdentityProviderOptions): Configuration {

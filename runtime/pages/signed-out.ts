@@ -6,7 +6,8 @@ import { page } from "./layout.ts";
 export function signedOutPage(): string {
   return page({
     title: "Signed out",
-    body: html`<p>You are signed out of this gateway. You may still be signed in at your identity provider.</p>`,
+    body: html`<p>You are signed out of this gateway. You may still be signed in at your identity provider.</p>
+      <p><a class="button" href="/.gateway/sign_in">Sign in again</a></p>`,
   });
 }
 

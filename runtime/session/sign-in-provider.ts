@@ -114,7 +114,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!site || !query.ok) return refuse(exchange, 400, "sign-in.request", "This sign-in link is not complete.");
     const sealed = query.values.get("ticket");
     if (sealed === undefined) {
-      return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? "/");
+      return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? home(snapshot, site));
     }
     if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
     const ticket = tickets.open(sealed);
@@ -192,6 +192,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
     handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
   };
+}
+
+/** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */
+function home(snapshot: Snapshot, site: Site): string {
+  return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
 }
 
 function refuse(exchange: Exchange, status: number, code: string, message: string): void {

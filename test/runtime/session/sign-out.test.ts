@@ -66,6 +66,18 @@ describe("sign-out", () => {
     expect(page.text).toContain("Signed out");
   });
 
+  it("offers to sign in again, which leads to a page that exists", async () => {
+    const browser = bench.browser();
+    for (const [origin, home] of [
+      [AUTH, `${AUTH}/.gateway/`],
+      [APP, `${APP}/`],
+    ] as const) {
+      const away = await browser.click(await browser.open(`${origin}/.gateway/signed_out`), "Sign in again");
+      const page = away.url === home ? away : await browser.click(away, "alice@example.com");
+      expect([page.url, page.status]).toEqual([home, 200]);
+    }
+  });
+
   it("is not done by a link, a foreign form, a form without token, or another session's token", async () => {
     const browser = bench.browser();
     const other = bench.browser();
