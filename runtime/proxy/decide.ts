@@ -1,15 +1,17 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
+import type { Exchange } from "../http/exchange.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
-import type { Decision, McpFacts } from "../policy/facts.ts";
+import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
 import { formatRecord } from "../policy/record.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
 import type { AuthFailureReason } from "../session/principal.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage, ProxyMetrics } from "./passage.ts";
 
 export interface DecideDeps {
   readonly records: RecordWriter;
+  readonly metrics?: ProxyMetrics;
   readonly clock: Clock;
 }
 
@@ -31,12 +33,22 @@ export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage)
   const { exchange, plan, principal } = passage;
   const facts = {
     ...(principal ? { user: principal.user } : {}),
-    http: { method: exchange.method, path: exchange.path, host: exchange.host, ip: exchange.remoteAddress },
+    http: httpFacts(exchange),
     ...(plan.isMcpServer ? { mcp: message?.facts ?? NO_MESSAGE } : {}),
   };
   passage.facts = facts;
   const decision = evaluate(plan.route.policy, facts);
   return { decision, recorded: record(deps, passage, decision, message) };
+}
+
+function httpFacts(exchange: Exchange): Facts["http"] {
+  const { method, path, host, remoteAddress: ip } = exchange;
+  // The Fetch standard: a preflight is OPTIONS with both of these headers.
+  const isCorsPreflight =
+    method === "OPTIONS" &&
+    exchange.header("origin") !== undefined &&
+    exchange.header("access-control-request-method") !== undefined;
+  return isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
 }
 
 /** Writes the record of a request that goes no further, whatever its policy would say. */
@@ -58,18 +70,14 @@ function record(
   message: McpMessage | undefined,
 ): Promise<void> | undefined {
   const { exchange, snapshot, plan, principal } = passage;
+  deps.metrics?.decided(decision);
   const line = formatRecord(snapshot.settings.authorizeLogFields, {
     timeMs: deps.clock.now(),
     decision,
     requestId: exchange.id,
     bundleDigest: snapshot.digest,
     route: plan.route.key,
-    http: passage.facts?.http ?? {
-      method: exchange.method,
-      path: exchange.path,
-      host: exchange.host,
-      ip: exchange.remoteAddress,
-    },
+    http: passage.facts?.http ?? httpFacts(exchange),
     user: principal?.user,
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,

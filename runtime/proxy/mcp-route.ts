@@ -57,11 +57,15 @@ function authenticated(deps: McpDeps, passage: Passage, result: AuthResult): voi
   const { exchange, plan } = passage;
   const maxBytes = plan.route.mcp?.kind === "server" ? plan.route.mcp.maxRequestBytes : 0;
   const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
-  inspect(exchange, maxBytes, (inspection) => {
+  const done = (inspection: Inspection): void => {
     clearTimeout(timer);
     guard(deps, passage, () => inspected(deps, passage, inspection));
-  });
+  };
+  // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
+  inspect(exchange, maxBytes, done, plan.route.policy.needsTool ? PLAIN_TOOL_NAMES : undefined);
 }
+
+const PLAIN_TOOL_NAMES = { toolNames: "recommended" } as const;
 
 function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): void {
   const { exchange } = passage;
