@@ -96,6 +96,9 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   get routeKey(): string {
     return this.#passage.plan.route.key;
   }
+  get snapshot(): OpenStream["snapshot"] {
+    return this.#passage.snapshot;
+  }
   get principal(): OpenStream["principal"] {
     return this.#passage.principal;
   }

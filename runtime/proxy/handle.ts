@@ -29,7 +29,9 @@ export interface Proxy {
   readonly underWay: number;
   /** For tests and metrics. */
   readonly streams: Streams;
-  /** Ends endless streams, waits for the rest up to `timeoutMs` (default 10 s), then cuts what is left. Close the server first. */
+  /** Begins a shutdown: ends streams that would never end by themselves. Call it, then close the server, then `close()`. */
+  drain(): void;
+  /** Waits for what is under way up to `timeoutMs` (default 10 s), then cuts what is left. May be called twice. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
@@ -77,6 +79,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     handle(exchange) {
       const host = table.findHost(exchange.host);
       if (!host) {
+        deps.metrics?.refused("host-unknown");
         respondError(exchange, 421, { code: "host.unknown", message: "This gateway does not serve this host" });
         return;
       }
@@ -84,6 +87,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
 
       const found = host.findRoute(exchange.path);
       if (!found.ok) {
+        deps.metrics?.refused(found.reason);
         answerNoRoute(exchange, found.reason);
         return;
       }
@@ -98,9 +102,13 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       guard(steps, passage, () => (plan.isMcpServer ? serveMcpRoute(steps, passage) : serveWebRoute(steps, passage)));
     },
 
+    drain() {
+      // A stream without an end of its own would hold the process until the deadline; its client opens it anew elsewhere.
+      streams.endAll((stream) => stream.isEndless);
+    },
+
     async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
       unsubscribe();
-      // A stream without an end of its own would hold the process until the deadline; its client opens it anew elsewhere.
       streams.endAll((stream) => stream.isEndless);
       await idleWithin(timeoutMs);
       streams.close();

@@ -4,7 +4,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
-import type { Facts } from "../policy/facts.ts";
+import type { Decision, Facts } from "../policy/facts.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
 import type { AuthFailureReason, Principal } from "../session/principal.ts";
@@ -43,6 +43,10 @@ export interface ProxyMetrics {
   answered(route: CompiledRoute, status: number, durationMs: number): void;
   /** Answers held open: event streams and bodies of unknown end. */
   openStreams(count: number): void;
+  /** One check, as recorded; also of requests that were refused before their policy was asked. */
+  decided(decision: Decision): void;
+  /** Refused before there was a route. @param reason one of few, ours */
+  refused(reason: string): void;
 }
 
 export interface Passage {

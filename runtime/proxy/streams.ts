@@ -4,7 +4,7 @@
  * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
  * this process learning of it.
  */
-import type { Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import { evaluate } from "../policy/evaluate.ts";
 import type { Facts } from "../policy/facts.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
@@ -13,6 +13,8 @@ import type { Revocations } from "../session/sessions.ts";
 
 export interface OpenStream {
   readonly routeKey: string;
+  /** The configuration under which it was decided. */
+  readonly snapshot: Snapshot;
   readonly principal: Principal | undefined;
   /** What was decided upon, to be decided again when the configuration changes. */
   readonly facts: Facts | undefined;
@@ -44,6 +46,8 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
   /** Streams by the second in which they end. */
   const wheel = new Map<number, Set<OpenStream>>();
   let wheelAt = epochSeconds(clock);
+  /** The configuration in force since the first reload. */
+  let latest: Snapshot | undefined;
 
   const unsubscribe = revocations.subscribe((key) => endEach(byKey.get(key)));
   const timer = setInterval(() => streams.endExpired(), TICK_MS);
@@ -55,6 +59,8 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
     },
     add(stream) {
       const { principal } = stream;
+      // Decided before a reload, and the upstream only answers now.
+      if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest, routesOf(latest))) return false;
       if (principal) {
         if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
         for (const key of principal.revocationKeys) addTo(byKey, key, stream);
@@ -82,14 +88,11 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
       endEach([...all].filter(which));
     },
     reconsider(next) {
+      latest = next;
       if (all.size === 0) return;
-      const routes = new Map(next.routes.map((route) => [route.key, route]));
+      const routes = routesOf(next);
       // A copy: ending a stream takes it out of the set.
-      for (const stream of Array.from(all)) {
-        const route = routes.get(stream.routeKey);
-        const inert = route?.mcp !== undefined && !next.settings.mcpEnabled;
-        if (!route || inert || !stream.facts || !evaluate(route.policy, stream.facts).allowed) stream.end();
-      }
+      for (const stream of Array.from(all)) if (!isStillAllowed(stream, next, routes)) stream.end();
     },
     close() {
       clearInterval(timer);
@@ -106,6 +109,17 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
       stream.end();
     }
   }
+}
+
+function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
+  return new Map(snapshot.routes.map((route) => [route.key, route]));
+}
+
+function isStillAllowed(stream: OpenStream, next: Snapshot, routes: ReadonlyMap<string, CompiledRoute>): boolean {
+  const route = routes.get(stream.routeKey);
+  if (!route || !stream.facts) return false;
+  if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
+  return evaluate(route.policy, stream.facts).allowed;
 }
 
 function addTo<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {

@@ -80,7 +80,9 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     revocations,
     swap: (next) => snapshots.swap(snapshotFrom(next)),
     async close({ timeoutMs = 2_000 } = {}) {
-      await Promise.all([server.close({ timeoutMs }), proxy.close({ timeoutMs })]);
+      proxy.drain();
+      await server.close({ timeoutMs });
+      await proxy.close({ timeoutMs });
     },
   };
 }
