@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +22,9 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
+const PREFIX = "gateform-postgres-";
+/** No test run lasts longer. */
+const ABANDONED_AFTER_MS = 30 * 60_000;
 const PASSWORD = "correct-horse-battery";
 const START_TIMEOUT_MS = 30_000;
 
@@ -38,7 +41,8 @@ export function findPostgres(): { readonly bin: string } | { readonly missing: s
 
 /** Starts a server and waits until it answers. */
 export async function startPostgres(bin: string): Promise<Postgres> {
-  const directory = mkdtempSync(join(tmpdir(), "gateform-postgres-"));
+  removeAbandoned();
+  const directory = mkdtempSync(join(tmpdir(), PREFIX));
   const data = join(directory, "data");
   const passwordFile = join(directory, "password");
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
@@ -107,6 +111,16 @@ export async function startPostgres(bin: string): Promise<Postgres> {
     if (setpriv) command.unshift("/usr/bin/setpriv", "--pdeathsig=QUIT", ...user);
     const [file = "", ...args] = command;
     return spawn(file, args, { cwd: directory, stdio: "ignore", ...(setpriv ? {} : owner) });
+  }
+}
+
+/** Files of test runs that were killed; their servers ended with them. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue;
+    const path = join(tmpdir(), name);
+    const made = statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? Date.now();
+    if (Date.now() - made > ABANDONED_AFTER_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 
