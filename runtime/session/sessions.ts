@@ -63,7 +63,11 @@ export interface Identities {
    * Asks the provider with the stored refresh token whether the user is still good, and stores newer claims and tokens.
    * refused: no or dead refresh token, or account disabled. unavailable: provider or store cannot be reached; nothing was consumed.
    */
-  refresh(userId: string): Promise<{ readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: "refused" | "unavailable" }>;
+  refresh(
+    userId: string,
+  ): Promise<
+    { readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: "refused" | "unavailable" }
+  >;
 }
 
 /** Anti-CSRF tokens of our own forms, bound to the browser session. */

@@ -59,7 +59,7 @@ test("the application gets a bearer token of the user who visits it", async () =
 });
 
 test("lists the servers that the user could use, and no others", async () => {
-  const alice = (await (await list(await tokenOf("alice@example.com"))).json()) as unknown;
+  const alice: unknown = await (await list(await tokenOf("alice@example.com"))).json();
   expect(alice).toEqual({
     servers: [
       { name: "github", url: `${gateway.origin}/github/mcp`, connected: true },
