@@ -52,7 +52,7 @@ export function createWorkspace(env: Readonly<Record<string, string>>): Workspac
   const start = (...args: string[]): ChildProcess =>
     spawn("terraform", args, {
       cwd: directory,
-      env: { PATH: process.env["PATH"], HOME: directory, TMPDIR: tmpdir(), ...BASE_ENV, ...env },
+      env: { PATH: process.env["PATH"], HOME: directory, TMPDIR: directory, ...BASE_ENV, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
   const run = async (...args: string[]): Promise<Run> => {

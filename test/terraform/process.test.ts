@@ -1,6 +1,6 @@
 /** The provider as the process that Terraform starts: handshake, TLS, its end, and whole files when it is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -71,7 +71,6 @@ describe("terraform-provider-gateway", () => {
   test("prints one line, and listens in a directory that only its user can enter", async () => {
     const { line, child, socketPath } = await started();
     expect(line).toMatch(/^1\|6\|unix\|\/[^|]+\/s\|grpc\|[A-Za-z0-9+/]+\n$/);
-    const { statSync } = await import("node:fs");
     expect(statSync(dirname(socketPath)).mode & 0o777).toBe(0o700);
     child.kill("SIGTERM");
     await finished(child);
@@ -97,7 +96,7 @@ describe("terraform-provider-gateway", () => {
   test("ends itself when Terraform is killed", async () => {
     // The shell plays Terraform: the provider is its child.
     const shell = spawn("/bin/sh", ["-c", `'${mirror.launcher}' & wait`], {
-      env: pluginEnv,
+      env: { ...pluginEnv, TMPDIR: root },
       stdio: ["ignore", "pipe", "pipe"],
     });
     children.push(shell);
@@ -111,7 +110,7 @@ describe("terraform-provider-gateway", () => {
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
 
-describe.skipIf(missing !== undefined)("terraform with the development mirror", () => {
+describe.skipIf(missing !== undefined)("terraform with the development mirror", { timeout: 60_000 }, () => {
   function workspaceWith(routes: number, timeout: string): Workspace {
     const workspace = createWorkspace({ TF_CLI_CONFIG_FILE: mirror.cliConfigFile });
     workspaces.push(workspace);
@@ -156,6 +155,24 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
   });
 
   test(
+    "interrupted in the middle of an apply, it finishes what it began and the state says so",
+    { timeout: 60_000 },
+    async () => {
+      const workspace = workspaceWith(40, "1s");
+      await workspace.succeed("init");
+      await workspace.succeed("apply", "-auto-approve");
+      writeConfig(workspace, 40, "2s");
+      const apply = startApply(workspace);
+      await seen(apply, "Modifying...");
+      // As Ctrl-C does: to the whole process group, the provider included.
+      process.kill(-(apply.pid ?? 0), "SIGINT");
+      await finished(apply);
+      expect(Object.values(routesIn(workspace)).map(({ timeout }) => timeout)).toEqual(Array(40).fill("2s"));
+      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+    },
+  );
+
+  test(
     "killed at any moment of an apply, it leaves a whole slice, and the next apply goes on",
     { timeout: 120_000 },
     async () => {
@@ -164,17 +181,7 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
       await workspace.succeed("apply", "-auto-approve");
       for (let attempt = 2; attempt < 5; attempt++) {
         writeConfig(workspace, 40, `${attempt}s`);
-        const apply = spawn("terraform", ["apply", "-auto-approve", "-no-color"], {
-          cwd: workspace.directory,
-          env: {
-            PATH: process.env["PATH"],
-            HOME: workspace.directory,
-            TF_CLI_CONFIG_FILE: mirror.cliConfigFile,
-            CHECKPOINT_DISABLE: "1",
-          },
-          stdio: ["ignore", "pipe", "ignore"],
-          detached: true,
-        });
+        const apply = startApply(workspace);
         // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
         await seen(apply, "Modifying...");
         await delay(attempt * 6);
@@ -189,6 +196,25 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     },
   );
 });
+
+/** Leads a process group of its own, so that signals reach the provider with it. */
+function startApply(workspace: Workspace): ChildProcess {
+  const apply = spawn("terraform", ["apply", "-auto-approve", "-no-color"], {
+    cwd: workspace.directory,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: workspace.directory,
+      // What a killed provider leaves behind goes with the workspace.
+      TMPDIR: workspace.directory,
+      TF_CLI_CONFIG_FILE: mirror.cliConfigFile,
+      CHECKPOINT_DISABLE: "1",
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  children.push(apply);
+  return apply;
+}
 
 function writeConfig(workspace: Workspace, routes: number, timeout: string): void {
   const route = Object.fromEntries(
@@ -218,7 +244,7 @@ function routesIn(workspace: Workspace): Record<string, { timeout: string }> {
 }
 
 function start(env: Record<string, string | undefined>): ChildProcess {
-  const child = spawn(mirror.launcher, [], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(mirror.launcher, [], { env: { ...env, TMPDIR: root }, stdio: ["ignore", "pipe", "pipe"] });
   children.push(child);
   return child;
 }

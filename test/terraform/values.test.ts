@@ -166,6 +166,19 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
       expect(await opened()).toBe(SECRET);
     });
 
+    test("a write-only secret of the settings is sealed as well", async () => {
+      const settings = `idp_provider_url = "https://idp.example.com"
+  idp_client_id = "client"
+  idp_client_secret_wo = var.secret
+  idp_client_secret_wo_version = 1`;
+      workspace.write("main.tf", config(WRITE_ONLY(1), { key: `seal_key = "${sealKey}"\n  ${settings}` }));
+      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      const { idp_client_secret_sealed: sealed = "" } = (slice() as unknown as { settings: Record<string, string> })
+        .settings;
+      expect(Buffer.from((await compactDecrypt(sealed, privateKey)).plaintext).toString()).toBe(SECRET);
+      expect((await workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(0);
+    });
+
     test("a seal is kept while the version stays, and made anew when it grows", async () => {
       workspace.write("main.tf", config(WRITE_ONLY(1)));
       await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
