@@ -82,6 +82,8 @@ export interface IdentityProvider {
   /** Connections are cut until `resume()`, as if the provider were gone. */
   pause(): void;
   resume(): void;
+  /** The userinfo endpoint answers 500, as if its database were gone. */
+  failUserInfo(fails: boolean): void;
   /** Every answer takes so much longer. */
   delayAnswers(ms: number): void;
   close(): Promise<void>;
@@ -102,6 +104,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     cut: 0,
   };
   let paused = false;
+  let userInfoFails = false;
   let delayMs = 0;
 
   const findUser = (idOrEmail: string): DemoUser => {
@@ -169,6 +172,10 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     if (path === "/auth") calls.authorization += 1;
     if (path === "/me") calls.userinfo += 1;
     if (path === "/session/end") calls.endSession += 1;
+    if (path === "/me" && userInfoFails) {
+      response.writeHead(500).end();
+      return;
+    }
     const serve = (): void => {
       if (!path.startsWith("/choose/")) {
         void answer(request, response);
@@ -203,6 +210,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     },
     pause: () => void (paused = true),
     resume: () => void (paused = false),
+    failUserInfo: (fails) => void (userInfoFails = fails),
     delayAnswers: (ms) => void (delayMs = ms),
     close: () =>
       new Promise<void>((resolve) => {

@@ -13,14 +13,7 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
-import {
-  createTokenSeal,
-  mergeIdentity,
-  providerOf,
-  RENEW_AHEAD_SECONDS,
-  sameFacts,
-  toUser,
-} from "./identity-record.ts";
+import { createTokenSeal, mergeIdentity, providerOf, RENEW_AHEAD_SECONDS, toUser } from "./identity-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
 import type { User } from "./principal.ts";
 import type { ProfileFacts } from "./provider-claims.ts";
@@ -57,6 +50,9 @@ export interface IdentityDeps {
 
 /** Between two attempts while the provider is away. */
 const RETRY_MS = 30_000;
+/** Between two attempts to store what the provider gave: until then nobody else may use the old token. */
+const RETRY_SAVE_MS = 1000;
+const MAX_WAIT_MS = 3000;
 /** Longer than the longest exchange with a provider, so that a lease is lost only with its holder. */
 const LEASE_MS = 45_000;
 const LEASE_POLL_MS = 150;
@@ -70,6 +66,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const refreshing = new Map<string, Promise<RefreshResult>>();
   /** User → epoch milliseconds before which an unreachable provider is not asked again. */
   const retryAt = new Map<string, number>();
+  /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
+  const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
   const closing = new AbortController();
 
   const lifetime = (): number => {
@@ -112,7 +110,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
           const stored = await records.identities.get(userId);
           if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
           // Another replica was faster: its answer is as new as ours would be.
-          if (stored.version !== before.version) return { ok: true, user: toUser(stored.value) };
+          if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
           return await askProvider(stored);
         } finally {
           await lease.release().catch(() => {});
@@ -122,7 +120,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
       const stored = await records.identities.get(userId);
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
-      if (stored.version !== before.version) return { ok: true, user: toUser(stored.value) };
+      if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
     }
   };
 
@@ -133,19 +131,22 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     const refreshToken = tokenSeal.open(userId, "refresh", stored.value.refreshToken);
     if (settings === undefined || refreshToken === undefined) return REFUSED;
     try {
-      const tokens = await deps.idp.exchangeRefreshToken(settings, refreshToken);
+      const used = stored.value.refreshToken;
+      const waiting = unsaved.get(userId);
+      const tokens =
+        waiting && waiting.used === used ? waiting.tokens : await deps.idp.exchangeRefreshToken(settings, refreshToken);
       // Before anything else may fail: the old refresh token may be dead from here on.
-      let saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
+      unsaved.set(userId, { used, tokens });
+      const saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
+      unsaved.delete(userId);
       const { profile } = await deps.idp.readUser(settings, tokens, userId);
-      if (profile && !sameFacts(saved.value, profile)) {
-        saved = await save(saved, (earlier) => merge(earlier, userId, tokens, profile));
-      }
+      const confirmed = await save(saved, (earlier) => merge(earlier, userId, tokens, profile ?? earlier));
       retryAt.delete(userId);
-      return { ok: true, user: toUser(saved.value) };
+      return { ok: true, user: toUser(confirmed.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
       if (retryAt.size >= MAX_RETRIES) retryAt.clear();
-      retryAt.set(userId, clock.now() + RETRY_MS);
+      retryAt.set(userId, clock.now() + (unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS));
       log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
     }
@@ -179,7 +180,9 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
     if (current) {
       const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = current.value;
-      await put({ ...rest, refusedAt: epochSeconds(clock) }, current.version);
+      const result = await put({ ...rest, refusedAt: epochSeconds(clock) }, current.version);
+      // Somebody wrote in this very moment: look again whether it was a sign-in.
+      if (!result.ok) return refuse(stored, error);
     }
     await deps.revocations.revoke(userTag(userId));
     return REFUSED;
@@ -212,7 +215,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       if (clock.now() < (retryAt.get(userId) ?? 0)) return toUser(stored.value);
       const asked = refresh(userId);
       if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return toUser(stored.value);
-      const result = await asked;
+      const result = await Promise.race([asked, afterWaiting()]);
       if (result.ok) return result.user;
       // A provider that is away signs nobody out: the session has its own end.
       return result.reason === "unavailable" ? toUser(stored.value) : undefined;
@@ -230,6 +233,17 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       await Promise.allSettled(refreshing.values());
     },
   };
+}
+
+/** A request does not wait longer than this for a provider that does not answer. */
+async function afterWaiting(): Promise<RefreshResult> {
+  await delay(MAX_WAIT_MS, undefined, { ref: false });
+  return UNAVAILABLE;
+}
+
+/** Whether the provider, or a sign-in, confirmed the user since. */
+function isNewer(stored: IdentityRecord, before: IdentityRecord): boolean {
+  return stored.confirmations !== before.confirmations;
 }
 
 const REFUSED: RefreshResult = { ok: false, reason: "refused" };

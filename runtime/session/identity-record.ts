@@ -34,7 +34,7 @@ export interface ProviderAnswer {
   readonly earlier: IdentityRecord | undefined;
   readonly userId: string;
   readonly tokens: ProviderTokenSet;
-  /** undefined leaves the claims as they are */
+  /** undefined = not read yet: claims stay as they are, and the provider is due to be asked again. */
   readonly profile: ProfileFacts | undefined;
 }
 
@@ -61,11 +61,12 @@ export function mergeIdentity(
     name: facts.name,
     groups: facts.groups,
     claims: facts.claims,
-    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: dueAt(now, tokens) }),
+    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: profile ? dueAt(now, tokens) : now }),
     accessToken: deps.tokenSeal.seal(userId, "access", tokens.accessToken),
     ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
     ...(idToken === undefined ? {} : { idToken }),
-    confirmedAt: now,
+    confirmedAt: profile ? now : (earlier?.confirmedAt ?? now),
+    confirmations: (earlier?.confirmations ?? 0) + (profile ? 1 : 0),
     signIns: earlier?.signIns ?? 0,
   };
 }
@@ -89,7 +90,7 @@ function dueAt(now: number, tokens: ProviderTokenSet): number {
   return Math.min(tokens.accessTokenExpiresAt - ahead, latest);
 }
 
-export function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
+function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
   return isDeepStrictEqual(
     [record.email, record.name, record.groups, record.claims],
     [facts.email, facts.name, facts.groups, facts.claims],

@@ -26,6 +26,8 @@ export interface IdentityRecord {
   readonly accessTokenExpiresAt?: number;
   /** When the provider last confirmed the user. */
   readonly confirmedAt: number;
+  /** How often it did, sign-ins included: tells who waits for another replica's refresh that it is done. */
+  readonly confirmations: number;
   /** When the provider should be asked again; absent without a refresh token. */
   readonly refreshDueAt?: number;
   /** How often the user signed in: tells a new sign-in from a refresh of an older one. */

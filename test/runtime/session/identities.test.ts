@@ -79,6 +79,40 @@ describe("Identities.refresh()", () => {
     });
   });
 
+  describe("with rotating refresh tokens and a store that fails in between", () => {
+    beforeEach(() => begin({ idp: { rotateRefreshTokens: true } }));
+
+    it("keeps a token that the store did not take, and stores it before it asks again", async () => {
+      bench.idp.delayAnswers(100);
+      bench.store.calls.length = 0;
+      const running = refresh();
+      await vi.waitFor(() => expect(bench.store.calls.slice(-2)).toEqual(["lease", "get"]));
+      bench.store.broken = true;
+      expect(await running).toEqual({ ok: false, reason: "unavailable" });
+      expect(bench.idp.calls.refresh).toBe(1);
+      bench.store.broken = false;
+      expect(await refresh()).toMatchObject({ ok: true });
+      expect(bench.idp.calls.refresh).toBe(1);
+      expect(await refresh()).toMatchObject({ ok: true });
+      expect(bench.idp.calls.refresh).toBe(2);
+    });
+  });
+
+  describe("with claims only at the userinfo endpoint", () => {
+    beforeEach(() => begin({ idp: { claimsInIdToken: false } }));
+
+    it("keeps new tokens though userinfo fails, and asks for the claims again soon", async () => {
+      bench.idp.update("u-alice", { groups: ["moved"] });
+      bench.idp.failUserInfo(true);
+      expect(await refresh()).toEqual({ ok: false, reason: "unavailable" });
+      expect(await isOpen()).toBe(true);
+      bench.idp.failUserInfo(false);
+      bench.clock.advance(60_000);
+      expect(await groupsSeen()).toEqual(["moved"]);
+      expect(bench.idp.calls.refresh).toBe(2);
+    });
+  });
+
   describe("in general", () => {
     beforeEach(() => begin());
 
