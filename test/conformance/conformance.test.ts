@@ -4,55 +4,38 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
-import { type TestGateway, startGateway } from "../support/gateway.ts";
 import { signInClient } from "../support/oauth-client.ts";
-import { freePort } from "../support/ports.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 import { type Forwarder, startForwarder } from "./forwarder.ts";
 import { runServerSuite, type SuiteResult } from "./suite.ts";
 
 let fixture: FixtureServer;
-let identityProvider: IdentityProvider;
-let gateway: TestGateway;
+let world: SignInGateway;
 let forwarder: Forwarder;
 
-beforeAll(async () => {
-  const port = await freePort();
-  fixture = await startFixtureServer();
-  identityProvider = await startIdentityProvider({
-    clients: [
-      {
-        client_id: "gateway",
-        client_secret: "conformance",
-        redirect_uris: [`http://localhost:${port}/.gateway/callback`],
-      },
-    ],
-  });
-  gateway = await startGateway({
-    port,
-    yaml: `
-runtime_flags: { mcp: true }
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: conformance
+const routes = (policy: string): string => `
 routes:
   - name: fixture
     from: "{origin}"
     prefix: /fixture
     to: ${new URL(fixture.url).origin}
     mcp: { server: { path: /mcp } }
-    policy: { allow: { and: [{ domain: { is: example.com } }] } }
-`,
-  });
-  const client = await signInClient({ resource: `${gateway.origin}/fixture/mcp`, user: "alice@example.com" });
-  forwarder = await startForwarder(gateway.origin, client.tokens.access_token);
+    policy: ${policy}
+`;
+const ALLOW = "{ allow: { and: [{ domain: { is: example.com } }] } }";
+
+beforeAll(async () => {
+  fixture = await startFixtureServer();
+  world = await startSignInGateway({ yaml: routes(`[${ALLOW}]`) });
+  const { origin } = world.gateway;
+  const client = await signInClient({ resource: `${origin}/fixture/mcp`, user: "alice@example.com" });
+  forwarder = await startForwarder(origin, client.tokens.access_token);
 });
 
 afterAll(async () => {
   await forwarder?.close();
-  await gateway?.close();
-  await identityProvider?.close();
+  await world?.close();
   await fixture?.close();
 });
 
@@ -74,21 +57,7 @@ describe.each(["2025-11-25", "2026-07-28"])("conformance suite, revision %s", (r
 
 test("a policy that denies one tool changes the scenario of this tool and no other", async () => {
   const before = await runServerSuite(`${forwarder.origin}/fixture/mcp`, "2025-11-25");
-  await gateway.reconfigure(`
-runtime_flags: { mcp: true }
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: conformance
-routes:
-  - name: fixture
-    from: "{origin}"
-    prefix: /fixture
-    to: ${new URL(fixture.url).origin}
-    mcp: { server: { path: /mcp } }
-    policy:
-      - allow: { and: [{ domain: { is: example.com } }] }
-      - deny: { or: [{ mcp_tool: test_image_content }] }
-`);
+  await world.reconfigure(routes(`[${ALLOW}, { deny: { or: [{ mcp_tool: test_image_content }] } }]`));
   const after = await runServerSuite(`${forwarder.origin}/fixture/mcp`, "2025-11-25");
   const changed = [...before.checks].filter(([name, statuses]) => String(after.checks.get(name)) !== String(statuses));
   expect(changed.length).toBeGreaterThan(0);

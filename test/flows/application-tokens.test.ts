@@ -1,45 +1,33 @@
 /** MCP client routes: the application gets a token of the user who visits it, lists the servers, and calls them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { visit } from "../../examples/demo/person.ts";
 import { createBrowser } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { freePort } from "../support/ports.ts";
+import type { TestGateway } from "../support/gateway.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
-let identityProvider: IdentityProvider;
+let world: SignInGateway;
 let upstream: EchoUpstream;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  const port = await freePort();
   upstream = await startEchoUpstream();
-  identityProvider = await startIdentityProvider({
-    clients: [
-      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://localhost:${port}/.gateway/callback`] },
-    ],
-  });
-  gateway = await startGateway({
-    port,
+  world = await startSignInGateway({
     yaml: `
-runtime_flags: { mcp: true }
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: secret
 mcp_allowed_as_metadata_domains: [127.0.0.1]
 routes:
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
   - { name: github, from: "{origin}", prefix: /github, to: "${upstream.origin}", mcp: { server: { path: /mcp } }, policy: [{ allow: { and: [{ domain: { is: example.com } }] } }, { deny: { or: [{ mcp_tool: delete_repo }] } }] }
   - { name: sales, from: "{origin}", prefix: /sales, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [{ groups: { has: sales } }] } } }
-  - { name: server-only, from: "http://127.0.0.1:${port}", to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+  - { name: server-only, from: "{origin-ip}", to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
 `,
   });
+  ({ gateway } = world);
 });
 
 afterAll(async () => {
-  await gateway?.close();
-  await identityProvider?.close();
+  await world?.close();
   await upstream?.close();
 });
 

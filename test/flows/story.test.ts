@@ -1,13 +1,12 @@
 /** What the requirements tell of MCP routes, policy and records, played through the whole gateway. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
-import { startGateway, type TestGateway } from "../support/gateway.ts";
+import type { TestGateway } from "../support/gateway.ts";
 import { signInClient } from "../support/oauth-client.ts";
-import { freePort } from "../support/ports.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 
-let identityProvider: IdentityProvider;
+let world: SignInGateway;
 let upstream: EchoUpstream;
 let gateway: TestGateway;
 let token: string;
@@ -15,20 +14,9 @@ let seenBefore = 0;
 let recordsBefore = 0;
 
 beforeAll(async () => {
-  const port = await freePort();
   upstream = await startEchoUpstream();
-  identityProvider = await startIdentityProvider({
-    clients: [
-      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://localhost:${port}/.gateway/callback`] },
-    ],
-  });
-  gateway = await startGateway({
-    port,
+  world = await startSignInGateway({
     yaml: `
-runtime_flags: { mcp: true }
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: secret
 authorize_log_fields: [request-id, user, email, mcp-method, mcp-tool, mcp-tool-parameters, route]
 routes:
   - name: denylist
@@ -55,6 +43,7 @@ routes:
     policy: [{ allow: { and: [{ mcp_tool: search }] } }]
 `,
   });
+  ({ gateway } = world);
   // Asked for without a resource: good for all MCP servers of the host.
   const client = await signInClient({
     resource: `${gateway.origin}/denylist/mcp`,
@@ -70,8 +59,7 @@ routes:
 });
 
 afterAll(async () => {
-  await gateway?.close();
-  await identityProvider?.close();
+  await world?.close();
   await upstream?.close();
 });
 

@@ -12,7 +12,7 @@ import { TEST_SHARED_SECRET } from "./config.ts";
 import { freePort } from "./ports.ts";
 
 export interface TestGatewayOptions {
-  /** Live settings and routes; boot settings are added. `{origin}` in the text becomes the gateway's origin. */
+  /** Live settings and routes; boot settings are added. `{origin}` in the text becomes the gateway's origin, `{origin-ip}` the same with 127.0.0.1. */
   readonly yaml: string;
   /** More boot settings, or others than the usual ones. */
   readonly boot?: Readonly<Record<string, unknown>>;
@@ -71,7 +71,10 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
   };
   const write = async (yaml: string): Promise<void> => {
     // As editors and Terraform do it: the file is whole at every moment.
-    await writeFile(`${configFile}.new`, `${stringify(boot)}${yaml.replaceAll("{origin}", origin)}`);
+    await writeFile(
+      `${configFile}.new`,
+      `${stringify(boot)}${yaml.replaceAll("{origin}", origin).replaceAll("{origin-ip}", `http://127.0.0.1:${port}`)}`,
+    );
     await rename(`${configFile}.new`, configFile);
   };
   let logText = "";

@@ -1,10 +1,10 @@
 /** A whole gateway with a development identity provider and a real MCP server behind it, for flows with real clients. */
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import type { IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import type { Clock } from "../../runtime/ports.ts";
-import { startGateway, type TestGateway } from "./gateway.ts";
+import type { TestGateway } from "./gateway.ts";
 import { type SignedInClient, signInClient, type SignInOptions } from "./oauth-client.ts";
-import { freePort } from "./ports.ts";
+import { startSignInGateway } from "./sign-in-gateway.ts";
 
 export interface McpGateway {
   readonly gateway: TestGateway;
@@ -28,24 +28,12 @@ export interface McpGatewayOptions {
 }
 
 export async function startMcpGateway(options: McpGatewayOptions = {}): Promise<McpGateway> {
-  const port = await freePort();
-  const pages = options.authenticateHost ? "127.0.0.1" : "localhost";
   const mcpServer = await startMcpServer();
-  const identityProvider = await startIdentityProvider({
-    clients: [
-      { client_id: "gateway", client_secret: "secret", redirect_uris: [`http://${pages}:${port}/.gateway/callback`] },
-    ],
-  });
-  const gateway = await startGateway({
-    port,
+  const world = await startSignInGateway({
     ...(options.clock && { clock: options.clock }),
     ...(options.boot && { boot: options.boot }),
+    ...(options.authenticateHost && { pagesHost: "127.0.0.1" }),
     yaml: `
-runtime_flags: { mcp: true }
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: secret
-${options.authenticateHost ? `authenticate_service_url: http://${pages}:${port}` : ""}
 ${options.settings ?? ""}
 routes:
   - name: tools
@@ -64,6 +52,7 @@ routes:
     policy: [{ allow: { and: [{ groups: { has: engineering } }] } }]
 `,
   });
+  const { gateway, identityProvider } = world;
   const resource = `${gateway.origin}/tools/mcp`;
   return {
     gateway,
@@ -73,8 +62,7 @@ routes:
     otherResource: `${gateway.origin}/notes/mcp`,
     signIn: (more = {}) => signInClient({ resource, user: "alice@example.com", ...more }),
     async close() {
-      await gateway.close();
-      await identityProvider.close();
+      await world.close();
       await mcpServer.close();
     },
   };

@@ -1,0 +1,46 @@
+/** A whole gateway whose people sign in at the development identity provider. */
+import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import { startGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
+import { freePort } from "./ports.ts";
+
+export interface SignInGateway {
+  readonly gateway: TestGateway;
+  readonly identityProvider: IdentityProvider;
+  /** Puts other settings and routes in force; MCP and the provider stay as they are. */
+  reconfigure(yaml: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SignInGatewayOptions extends Omit<TestGatewayOptions, "port"> {
+  /** Host name of sign-in and consent pages; "localhost", where the routes are, by default. */
+  readonly pagesHost?: string;
+}
+
+/** @param options `yaml` holds settings and routes; the flag and the provider's settings are added */
+export async function startSignInGateway({
+  pagesHost = "localhost",
+  ...options
+}: SignInGatewayOptions): Promise<SignInGateway> {
+  const port = await freePort();
+  const redirectUri = `http://${pagesHost}:${port}/.gateway/callback`;
+  const identityProvider = await startIdentityProvider({
+    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [redirectUri] }],
+  });
+  const withProvider = (yaml: string): string => `
+runtime_flags: { mcp: true }
+idp_provider_url: ${identityProvider.issuer}
+idp_client_id: gateway
+idp_client_secret: secret
+${pagesHost === "localhost" ? "" : `authenticate_service_url: http://${pagesHost}:${port}`}
+${yaml}`;
+  const gateway = await startGateway({ ...options, port, yaml: withProvider(options.yaml) });
+  return {
+    gateway,
+    identityProvider,
+    reconfigure: (yaml) => gateway.reconfigure(withProvider(yaml)),
+    async close() {
+      await gateway.close();
+      await identityProvider.close();
+    },
+  };
+}
