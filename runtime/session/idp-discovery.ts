@@ -2,15 +2,17 @@
 import * as openid from "openid-client";
 
 import type { IdpSettings } from "../config/compiled.ts";
-import { GatewayError, errorText } from "../errors.ts";
+import { GatewayError } from "../errors.ts";
+import type { OperatorFetch } from "../http/operator-fetch.ts";
 import { hashSecret } from "../keys.ts";
 import type { Clock } from "../ports.ts";
+import { detailOf } from "./idp-errors.ts";
 
 export interface IdpDeps {
   /** Plain http to the provider is accepted. */
   readonly development: boolean;
   readonly clock: Clock;
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch: OperatorFetch;
 }
 
 /** @throws GatewayError `idp.unavailable` */
@@ -66,13 +68,13 @@ async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid
           openid.enableNonRepudiationChecks,
           ...(deps.development && server.protocol === "http:" ? [openid.allowInsecureRequests] : []),
         ],
-        ...(fetch ? { [openid.customFetch]: (url, options) => fetch(url, options as RequestInit) } : {}),
+        [openid.customFetch]: (url, options) => fetch(url, options as RequestInit),
       },
     );
   } catch (cause) {
     throw new GatewayError(
       "idp.unavailable",
-      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${errorText(cause)}`,
+      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${detailOf(cause)}`,
       { cause },
     );
   }

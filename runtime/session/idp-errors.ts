@@ -50,7 +50,7 @@ export function judge(
       `Cannot ${action}: ${error.message}${error.code === undefined ? "" : ` (${error.code})`}`,
     );
   }
-  return new GatewayError("idp.unavailable", `Cannot ${action}: ${errorText(error)}`);
+  return new GatewayError("idp.unavailable", `Cannot ${action}: ${detailOf(error)}`);
 }
 
 function isBadAnswer(code: string | undefined): boolean {
@@ -61,4 +61,10 @@ function isBadAnswer(code: string | undefined): boolean {
     code !== "OAUTH_RESPONSE_IS_NOT_CONFORM" &&
     code !== "OAUTH_RESPONSE_IS_NOT_JSON"
   );
+}
+
+/** The library wraps what our own fetch threw, and then says only that something went wrong. */
+export function detailOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof GatewayError ? cause.message : errorText(error);
 }

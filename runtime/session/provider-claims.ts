@@ -37,12 +37,14 @@ const TOKEN_CLAIMS = new Set([
  * @param groupsClaim name of the claim with the groups, or a path with dots ("realm_access.roles")
  */
 export function readProfile(sources: readonly Readonly<Record<string, unknown>>[], groupsClaim: string): ProfileFacts {
-  const claims: Record<string, Json> = {};
+  const merged = new Map<string, Json>();
   for (const source of sources) {
     for (const [name, value] of Object.entries(source)) {
-      if (!TOKEN_CLAIMS.has(name) && value !== undefined) claims[name] = value as Json;
+      if (!TOKEN_CLAIMS.has(name) && value !== undefined) merged.set(name, value as Json);
     }
   }
+  // Not by assignment: a claim named "__proto__" would become the prototype.
+  const claims: Readonly<Record<string, Json>> = Object.fromEntries(merged);
   return { email: readEmail(claims), name: readName(claims), groups: readGroups(claims, groupsClaim), claims };
 }
 

@@ -2,6 +2,7 @@
 import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { createOperatorFetch, type OperatorFetch } from "../http/operator-fetch.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { Clock, Closable } from "../ports.ts";
@@ -39,9 +40,11 @@ export interface SessionDeps {
   readonly boot: Pick<BootSettings, "development" | "signingKeys">;
   readonly log: Log;
   readonly clock: Clock;
-  /** How the identity provider is reached; the global fetch when absent. */
-  readonly fetch?: typeof globalThis.fetch;
+  /** How the identity provider is reached; `createOperatorFetch()` when absent. */
+  readonly fetch?: OperatorFetch;
 }
+
+const IDP_TIMEOUT_MS = 10_000;
 
 export interface SessionModule extends Closable {
   readonly authenticator: Authenticator;
@@ -78,7 +81,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   const idp = createIdp({
     development: deps.boot.development,
     clock,
-    ...(deps.fetch === undefined ? {} : { fetch: deps.fetch }),
+    fetch: deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS }),
   });
   const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log });
   const authenticator = createAuthenticator({

@@ -1,4 +1,5 @@
 /** The small parts of session/ by themselves. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { Exchange } from "../../../runtime/http/exchange.ts";
@@ -67,6 +68,35 @@ describe("isLocalPath()", () => {
       expect(isLocalPath(path)).toBe(false);
     },
   );
+});
+
+describe("isLocalPath(), for any text", () => {
+  it("takes nothing that a browser would read as another host", () => {
+    const pieces = fc.constantFrom(
+      "/",
+      "\\",
+      "\t",
+      "\n",
+      "@",
+      ":",
+      "evil.example",
+      "https:",
+      "?",
+      "#",
+      "%2f",
+      ".",
+      "a",
+      " ",
+      "[",
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+        const path = parts.join("");
+        return !isLocalPath(path) || new URL(path, "https://a.example.com/x/").origin === "https://a.example.com";
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });
 
 describe("isLoopbackName()", () => {
