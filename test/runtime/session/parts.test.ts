@@ -1,5 +1,5 @@
 /** The small parts of session/ by themselves. */
-import fc from "fast-check";
+import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { Exchange } from "../../../runtime/http/exchange.ts";
@@ -72,7 +72,7 @@ describe("isLocalPath()", () => {
 
 describe("isLocalPath(), for any text", () => {
   it("takes nothing that a browser would read as another host", () => {
-    const pieces = fc.constantFrom(
+    const pieces = constantFrom(
       "/",
       "\\",
       "\t",
@@ -89,8 +89,8 @@ describe("isLocalPath(), for any text", () => {
       " ",
       "[",
     );
-    fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+    assert(
+      property(array(pieces, { maxLength: 8 }), (parts) => {
         const path = parts.join("");
         return !isLocalPath(path) || new URL(path, "https://a.example.com/x/").origin === "https://a.example.com";
       }),
