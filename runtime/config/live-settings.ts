@@ -120,10 +120,17 @@ function recordField(value: string): string | undefined {
   return `is ${quote(value)}, ${near === undefined ? `must be one of ${RECORD_FIELDS.join(", ")}` : `did you mean "${near}"?`}`;
 }
 
+/** Schemes that a browser runs, reads or fetches itself instead of handing the answer to an application. */
+const NOT_PRIVATE_USE =
+  /^(?:https?|wss?|ftp|file|javascript|vbscript|data|blob|about|view-source|filesystem|chrome|resource|mailto|tel)$/;
+
+/**
+ * RFC 8252 §7.1 wants schemes that are based on a domain name, with a period. Products in wide use have others (Cursor:
+ * "cursor://anysphere.cursor-mcp/oauth/callback"), so the operator, who lists each URI exactly, decides.
+ */
 function privateRedirectUri(value: string): string | undefined {
   const scheme = /^([a-z][a-z0-9+.-]*):[^#]+$/i.exec(value)?.[1]?.toLowerCase();
-  // RFC 8252 §7.1: a private-use scheme is based on a domain name, so it has a period.
-  if (scheme === undefined || hasUnsafeCharacter(value) || !scheme.includes(".")) {
+  if (scheme === undefined || hasUnsafeCharacter(value) || !URL.canParse(value) || NOT_PRIVATE_USE.test(scheme)) {
     return `is ${quote(value)}, must be a URI with a private-use scheme such as "com.example.app:/callback"`;
   }
   return undefined;

@@ -129,7 +129,7 @@ function answerUnauthorized(deps: McpDeps, passage: Passage, reason: AuthFailure
     return;
   }
   const { route } = passage.plan;
-  const challenge = deps.challenge(route, route.origin, reason);
+  const challenge = deps.challenge(route, route.origin, reason, passage.exchange.path);
   answer(passage, 401, { error: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
 }
 

@@ -31,7 +31,7 @@ export interface ProxyDeps {
   /** For the seals around upstream session ids. */
   readonly keys: Keys;
   /** Value of WWW-Authenticate for a request without a good token; `origin` is the route's. */
-  readonly challenge: (route: CompiledRoute, origin: string, failure: AuthFailureReason) => string;
+  readonly challenge: (route: CompiledRoute, origin: string, failure: AuthFailureReason, requestPath: string) => string;
   readonly metrics?: ProxyMetrics;
   readonly log: Log;
   readonly clock: Clock;

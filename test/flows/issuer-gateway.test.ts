@@ -110,6 +110,14 @@ describe("tokens at the protected routes", () => {
     expect((await call(resource, `Bearer ${access_token}`)).status).toBe(200);
   });
 
+  test("a client that was given the route's base is sent to metadata about the base", async () => {
+    const { gateway } = await shared();
+    const answer = await call(`${gateway.origin}/tools`, undefined);
+    const url = /resource_metadata="([^"]+)"/.exec(answer.headers["www-authenticate"] ?? "")?.[1] ?? "";
+    expect(url).toBe(`${gateway.origin}/.well-known/oauth-protected-resource/tools`);
+    expect((await send({ method: "GET", url })).json()["resource"]).toBe(`${gateway.origin}/tools`);
+  });
+
   test("R5: a token for one route is worth nothing on the other", async () => {
     const { resource, otherResource, signIn } = await shared();
     const client = await signIn();

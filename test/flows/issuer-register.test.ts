@@ -50,16 +50,19 @@ describe("registration", () => {
     expect(new Set(ids.map((each) => each.client_id)).size).toBe(3);
   });
 
-  test("takes the redirect URI with a private-use scheme that the operator listed", async () => {
-    const uri = "com.example.app:/callback";
-    const yaml = `
+  test.each(["com.example.app:/callback", "cursor://anysphere.cursor-mcp/oauth/callback"])(
+    "takes the redirect URI with a private-use scheme that the operator listed: %s",
+    async (uri) => {
+      const yaml = `
 mcp_allowed_private_redirect_uris: ["${uri}"]
 runtime_flags: { mcp: true }
 routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", mcp: { server: { path: /mcp } } }]
 `;
-    const gateway = await start({ yaml });
-    expect((await gateway.oauth().register({ redirect_uris: [uri] })).redirect_uris).toEqual([uri]);
-  });
+      const gateway = await start({ yaml });
+      const registered = await gateway.oauth().register({ redirect_uris: [uri, `${uri}/elsewhere`, cb] });
+      expect(registered.redirect_uris).toEqual([uri, cb]);
+    },
+  );
 
   test.each([
     ["no JSON", "application/json", "{", "invalid_client_metadata"],
