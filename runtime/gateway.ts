@@ -15,6 +15,7 @@ import { systemClock, type Clock, type Closable } from "./ports.ts";
 import { createProxy } from "./proxy/handle.ts";
 import { createSession } from "./session/session.ts";
 import { openStore } from "./store/open.ts";
+import { startSweeper } from "./store/sweeper.ts";
 
 export interface GatewayOptions {
   /** A configuration file, or a directory of one boot file and slices. */
@@ -62,6 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const log = options.log ?? createLog({ level: boot.logLevel });
     const keys = createKeys(boot.sharedSecrets);
     const store = own(await openStore(boot.storageUrl, { clock, log }));
+    own(startSweeper({ store, log }));
     const records = own(
       createRecordWriter({
         destination: boot.authorizeLog,
@@ -113,6 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       insecure: boot.insecureServer,
       handle: (exchange) => proxy.handle(exchange),
       log,
+      onRefused: (reason) => metrics.refused(reason),
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
     log.info({ address: server.origin, admin: admin.origin, digest: bundle.current().digest }, "gateway is ready");

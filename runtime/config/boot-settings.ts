@@ -6,11 +6,13 @@ import { quote } from "./problem.ts";
 import { decodeBase64, parseListener } from "./values.ts";
 
 const ownerWish = (name: string): string | undefined =>
-  isOwner(name) ? undefined : 'must be lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit';
+  isOwner(name)
+    ? undefined
+    : 'must be lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit, and not "gateway"';
 
-/** Owners are part of route keys and of file and record names. */
+/** Owners are part of route keys and of file and record names; the file "gateway.json" is the boot file's. */
 export function isOwner(name: string): boolean {
-  return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name);
+  return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name) && name !== "gateway";
 }
 
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";

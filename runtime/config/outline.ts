@@ -38,7 +38,7 @@ function sliceOutline(value: Members, report: Report): Outline {
   const owner = value["owner"];
   if (typeof owner !== "string" || !isOwner(owner)) {
     const state = owner === undefined ? "is missing" : `is ${quote(owner)}`;
-    report(fault(["owner"], `${state}, must be lower-case letters, digits, "-", "_" and "."`));
+    report(fault(["owner"], `${state}, must be lower-case letters, digits, "-", "_" and ".", and not "gateway"`));
   }
   const routes = value["routes"] ?? {};
   if (!isMembers(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
