@@ -144,7 +144,14 @@ export class Http1Exchange implements Exchange {
     const listeners = [listener];
     this.#closeListeners = listeners;
     const response = this.#response;
-    response.once("close", () => {
+    if (response.closed || this.#request.socket.destroyed) {
+      // Gone while somebody was waited for: the event has passed and will not come again.
+      process.nextTick(() => {
+        for (const each of listeners) each(response.writableFinished);
+      });
+      return;
+    }
+    response.on("close", () => {
       for (const each of listeners) each(response.writableFinished);
     });
   }

@@ -33,6 +33,8 @@ export interface HttpServer {
   readonly port: number;
   /** "http://127.0.0.1:8080", for tests and start-up messages. */
   readonly origin: string;
+  /** Open connections, idle ones included. */
+  connections(): Promise<number>;
   /** Stops accepting, lets answers in flight finish (each with `Connection: close`), cuts what is left after `timeoutMs`. */
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
@@ -116,6 +118,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   return {
     port: bound.port,
     origin: `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound.port}`,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+      }),
     close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
       owner.draining = true;
       return new Promise((resolve) => {

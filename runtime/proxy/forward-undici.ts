@@ -1,5 +1,6 @@
 /** The transport over undici: `Pool.dispatch` with one handler object per request, no promises, no streams between. */
 import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
 
 import { Pool, type Dispatcher } from "undici";
 
@@ -40,7 +41,10 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
 
   const originOf = (origin: string): Origin => {
     let known = origins.get(origin);
-    if (!known) origins.set(origin, (known = { short: new Pool(origin, poolOptions), long: undefined, underWay: 0 }));
+    if (!known) {
+      known = { short: new Pool(origin, poolOptions), long: undefined, underWay: 0, serverName: serverNameOf(origin) };
+      origins.set(origin, known);
+    }
     return known;
   };
 
@@ -62,6 +66,7 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
             method: request.method,
             headers: request.headers as string[],
             body: request.body ?? null,
+            ...(origin.serverName === undefined ? NOTHING : { servername: origin.serverName }),
             headersTimeout: request.headTimeoutMs,
             bodyTimeout: request.idleTimeoutMs,
           },
@@ -94,6 +99,15 @@ interface Origin {
   readonly short: Pool;
   long: Pool | undefined;
   underWay: number;
+  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. */
+  readonly serverName: string | undefined;
+}
+
+const NOTHING = {};
+
+function serverNameOf(origin: string): string | undefined {
+  const { protocol, hostname } = new URL(origin);
+  return protocol === "https:" && isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : undefined;
 }
 
 /** undici's handler for one request, and the caller's handle on it. */

@@ -20,6 +20,8 @@ export class RequestBody extends Readable {
   constructor(exchange: Exchange) {
     super({ highWaterMark: 65_536 });
     this.#source = exchange.body;
+    // Transports destroy a body whose call has failed, also when they no longer listen to it.
+    this.on("error", ignore);
     this.#timer = setTimeout(() => this.destroy(bodyError("the client stopped sending")), IDLE_MS);
     this.#timer.unref();
   }

@@ -28,6 +28,8 @@ export interface Victim {
   /** Every byte of every connection. */
   readonly received: string;
   readonly connections: number;
+  /** From now on connections are handed to the test as soon as bytes come. */
+  raw(handler: (socket: Socket) => void): void;
   /** Resolves with the request after `count` complete ones. */
   next(count?: number): Promise<VictimRequest>;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
   const waiting: { readonly count: number; readonly resolve: (request: VictimRequest) => void }[] = [];
   let received = "";
   let connections = 0;
+  let rawHandler: ((socket: Socket) => void) | undefined;
 
   const server = createServer((socket) => {
     connections += 1;
@@ -56,6 +59,12 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
     let buffered: Buffer = Buffer.alloc(0);
     socket.on("data", (chunk: Buffer) => {
       received += chunk.toString("latin1");
+      if (rawHandler) {
+        socket.removeAllListeners("data");
+        socket.resume();
+        rawHandler(socket);
+        return;
+      }
       buffered = Buffer.concat([buffered, chunk]);
       for (;;) {
         const parsed = takeRequest(buffered);
@@ -82,6 +91,9 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
     },
     get connections() {
       return connections;
+    },
+    raw(handler) {
+      rawHandler = handler;
     },
     next(count = requests.length) {
       const known = requests[count];

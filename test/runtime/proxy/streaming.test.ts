@@ -2,9 +2,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Socket } from "node:net";
 
-import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
+import { systemClock } from "../../../runtime/ports.ts";
+import { createTestAuthenticator, startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
-import { startVictim, type Victim, type VictimAnswer } from "../../support/victim.ts";
+import { answerOk, startVictim, type Victim, type VictimAnswer } from "../../support/victim.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -81,6 +82,40 @@ describe("event streams", () => {
     await closed.promise;
   });
 
+  test("a client that goes away while it is authenticated leaves nothing open upstream", async () => {
+    const closed = Promise.withResolvers<void>();
+    const victim = await startVictim((_request, socket) => {
+      socket.on("close", () => closed.resolve());
+      socket.write(SSE_HEAD);
+    });
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const known = createTestAuthenticator(systemClock);
+    const pipeline = await startPipeline(yaml(victim.origin), {
+      authenticator: {
+        ...known,
+        async bearer(token, audience) {
+          asked.resolve();
+          await answer.promise;
+          return known.bearer(token, audience);
+        },
+      },
+    });
+    open.push(pipeline, victim);
+    const client = openRaw(pipeline.port, MCP_GET);
+    await asked.promise;
+    client.socket.destroy();
+    await client.closed;
+    // The server learns of it by an event of its own.
+    await expect.poll(() => pipeline.server.connections()).toBe(0);
+    answer.resolve();
+    await expect.poll(() => pipeline.records.length).toBe(1);
+    await expect.poll(() => pipeline.proxy.underWay).toBe(0);
+    // It may have been on its way by then; in that case it was taken back.
+    if (victim.connections > 0) await closed.promise;
+    expect(pipeline.proxy.streams.size).toBe(0);
+  });
+
   test("an upstream that breaks off leaves no complete-looking answer", async () => {
     const { pipeline } = await start((_request, socket) => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n", () => socket.destroy());
@@ -129,6 +164,31 @@ describe("event streams", () => {
     pipeline.swap(yaml(victim.origin).replace("is: example.com", "is: elsewhere.example"));
     await client.contains("0\r\n\r\n");
     expect(pipeline.proxy.streams.size).toBe(0);
+    client.socket.destroy();
+  });
+});
+
+describe("connections", () => {
+  test("an Upgrade that nobody offers is an ordinary request, without the word upstream", async () => {
+    const { victim, pipeline } = await start(answerOk);
+    const answer = await sendRaw(
+      pipeline.port,
+      GET.replace(
+        "\r\n\r\n",
+        "\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+      ),
+    );
+    expect(answer.status).toBe(200);
+    expect(victim.requests[0]?.headers.has("upgrade")).toBe(false);
+    expect(victim.requests[0]?.headers.has("http2-settings")).toBe(false);
+  });
+
+  test("TLS to the upstream names the host of `to`, not what Host says", async () => {
+    const { victim, pipeline } = await start(() => {});
+    pipeline.swap(yaml(`https://localhost:${victim.port}`, "preserve_host_header: true"));
+    const client = openRaw(pipeline.port, GET);
+    await expect.poll(() => victim.received).toContain("localhost");
+    expect(victim.received).not.toContain("app.example");
     client.socket.destroy();
   });
 });
@@ -274,6 +334,23 @@ describe("request bodies", () => {
     }
     await expect.poll(() => pipeline.proxy.underWay).toBe(0);
     expect(victim.requests).toHaveLength(0);
+  });
+
+  test("an upstream that answers before the body has come, and one that hangs up, are both passed on", async () => {
+    const { pipeline } = await start(() => {});
+    const early = await startVictim();
+    early.raw((socket) =>
+      socket.end("HTTP/1.1 413 Content Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig"),
+    );
+    open.push(early);
+    pipeline.swap(yaml(early.origin));
+    const head =
+      "POST /x HTTP/1.1\r\nHost: app.example\r\nCookie: gateway_session=alice\r\nContent-Length: 200000\r\n\r\n";
+    expect((await sendRaw(pipeline.port, head + "x".repeat(70_000))).status).toBe(413);
+    early.raw((socket) => socket.resetAndDestroy());
+    expect((await sendRaw(pipeline.port, head + "x".repeat(70_000))).status).toBe(502);
+    expect((await sendRaw(pipeline.port, head.replace("200000", "70000") + "x".repeat(70_000))).status).toBe(502);
+    await expect.poll(() => pipeline.proxy.underWay).toBe(0);
   });
 
   test("an early refusal of a large body still reaches the client, and the connection goes on", async () => {
