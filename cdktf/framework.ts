@@ -3,9 +3,9 @@
  *
  * No other file here imports `cdktf` (the generated bindings in generated/ apart): `cdktf` was archived in December
  * 2025 and `cdktn` continues it with the same API under another name, and their objects do not mix in one app. One
- * source therefore serves both by an import alias: a build for `cdktn` compiles these files a second time with this
- * file and generated/ taken from the other framework. An alias, and not classes made by a factory over the framework
- * module, because users extend these classes and name them in types.
+ * source serves both: `npm run build` writes it a second time with `cdktn` in the place of `cdktf`, and that is the entry
+ * point `gateform/cdktn`. Not classes made by a factory over the framework module, because users extend these classes
+ * and name them in types.
  */
 export { Annotations, App, Aspects, Fn, Lazy, TerraformStack, Token, Tokenization } from "cdktf";
 export type { IResolvable, ISynthesisSession } from "cdktf";

@@ -35,6 +35,8 @@ const rules: Readonly<Record<string, Rule>> = {
   bundle: { may: [...middle], why: "where snapshots come from" },
   admin: { may: [...middle, "bundle"], why: "its own listener" },
   terraform: { may: pure, why: "a separate process: configuration and policy only" },
+  import: { may: ["errors", "ports", "config", "policy"], why: "pure: another product's text in, programs out" },
+  package: { may: ["terraform", ...pure], why: "makes what is published; never published itself" },
   verify: { may: ["errors"], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
   run: { may: ["*"], why: "starts the composition root" },
@@ -61,6 +63,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "ipaddr.js": { where: /^runtime\/(http|policy|config|issuer|session|proxy)\//, why: "addresses" },
   commander: { where: /^runtime\/cli\.ts$/, why: "the command line" },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },
+  cdktn: { where: /^never/, why: "the build puts it in the place of cdktf" },
   constructs: { where: /^cdktf\//, why: "a running proxy never loads it" },
 };
 

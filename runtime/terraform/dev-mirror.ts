@@ -5,10 +5,10 @@
  * `terraform init` links the mirrored directory and locks its hash. Only the launcher lies in there, and its text is
  * the same as long as the paths are: rebuilding the provider breaks no lock file.
  */
-import { access, chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 
+import { findProviderFile } from "./provider-file.ts";
 import { PROVIDER_ADDRESS } from "./schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
 
@@ -22,7 +22,7 @@ export interface DevMirror {
 /** @param directory made if it is not there; keep it as long as working directories are initialised from it */
 export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const root = resolve(directory);
-  const entry = await buildProvider(join(root, "provider.cjs"));
+  const entry = await findProviderFile(join(root, "provider.cjs"));
   const name = `terraform-provider-gateway_v${PROVIDER_VERSION}`;
   const platform = `${process.platform}_${GO_ARCHITECTURES[process.arch] ?? process.arch}`;
   const target = join(root, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
@@ -35,33 +35,6 @@ export async function writeDevMirror(directory: string): Promise<DevMirror> {
 }
 
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
-
-/** One CommonJS file starts in half the time of the sources. Without esbuild, which users lack, the sources do. */
-async function buildProvider(outfile: string): Promise<string> {
-  const source = fileURLToPath(new URL("./main.ts", import.meta.url));
-  const isCheckout = await access(source).then(
-    () => true,
-    () => false,
-  );
-  if (!isCheckout) return fileURLToPath(new URL("./main.js", import.meta.url));
-  const esbuild = await import("esbuild").catch(() => undefined);
-  if (!esbuild) return source;
-  const temporary = `${outfile}.${process.pid}`;
-  await esbuild.build({
-    entryPoints: [source],
-    outfile: temporary,
-    bundle: true,
-    minify: true,
-    platform: "node",
-    format: "cjs",
-    target: "node24",
-    logLevel: "error",
-    legalComments: "none",
-  });
-  // Terraform may be starting the old one at this moment.
-  await rename(temporary, outfile);
-  return outfile;
-}
 
 /** exec: the provider must be Terraform's child, or it would not notice when Terraform dies. */
 function launcherText(cache: string, entry: string): string {

@@ -1,0 +1,76 @@
+/**
+ * `npm run build`: dist/ as the published package has it.
+ *
+ *   dist/runtime, dist/cdktf   JavaScript and declarations by tsc
+ *   dist/cdktn                 the same constructs over the framework `cdktn`
+ *   dist/provider              the Terraform provider as one file, with the licences of what is in it
+ */
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { writeProviderFile } from "../terraform/provider-file.ts";
+import { thirdPartyLicenses } from "./licenses.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const DIST = join(ROOT, "dist");
+
+/** A module's specifier in emitted code: of a static import or export, of a dynamic import, or of an import type. */
+const SPECIFIER = /((?:\bfrom|\bimport\(|\bimport)\s*)(["'])([^"'\n]+)\2/g;
+
+export async function build(): Promise<void> {
+  // Files of an earlier build that have no source any more would be published too.
+  for (const part of ["runtime", "cdktf", "cdktn", "provider"])
+    await rm(join(DIST, part), { recursive: true, force: true });
+  execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", join(ROOT, ".tsconfig.build.json")], {
+    stdio: ["ignore", 2, 2],
+  });
+  await finishDeclarations(DIST);
+  await writeOtherFramework(join(DIST, "cdktf"), join(DIST, "cdktn"));
+  await writeProvider(join(DIST, "provider"));
+}
+
+/** tsc rewrites `.ts` to `.js` in JavaScript and leaves it in declarations, where nobody has the `.ts` any more. */
+async function finishDeclarations(directory: string): Promise<void> {
+  for (const file of await filesIn(directory, ".d.ts")) {
+    await edit(file, file, (specifier) => specifier.replace(/^(\..*)\.ts$/, "$1.js"));
+  }
+}
+
+/**
+ * The constructs once more with `cdktn` in the place of `cdktf`: the one an archived framework, the other its
+ * continuation with the same API. Their objects do not mix in one program, so each has its own entry point.
+ */
+async function writeOtherFramework(from: string, to: string): Promise<void> {
+  for (const file of [...(await filesIn(from, ".js")), ...(await filesIn(from, ".d.ts"))]) {
+    const copy = join(to, file.slice(from.length));
+    await mkdir(dirname(copy), { recursive: true });
+    await edit(file, copy, (specifier) => (specifier === "cdktf" ? "cdktn" : specifier));
+  }
+}
+
+async function writeProvider(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const inputs = await writeProviderFile(join(directory, "provider.cjs"));
+  if (!inputs) throw new Error("Cannot bundle the provider: esbuild is not installed, run npm ci");
+  await writeFile(join(directory, "THIRD_PARTY_LICENSES.txt"), await thirdPartyLicenses(ROOT, inputs));
+}
+
+async function edit(from: string, to: string, change: (specifier: string) => string): Promise<void> {
+  const text = await readFile(from, "utf8");
+  const edited = text.replaceAll(
+    SPECIFIER,
+    (_, before: string, quote: string, specifier: string) => `${before}${quote}${change(specifier)}${quote}`,
+  );
+  await writeFile(to, edited);
+}
+
+async function filesIn(directory: string, ending: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+if (import.meta.main) await build();

@@ -1,0 +1,124 @@
+/** The package as its users get it: packed, and installed by npm into an empty project. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const root = new URL("../../", import.meta.url).pathname;
+const execute = promisify(execFile);
+
+export interface NpmProject {
+  readonly directory: string;
+  write(name: string, text: string): void;
+  /** Runs a bin of the project. @returns stdout @throws with the whole output when it fails */
+  run(bin: string, ...args: string[]): Promise<string>;
+  close(): void;
+}
+
+interface LockEntry {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { optional?: boolean }>>;
+}
+
+interface Lock {
+  readonly name?: string;
+  readonly lockfileVersion?: number;
+  readonly requires?: boolean;
+  readonly packages: Readonly<Record<string, LockEntry>>;
+}
+
+/**
+ * @param packages installed beside gateform, in the versions of the checkout
+ * @throws when the build fails or npm cannot install; packages come from npm's cache, which `npm ci` has filled
+ */
+export async function installPackage(packages: readonly string[]): Promise<NpmProject> {
+  const directory = mkdtempSync(join(tmpdir(), "gateform-npm-"));
+  try {
+    const { stdout } = await npm(root, "pack", "--pack-destination", directory, "--json");
+    // The build that runs before packing may print too.
+    const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as [{ filename: string }];
+    const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as LockEntry & { version: string };
+    const lock = lockFor(about, packed.filename, packages);
+    writeFileSync(join(directory, "package-lock.json"), JSON.stringify(lock));
+    writeFileSync(join(directory, "package.json"), JSON.stringify(lock.packages[""]));
+    await npm(directory, "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund");
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
+  return {
+    directory,
+    write: (name, text) => writeFileSync(join(directory, name), text),
+    run: async (bin, ...args) => (await start(join(directory, "node_modules/.bin", bin), args, directory)).stdout,
+    close: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+/** The lock that npm would write: the part of the checkout's lock that is reached from what is installed. */
+function lockFor(about: LockEntry & { version: string }, tarball: string, packages: readonly string[]): Lock {
+  const checkout = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
+  const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = about;
+  const bin = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { bin: object }).bin;
+  const wanted: Record<string, string> = { gateform: `file:${tarball}` };
+  const found: Record<string, LockEntry> = {};
+  const visit = (name: string, from: string): void => {
+    const place = placeOf(checkout, name, from);
+    if (place === undefined || place in found) return;
+    const entry = checkout.packages[place] as LockEntry;
+    // What the checkout has for development only is a plain dependency here.
+    const { dev: _, devOptional: __, peer: ___, ...rest } = entry as Record<string, unknown>;
+    found[place] = rest;
+    for (const needed of neededBy(entry)) visit(needed, place);
+  };
+  for (const name of packages) {
+    wanted[name] = (checkout.packages[`node_modules/${name}`] as { version: string }).version;
+    visit(name, "");
+  }
+  for (const name of Object.keys(dependencies)) visit(name, "");
+  const gateform = {
+    version: about.version,
+    resolved: `file:${tarball}`,
+    bin,
+    dependencies,
+    peerDependencies,
+    peerDependenciesMeta,
+  };
+  const project = { name: "project", type: "module", private: true, dependencies: wanted };
+  return {
+    name: "project",
+    lockfileVersion: 3,
+    requires: true,
+    packages: { "": project, "node_modules/gateform": gateform, ...found },
+  };
+}
+
+function neededBy(entry: LockEntry): readonly string[] {
+  const { dependencies = {}, optionalDependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = entry;
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  return [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers];
+}
+
+/** As Node looks for a package: beside the one that needs it, then one level up. */
+function placeOf(lock: Lock, name: string, from: string): string | undefined {
+  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
+    const place = at === "" ? `node_modules/${name}` : `${at}/node_modules/${name}`;
+    if (place in lock.packages) return place;
+    if (at === "") return undefined;
+  }
+}
+
+function npm(cwd: string, ...args: string[]): Promise<{ stdout: string }> {
+  return start("npm", args, cwd);
+}
+
+async function start(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string }> {
+  try {
+    return await execute(command, args, { cwd, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
