@@ -1,0 +1,79 @@
+/** mcp-remote, the bridge that gives local-only hosts remote servers: from a bare 401 to tool calls over stdio. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
+import { clientEnvironment, signInWhenAsked, type SignInWatch } from "../support/terminal-client.ts";
+
+const PROXY = new URL("../../node_modules/mcp-remote/dist/proxy.js", import.meta.url).pathname;
+
+let world: McpGateway;
+let home: string;
+
+beforeAll(async () => {
+  world = await startMcpGateway();
+  home = await mkdtemp(join(tmpdir(), "mcp-remote-test-"));
+});
+
+afterAll(async () => {
+  await world?.close();
+  if (home !== undefined) await rm(home, { recursive: true, force: true });
+});
+
+interface Host {
+  readonly client: Client;
+  readonly watch: SignInWatch;
+}
+
+/** A host application that starts mcp-remote as its configuration says: `npx mcp-remote URL`. */
+async function startHost(): Promise<Host> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [PROXY, world.resource],
+    env: { ...clientEnvironment(home), MCP_REMOTE_CONFIG_DIR: home },
+    stderr: "pipe",
+  });
+  const watch = signInWhenAsked(transport.stderr as Readable, "alice@example.com");
+  const client = new Client({ name: "host", version: "1" });
+  try {
+    // The SDK's own types disagree under exactOptionalPropertyTypes.
+    await client.connect(transport as never);
+    await watch.settled();
+  } catch (error) {
+    await client.close();
+    throw new Error(`Cannot connect:\n${watch.text()}`, { cause: error });
+  }
+  return { client, watch };
+}
+
+test("mcp-remote connects through a scripted sign-in, lists and calls a tool; a denied tool is an error and the next call works", async () => {
+  const { client, watch } = await startHost();
+  try {
+    expect(watch.asked).toHaveLength(1);
+    expect(new URL(watch.asked[0] ?? "").searchParams.get("resource")).toBe(world.resource);
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain("list_repos");
+    expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+    await expect(client.callTool({ name: "delete_repo", arguments: { repo: "gateway" } })).rejects.toThrow(/denied/i);
+    expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+  } finally {
+    await client.close();
+  }
+  expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");
+});
+
+test("mcp-remote comes back with what it kept, without asking anybody", async () => {
+  const { client, watch } = await startHost();
+  try {
+    expect(watch.asked).toEqual([]);
+    expect(JSON.stringify(await client.callTool({ name: "list_repos", arguments: {} }))).toContain("gateway");
+  } finally {
+    await client.close();
+  }
+});
