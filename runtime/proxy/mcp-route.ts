@@ -115,12 +115,20 @@ type Credential =
   | { readonly ok: true; readonly token: string }
   | { readonly ok: false; readonly reason: AuthFailureReason };
 
-/** The b64token of an Authorization header (RFC 6750 §2.1). A token in the query is never looked at. */
+/**
+ * The token of an Authorization header (RFC 6750 §2.1). A token in the query is never looked at.
+ *
+ * What stands behind the scheme is judged whole: the seal around our tokens has one spelling.
+ */
 function bearerToken(authorization: string | undefined): Credential {
   if (authorization === undefined) return { ok: false, reason: "missing" };
-  const match = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization);
-  return match?.[1] === undefined ? { ok: false, reason: "malformed" } : { ok: true, token: match[1] };
+  const isBearer =
+    authorization.length > SCHEME.length && authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+  const token = isBearer ? authorization.slice(SCHEME.length).trim() : "";
+  return token === "" ? { ok: false, reason: "malformed" } : { ok: true, token };
 }
+
+const SCHEME = "bearer ";
 
 function answerUnauthorized(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
   recordRefusal(deps, passage, `credential-${reason}`);

@@ -57,6 +57,7 @@ function message(
     `${options.method ?? "POST"} /mcp HTTP/1.1`,
     `Host: ${options.host ?? "mcp.example"}`,
     `Content-Length: ${Buffer.byteLength(body, "latin1")}`,
+    "Connection: close",
     ...token,
     ...own,
     ...headers,
