@@ -35,9 +35,13 @@ function inspect(home: string, era: string, ...args: readonly string[]): Promise
   return runClient(
     [
       LAUNCHER,
-      ...["--cli", world.resource, "--transport", "http", "--protocol-era", era],
+      "--cli",
+      world.resource,
+      "--transport=http",
+      `--protocol-era=${era}`,
       // Any free port: the default one may be in use, and loopback redirects may come with any port.
-      ...["--callback-url", "http://127.0.0.1:0/oauth/callback", "--format", "json"],
+      "--callback-url=http://127.0.0.1:0/oauth/callback",
+      "--format=json",
       ...args,
     ],
     {

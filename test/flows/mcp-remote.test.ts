@@ -42,8 +42,7 @@ async function startHost(): Promise<Host> {
   const watch = signInWhenAsked(transport.stderr as Readable, "alice@example.com");
   const client = new Client({ name: "host", version: "1" });
   try {
-    // The SDK's own types disagree under exactOptionalPropertyTypes.
-    await client.connect(transport as never);
+    await client.connect(transport);
     await watch.settled();
   } catch (error) {
     await client.close();

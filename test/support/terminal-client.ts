@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 
 import { createBrowser, findForm, findLink } from "./browser.ts";
 
-const AUTHORIZE_URL = /https?:\/\/\S+\/\.gateway\/mcp\/authorize\?[^\s"'\u001b]+/;
+const AUTHORIZE_URL = /https?:\/\/\S+\/\.gateway\/mcp\/authorize\?[\w%.~&=+-]+/;
 const TIMEOUT_MS = 60_000;
 
 /** Environment of a client program: its files below `home`, and whatever it starts as a browser does nothing. */
