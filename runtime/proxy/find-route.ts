@@ -1,10 +1,10 @@
 /**
- * Host and path → route. Built once per snapshot, read per request.
+ * Host and path → route. Made once per snapshot, read per request.
  *
  * Host by Map, then exact path, then the longest prefix by whole segments; the order of routes in a file never matters.
  * Wildcard hosts and patterns will follow exact hosts and prefixes here.
  */
-import type { Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute, LiveSettings, Snapshot } from "../config/compiled.ts";
 import { canonicalPath, hasPathParameter, withoutPathParameters } from "../http/target.ts";
 import { planRoute, type RoutePlan } from "./route-plan.ts";
 
@@ -20,8 +20,6 @@ export interface HostTable {
 export interface RouteTable {
   /** @param host as the Exchange has it; undefined for a host that the configuration does not name */
   findHost(host: string): HostTable | undefined;
-  /** By route key. */
-  readonly plans: ReadonlyMap<string, RoutePlan>;
 }
 
 /** One segment of the configured prefixes. */
@@ -33,27 +31,40 @@ interface PrefixNode {
   below: RoutePlan | undefined;
 }
 
-/** @param previous reused for routes that did not change, so that what hangs on a plan survives a reload */
-export function buildRouteTable(snapshot: Snapshot, previous?: RouteTable): RouteTable {
-  const plans = new Map<string, RoutePlan>();
-  const hosts = new Map<string, HostRoutes>();
+/** Routes that did not change keep their plan over a reload, with what hangs on it. */
+const plans = new WeakMap<CompiledRoute, RoutePlan>();
+
+/** Only sorts routes by host, since it stands between two requests; a host is laid out when it is first asked for. */
+export function buildRouteTable(snapshot: Snapshot): RouteTable {
+  const hosts = new Map<string, CompiledRoute[] | HostRoutes>();
   for (const route of snapshot.routes) {
-    const earlier = previous?.plans.get(route.key);
-    const plan =
-      earlier?.route === route && earlier.settings === snapshot.settings
-        ? earlier
-        : planRoute(route, snapshot.settings);
-    plans.set(route.key, plan);
-    let host = hosts.get(route.host);
-    if (!host) hosts.set(route.host, (host = new HostRoutes()));
-    host.add(plan);
+    const group = hosts.get(route.host) as CompiledRoute[] | undefined;
+    if (group) group.push(route);
+    else hosts.set(route.host, [route]);
   }
   const authenticate = snapshot.settings.authenticateServiceUrl;
   if (authenticate !== undefined) {
     const { host } = new URL(authenticate);
-    if (!hosts.has(host)) hosts.set(host, new HostRoutes());
+    if (!hosts.has(host)) hosts.set(host, []);
   }
-  return { plans, findHost: (host) => hosts.get(host) };
+  return {
+    findHost(host) {
+      const found = hosts.get(host);
+      if (!Array.isArray(found)) return found;
+      const routes = new HostRoutes();
+      for (const route of found) routes.add(planOf(route, snapshot.settings));
+      hosts.set(host, routes);
+      return routes;
+    },
+  };
+}
+
+function planOf(route: CompiledRoute, settings: LiveSettings): RoutePlan {
+  const earlier = plans.get(route);
+  if (earlier?.settings === settings) return earlier;
+  const plan = planRoute(route, settings);
+  plans.set(route, plan);
+  return plan;
 }
 
 class HostRoutes implements HostTable {

@@ -81,8 +81,9 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
       for (const [origin, known] of origins) {
         if (named.has(origin)) continue;
         origins.delete(origin);
-        void known.short.close();
-        void known.long?.close();
+        // Waits for what is under way; a pool that was destroyed meanwhile is closed too.
+        known.short.close().catch(ignore);
+        known.long?.close().catch(ignore);
       }
     },
     async close() {
@@ -104,6 +105,8 @@ interface Origin {
 }
 
 const NOTHING = {};
+
+function ignore(): void {}
 
 function serverNameOf(origin: string): string | undefined {
   const { protocol, hostname } = new URL(origin);

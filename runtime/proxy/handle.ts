@@ -64,10 +64,11 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   let snapshot: Snapshot = deps.snapshots.current();
   let table: RouteTable = buildRouteTable(snapshot);
   const unsubscribe = deps.snapshots.subscribe((next) => {
-    table = buildRouteTable(next, table);
+    table = buildRouteTable(next);
     snapshot = next;
-    transport.retain(new Set(next.routes.flatMap(({ to }) => to.map(({ origin }) => origin))));
     streams.reconsider(next);
+    // Not between two requests that wait for the swap.
+    setImmediate(() => transport.retain(originsOf(next)));
   });
 
   return {
@@ -126,6 +127,12 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       };
     });
   }
+}
+
+function originsOf(snapshot: Snapshot): ReadonlySet<string> {
+  const origins = new Set<string>();
+  for (const { to } of snapshot.routes) for (const { origin } of to) origins.add(origin);
+  return origins;
 }
 
 function answerNoRoute(exchange: Exchange, reason: "no-route" | "ambiguous-path"): void {

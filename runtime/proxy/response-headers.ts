@@ -73,16 +73,15 @@ function addCookies(headers: string[], passage: Passage, cookies: readonly strin
   const { plan } = passage;
   const rules = plan.rewriteResponse.get("set-cookie");
   for (const cookie of cookies) {
-    const end = cookie.search(/[=;]/);
-    const name = (end === -1 ? cookie : cookie.slice(0, end)).trim();
     const value = rewriteValue(rules, cookie);
-    if (!isOwnCookieName(name, plan.settings.cookie) && !isOwnCookieName(nameOf(value), plan.settings.cookie))
-      headers.push("set-cookie", value);
+    const isOurs = [cookie, value].some((each) => isOwnCookieName(cookieName(each), plan.settings.cookie));
+    if (!isOurs) headers.push("set-cookie", value);
   }
 }
 
-function nameOf(cookie: string): string {
-  return (/^[^=;]*/.exec(cookie)?.[0] ?? "").trim();
+/** The name under which a browser will send it back: `=a=b` has no name, and comes back as `a=b`. */
+function cookieName(setCookie: string): string {
+  return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }
 
 function listedInConnection(value: string | readonly string[] | undefined): readonly string[] | undefined {
