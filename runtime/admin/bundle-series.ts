@@ -8,24 +8,28 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
       name: "gateway_bundle_info",
       help: "1, with the digest of the configuration in force.",
       type: "gauge",
+      merge: "max",
       read: () => [{ value: 1, labels: { digest: bundle.current().digest } }],
     },
     {
       name: "gateway_bundle_generation",
       help: "Configurations put in force by this process.",
       type: "gauge",
+      merge: "max",
       read: () => [{ value: bundle.current().generation }],
     },
     {
       name: "gateway_bundle_routes",
       help: "Routes in force.",
       type: "gauge",
+      merge: "max",
       read: () => [{ value: bundle.current().routes.length }],
     },
     {
       name: "gateway_bundle_loaded_timestamp_seconds",
       help: "When the configuration in force was put in force.",
       type: "gauge",
+      merge: "max",
       read: () => [{ value: bundle.status().loadedAt }],
     },
     {
@@ -44,6 +48,7 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
       name: "gateway_bundle_current",
       help: "1 while the files are what is in force, 0 while an older configuration had to stay.",
       type: "gauge",
+      merge: "min",
       read: () => [{ value: bundle.status().lastError ? 0 : 1 }],
     },
   ];

@@ -1,7 +1,7 @@
 /** What the gateway counts. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
-import { createSeriesRegistry, type Sample, type Series } from "./series.ts";
+import { createSeriesRegistry, type MetricValues, type Sample, type Series } from "./series.ts";
 
 /** Functions without `this`: they may be handed over singly. */
 export interface Metrics {
@@ -21,6 +21,8 @@ export interface Metrics {
   readonly contentType: string;
   /** Prometheus text form. */
   readonly text: () => Promise<string>;
+  /** As plain data, for merging with those of other processes. */
+  readonly values: () => Promise<MetricValues>;
 }
 
 export interface Totals {
@@ -98,6 +100,7 @@ export function createMetrics(): Metrics {
     totals: () => ({ requests, allowed, denied, refused: sum(refusals.values()), openStreams }),
     contentType: registry.contentType,
     text: () => registry.text(),
+    values: () => registry.values(),
   };
 
   function* ownSeries(): Iterable<Series> {

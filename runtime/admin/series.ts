@@ -2,7 +2,7 @@
  * Numbers → the Prometheus text form. prom-client formats and adds the process's own metrics; our series are read at
  * scrape time from plain numbers, so that a request pays for no labels.
  */
-import { collectDefaultMetrics, Registry, type Metric } from "prom-client";
+import { AggregatorRegistry, collectDefaultMetrics, Registry, type Metric } from "prom-client";
 
 export interface Sample {
   readonly value: number;
@@ -16,6 +16,8 @@ export interface Series {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
+  /** What becomes of it when several processes are shown as one; the sum when absent. */
+  readonly merge?: "sum" | "min" | "max";
   readonly read: () => Iterable<Sample>;
 }
 
@@ -24,6 +26,18 @@ export interface SeriesRegistry {
   readonly contentType: string;
   /** Everything registered, read now. */
   text(): Promise<string>;
+  values(): Promise<MetricValues>;
+}
+
+/** All metrics of one process; plain data. */
+export type MetricValues = readonly object[];
+
+/** Several processes as one: sums, unless a series says otherwise. */
+export async function mergeMetrics(
+  processes: readonly MetricValues[],
+): Promise<{ readonly contentType: string; readonly text: string }> {
+  const merged = AggregatorRegistry.aggregate(processes as object[][]);
+  return { contentType: merged.contentType, text: await merged.metrics() };
 }
 
 export function createSeriesRegistry(): SeriesRegistry {
@@ -36,21 +50,22 @@ export function createSeriesRegistry(): SeriesRegistry {
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    values: () => registry.getMetricsAsJSON(),
   };
 }
 
-function lazyMetric({ name, help, type, read }: Series) {
+function lazyMetric({ name, help, type, merge = "sum", read }: Series) {
   return {
     name,
     help,
     type,
-    aggregator: "sum",
+    aggregator: merge,
     reset() {},
     get: () => ({
       name,
       help,
       type,
-      aggregator: "sum",
+      aggregator: merge,
       values: [...read()].map(({ value, labels = {}, suffix = "" }) => ({ value, labels, metricName: name + suffix })),
     }),
   };

@@ -1,7 +1,8 @@
 /**
- * The configuration in force: loads it at start, watches its files, and swaps one immutable snapshot for the next.
+ * The configuration in force: loads it at start, follows its files and what is published, and swaps one immutable
+ * snapshot for the next.
  *
- * Untrusted input: the files; slices are published by others. Promises: a snapshot comes from files that belong together;
+ * Untrusted input: files and slices; they are written by others. Promises: a snapshot comes from what belongs together;
  * whatever is wrong with a change (unreadable, invalid, conflicting, a missing secret) leaves the last good snapshot in
  * force and is told in the log and the status; listeners see each snapshot once, in order.
  */
@@ -15,6 +16,8 @@ import type { Log } from "../log.ts";
 import type { Closable, Clock } from "../ports.ts";
 import { resolveBoot, type Boot } from "./boot.ts";
 import { buildSnapshot, type Build } from "./build.ts";
+import { createJudge, publishedSources, type Judge } from "./judge.ts";
+import type { PublishedSlices, PublishedState } from "./published.ts";
 import { createReport, type BundleStatus } from "./report.ts";
 import { readSecrets, secretDirectories } from "./secrets.ts";
 import { createValidator, type Validation } from "./validator.ts";
@@ -28,6 +31,10 @@ export interface BundleDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Boot settings, when they were read already. */
+  readonly boot?: Boot;
+  /** Slices published beside the files. */
+  readonly published?: PublishedSlices;
   /** Pause after the last change of a file before it is read. */
   readonly quietMs?: number;
   /** Longest time a change stays unnoticed where the file system tells nothing. */
@@ -40,18 +47,26 @@ export interface Bundle extends Snapshots, Closable {
   /** Public key to which secrets are sealed for this gateway; absent without `shared_secret`. */
   readonly sealKey: JWK | undefined;
   status(): BundleStatus;
-  /** Looks at the files now. Resolves when what is there has been put in force or refused; never rejects. */
+  /** Looks at files and slices now. Resolves when what is there has been put in force or refused; never rejects. */
   reload(): Promise<void>;
+  /** What would be wrong if these slices were published. */
+  readonly judge: Judge;
+  /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
+  onReport(listener: () => void): () => void;
 }
 
 /** @throws GatewayError `config.invalid` with every problem, one a line */
 export async function openBundle(deps: BundleDeps): Promise<Bundle> {
-  const { path, log, clock, env = process.env, ...times } = deps;
+  const { path, log, clock, env = process.env, published, boot: givenBoot, ...times } = deps;
   const validator = createValidator(path);
   const report = createReport({ log, clock });
   const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
-  let boot: Boot | undefined;
-  let bootText = "";
+  const reportListeners = new Set<() => void>();
+  let boot = givenBoot;
+  let slices: PublishedState = { generation: 0, slices: [] };
+  /** Generation of the slices that are in the current snapshot. */
+  let inForce = 0;
+  let isStoreAway = false;
   let checked: Extract<Validation, { readonly kind: "good" }> | undefined;
   let directories: readonly string[] = [];
   let fingerprint: string | undefined;
@@ -61,7 +76,9 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   let queued: Promise<void> | undefined;
   let closed = false;
 
+  const judgeSlices = createJudge(validator, () => ({ env, sealing: boot?.sealing }));
   const watch = createWatch({ ...times, log, onHint: () => void reload() });
+  const unfollow = published?.onChange(() => void reload());
   // Through the queue, like every later look: the poll may already ask for the next one.
   await reload();
   if (!current || !boot) {
@@ -80,17 +97,36 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       listeners.add(entry);
       return () => void listeners.delete(entry);
     },
-    status: () => report.status(current),
+    status: () => ({
+      ...report.status(current),
+      ...(published && { published: { generation: slices.generation, inForce } }),
+    }),
     reload,
+    // In the same queue: the thread answers one question at a time.
+    judge: (candidates) => inTurn(() => judgeSlices(candidates)),
+    onReport(listener) {
+      const entry = (): void => listener();
+      reportListeners.add(entry);
+      return () => void reportListeners.delete(entry);
+    },
     close,
   };
 
   function reload(): Promise<void> {
-    // One look at a time; a call during a look gets one that begins after it.
-    return (queued ??= running.then(() => {
+    // A call during a look gets one that begins after it.
+    return (queued ??= inTurn(() => {
       queued = undefined;
-      return (running = look());
+      return look();
     }));
+  }
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = running.then(work);
+    running = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
   }
 
   async function look(): Promise<void> {
@@ -101,13 +137,15 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       report.failed([problemOf(error)]);
     }
     if (closed) return;
+    for (const listener of reportListeners) listener();
     const secretsIn = await secretDirectories(checked?.needs.refs ?? []);
     await watch.follow(new Set([...directories, ...secretsIn]));
   }
 
   async function load(): Promise<void> {
     const startedMs = performance.now();
-    const found = await validator.load();
+    await readPublished();
+    const found = await validator.load(publishedSources(slices.slices));
     if (found.kind !== "unchanged") {
       ({ directories } = found);
       checked = found.kind === "good" ? found : undefined;
@@ -116,25 +154,37 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     }
     // Unchanged files that were bad are still bad, and have been reported.
     if (!checked) return;
-    boot ??= await startWith(checked);
+    boot ??= await resolveBoot(checked.boot, env);
     const secrets = await readSecrets(checked.needs, { env, sealing: boot.sealing });
-    if (secrets.fingerprint === fingerprint) return;
+    if (secrets.fingerprint === fingerprint) {
+      // Slices that went there and back between two looks are a later generation of the same.
+      if (!report.status(current).lastError) inForce = slices.generation;
+      return;
+    }
     fingerprint = secrets.fingerprint;
-    const { settings, slices } = checked;
-    const fileOf = (owner: string): string => slices.find((slice) => slice.owner === owner)?.file ?? path;
+    const { settings, slices: files } = checked;
+    const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
     const outcome = await buildSnapshot({ settings, routes: validator.routes(), secrets, fileOf }, build);
     if (!outcome.ok) report.failed(outcome.problems);
     else if (!closed) swap(outcome.build, checked.digest, performance.now() - startedMs);
-    report.restartNeeded(canonicalJson(checked.boot) !== bootText);
+    report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(boot.doc));
   }
 
-  async function startWith({ boot: doc }: NonNullable<typeof checked>): Promise<Boot> {
-    bootText = canonicalJson(doc);
-    return resolveBoot(doc, env);
+  /** While the store is away, the slices last read stay; without any there is nothing to start with. */
+  async function readPublished(): Promise<void> {
+    try {
+      if (published) slices = await published.read();
+      isStoreAway = false;
+    } catch (error) {
+      if (!current) throw error;
+      if (!isStoreAway) log.warn({ reason: errorText(error) }, "published slices cannot be read, the last ones stay");
+      isStoreAway = true;
+    }
   }
 
   function swap(next: Build, digest: string, tookMs: number): void {
     build = next;
+    inForce = slices.generation;
     const previous = current;
     if (previous && next.unchanged) {
       report.recovered();
@@ -166,6 +216,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   async function close(): Promise<void> {
     closed = true;
     watch.close();
+    unfollow?.();
     await validator.close();
     await running;
   }

@@ -1,5 +1,6 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
-import type { Problem } from "../config/load.ts";
+import type { Problem, SliceSource } from "../config/load.ts";
+import type { ValuePath } from "../config/problem.ts";
 import type { BootDoc, SettingsDoc } from "../config/settings.ts";
 import type { SecretNeeds } from "./secret-needs.ts";
 
@@ -34,9 +35,30 @@ export interface Findings {
   readonly directories: readonly string[];
 }
 
+export interface PublishedSource extends SliceSource {
+  readonly boot: false;
+}
+
+/** The published slices beside the files. */
+export interface PublishedSources {
+  /** Equal keys mean equal sources. */
+  readonly key: string;
+  readonly sources: readonly PublishedSource[];
+}
+
+/** A secret that a slice to be published asks for. */
+export interface CandidateSecret {
+  readonly file: string;
+  readonly path: ValuePath;
+  readonly form: "ref" | "sealed";
+  readonly values: readonly string[];
+}
+
 export type ToWorker =
-  /** Read and validate. */
-  | { readonly type: "load" }
+  /** Read and validate; `published` stays what it was when absent. */
+  | { readonly type: "load"; readonly published?: PublishedSources }
+  /** Validate as if these were published, and hand nothing over. @param candidates files that are to be published */
+  | { readonly type: "judge"; readonly published: PublishedSources; readonly candidates: readonly string[] }
   /** The last chunk was taken in; send the next. */
   | { readonly type: "ack" };
 
@@ -47,4 +69,5 @@ export type FromWorker =
   /** Chunks follow. `fresh`: forget all routes first. */
   | ({ readonly type: "good"; readonly fresh: boolean } & Findings & CheckedSettings)
   | { readonly type: "chunk"; readonly changed: readonly RouteText[]; readonly removed: readonly string[] }
-  | { readonly type: "done" };
+  | { readonly type: "done" }
+  | { readonly type: "judged"; readonly problems: readonly Problem[]; readonly secrets: readonly CandidateSecret[] };

@@ -12,7 +12,7 @@ export interface BundleStatus {
   readonly generation: number;
   /** Epoch seconds of the last swap. */
   readonly loadedAt: number;
-  /** The files as they are now, in force or not. */
+  /** Files and published slices as they are now, in force or not. */
   readonly slices: readonly SliceStatus[];
   /** Present while the files are not what is in force. */
   readonly lastError?: {
@@ -24,6 +24,8 @@ export interface BundleStatus {
   /** Boot settings in the file differ from those this process runs with. */
   readonly restartNeeded: boolean;
   readonly reloads: { readonly ok: number; readonly failed: number };
+  /** Absent where nothing can be published to. Generations of the publication, not of this process. */
+  readonly published?: { readonly generation: number; readonly inForce: number };
 }
 
 export interface Report {

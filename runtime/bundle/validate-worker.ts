@@ -7,16 +7,24 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 
-import { loadSlices, type CheckedConfig, type Problem, type SliceSource } from "../config/load.ts";
+import { loadSlices, type CheckedConfig, type LoadOutcome, type Problem, type SliceSource } from "../config/load.ts";
 import { readOutline } from "../config/outline.ts";
 import { isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import { secretUses } from "../config/secrets.ts";
 import { settingsFields } from "../config/settings.ts";
 import { readSource } from "../config/source.ts";
-import type { FromWorker, RouteText, SliceStatus, ToWorker } from "./protocol.ts";
+import type {
+  CandidateSecret,
+  FromWorker,
+  PublishedSource,
+  PublishedSources,
+  RouteText,
+  SliceStatus,
+  ToWorker,
+} from "./protocol.ts";
 import { secretNeeds } from "./secret-needs.ts";
-import { readTogether } from "./sources.ts";
+import { readTogether, type Reading } from "./sources.ts";
 
 export interface WorkerSettings {
   readonly path: string;
@@ -33,25 +41,34 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
   /** What the other side has: route key → text. */
   const handedOver = new Map<string, string>();
   const owners = new Map<string, { readonly text: string; readonly owner: string }>();
+  let published: PublishedSources = { key: "", sources: [] };
   let lastSignature: string | undefined;
+  /** The last judgement; what was judged to be published is usually loaded next. */
+  let judged: { readonly signature: string; readonly outcome: LoadOutcome } | undefined;
   let fresh = true;
   let acknowledged: (() => void) | undefined;
 
   port.on("message", (message: ToWorker) => {
-    if (message.type === "ack") acknowledged?.();
-    // A failure here is a bug: it ends the thread, and the other side reports it.
-    else void load();
+    // A failure in here is a bug: it ends the thread, and the other side reports it.
+    switch (message.type) {
+      case "ack":
+        acknowledged?.();
+        break;
+      case "judge":
+        void judge(message.published, message.candidates);
+        break;
+      default:
+        published = message.published ?? published;
+        void load();
+    }
   });
 
   async function load(): Promise<void> {
-    const { sources, problems: unread, signature, directories } = await readTogether(path);
+    const reading = await readAll(published);
+    const { sources, signature, directories } = reading;
     if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
-    const { config, problems: judged } = loadSlices(sources);
-    const problems = [...unread, ...judged];
-    if (unread.length === 0 && !sources.some((source) => source.boot)) {
-      problems.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
-    }
+    const { config, problems } = judgeAll(reading);
     const slices = sources.map((source) => sliceStatus(source, problems));
     const findings = { slices, directories, problems: few(problems) };
     if (!config || problems.some(({ severity }) => severity === "error")) return send({ type: "bad", ...findings });
@@ -64,6 +81,42 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     fresh = false;
     await sendChanges(config);
     send({ type: "done" });
+  }
+
+  /** Files and published slices. */
+  async function readAll({ key, sources }: PublishedSources): Promise<Reading> {
+    const files = await readTogether(path);
+    const signature = files.signature === undefined ? undefined : `${files.signature} ${key}`;
+    return { ...files, signature, sources: [...files.sources, ...sources] };
+  }
+
+  function judgeAll({ sources, problems: unread, signature }: Reading): LoadOutcome {
+    if (signature !== undefined && judged?.signature === signature) return judged.outcome;
+    const { config, problems } = loadSlices(sources);
+    const all = [...unread, ...problems];
+    if (unread.length === 0 && !sources.some((source) => source.boot)) {
+      all.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
+    }
+    const outcome = { problems: all, ...(config && { config }) };
+    // Kept for one load at most: a configuration is large.
+    judged = undefined;
+    return outcome;
+  }
+
+  async function judge(slices: PublishedSources, candidates: readonly string[]): Promise<void> {
+    const reading = await readAll(slices);
+    const outcome = judgeAll(reading);
+    if (!outcome.problems.some(({ severity }) => severity === "error")) {
+      if (reading.signature !== undefined) judged = { signature: reading.signature, outcome };
+      const secrets = slices.sources.filter(({ file }) => candidates.includes(file)).flatMap(candidateSecrets);
+      return send({ type: "judged", problems: few(outcome.problems), secrets });
+    }
+    // Once more for the messages: a conflict is the newcomer's.
+    const sources = reading.sources.map((source) => ({ ...source, isNew: candidates.includes(source.file) }));
+    const again = loadSlices(sources).problems;
+    const isKnown = ({ file }: Problem): boolean => sources.some((source) => source.file === file);
+    const others = outcome.problems.filter((problem) => !isKnown(problem));
+    send({ type: "judged", problems: few([...others, ...again]), secrets: [] });
   }
 
   async function sendChanges({ routes }: CheckedConfig): Promise<void> {
@@ -120,4 +173,16 @@ function few(problems: readonly Problem[]): readonly Problem[] {
   const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
   const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
   return [...shown, { severity: first.severity, file: first.file, path: "", message }];
+}
+
+/** Every reference and sealed text of a slice that was found good. */
+function candidateSecrets({ file, text }: PublishedSource): readonly CandidateSecret[] {
+  const { value } = readSource(file, text);
+  if (!isMembers(value)) return [];
+  const { settings, settingsPath, routes } = readOutline(value, () => {});
+  const uses = [
+    ...secretUses(settingsFields, settings, settingsPath),
+    ...routes.flatMap((route) => [...secretUses(routeFields, route.value, route.path)]),
+  ];
+  return uses.flatMap(({ path, form, values }) => (form === "plain" ? [] : [{ file, path, form, values }]));
 }

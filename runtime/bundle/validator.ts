@@ -2,17 +2,34 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
+import type { Problem } from "../config/load.ts";
 import { errorText, GatewayError } from "../errors.ts";
-import type { CheckedSettings, Findings, FromWorker, RouteText, ToWorker } from "./protocol.ts";
+import type {
+  CandidateSecret,
+  CheckedSettings,
+  Findings,
+  FromWorker,
+  PublishedSources,
+  RouteText,
+  ToWorker,
+} from "./protocol.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
   | ({ readonly kind: "bad" } & Findings)
   | ({ readonly kind: "good" } & Findings & CheckedSettings);
 
+export interface Judged {
+  readonly problems: readonly Problem[];
+  readonly secrets: readonly CandidateSecret[];
+}
+
+/** One call at a time. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {
-  /** Reads and judges the files; one call at a time. @throws GatewayError `bundle.validator`: the thread failed */
-  load(): Promise<Validation>;
+  /** Reads and judges the files and these published slices. */
+  load(published?: PublishedSources): Promise<Validation>;
+  /** What would be wrong if these slices were published; nothing is changed by asking. */
+  judge(published: PublishedSources, candidates: readonly string[]): Promise<Judged>;
   /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
   routes(): readonly RouteText[];
   close(): Promise<void>;
@@ -23,18 +40,31 @@ const LOAD_TIMEOUT_MS = 120_000;
 /** A slice made to exhaust memory ends the thread, not the process. */
 const MAX_HEAP_MB = 2048;
 
+type Receive = (message: FromWorker, finish: () => void) => void;
+
 export function createValidator(path: string): Validator {
   const texts = new Map<string, RouteText>();
   let sorted: readonly RouteText[] = [];
   let worker: Worker | undefined;
+  /** Key of the published slices that the thread has. */
+  let sentKey = "";
   let closed = false;
 
   return {
-    load() {
-      if (closed) return Promise.reject(new GatewayError("bundle.validator", "Cannot validate: it is closed"));
-      const thread = (worker ??= start());
-      return new Promise<Validation>((resolve, reject) => converse(thread, resolve, reject));
-    },
+    load: (published) =>
+      ask((thread, resolve: (result: Validation) => void, reject) => {
+        const news = published && published.key !== sentKey ? { published } : {};
+        sentKey = published?.key ?? sentKey;
+        converse(thread, { type: "load", ...news }, reject, loading(thread, resolve));
+      }),
+    judge: (published, candidates) =>
+      ask((thread, resolve: (result: Judged) => void, reject) => {
+        converse(thread, { type: "judge", published, candidates }, reject, (message, finish) => {
+          if (message.type !== "judged") return;
+          finish();
+          resolve(message);
+        });
+      }),
     routes: () => sorted,
     async close() {
       closed = true;
@@ -42,13 +72,18 @@ export function createValidator(path: string): Validator {
     },
   };
 
-  function converse(thread: Worker, resolve: (result: Validation) => void, reject: (error: Error) => void): void {
-    let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
-    const timer = setTimeout(() => fail(new Error("it takes too long")), LOAD_TIMEOUT_MS);
-    thread.on("message", receive).once("error", fail).once("exit", exited);
-    send(thread, { type: "load" });
+  function ask<T>(
+    talk: (thread: Worker, resolve: (result: T) => void, reject: (error: Error) => void) => void,
+  ): Promise<T> {
+    if (closed) return Promise.reject(new GatewayError("bundle.validator", "Cannot validate: it is closed"));
+    const thread = (worker ??= start());
+    return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
+  }
 
-    function receive(message: FromWorker): void {
+  /** Takes chunks in until the load is done. */
+  function loading(thread: Worker, resolve: (result: Validation) => void): Receive {
+    let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
+    return (message, finish) => {
       if (message.type === "chunk") {
         for (const route of message.changed) texts.set(route.key, route);
         for (const key of message.removed) texts.delete(key);
@@ -67,6 +102,17 @@ export function createValidator(path: string): Validator {
           resolve({ ...good, kind: "good" });
         }
       }
+    };
+  }
+
+  /** Sends a question and gives everything that comes to `receive`, until that says it has what it wanted. */
+  function converse(thread: Worker, question: ToWorker, reject: (error: Error) => void, receive: Receive): void {
+    const timer = setTimeout(() => fail(new Error("it takes too long")), LOAD_TIMEOUT_MS);
+    thread.on("message", listen).once("error", fail).once("exit", exited);
+    send(thread, question);
+
+    function listen(message: FromWorker): void {
+      receive(message, finish);
     }
 
     function exited(): void {
@@ -82,7 +128,7 @@ export function createValidator(path: string): Validator {
 
     function finish(): void {
       clearTimeout(timer);
-      thread.off("message", receive).off("error", fail).off("exit", exited);
+      thread.off("message", listen).off("error", fail).off("exit", exited);
     }
   }
 
@@ -90,6 +136,7 @@ export function createValidator(path: string): Validator {
     // The published package has .js files beside each other, the source tree .ts files.
     const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
     const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
+    sentKey = "";
     const thread = new Worker(url, { workerData: { path }, name: "validate", resourceLimits });
     const gone = (): void => {
       if (worker === thread) worker = undefined;

@@ -29,6 +29,8 @@ export interface SliceSource {
   readonly text: string;
   /** The file given to `gateway run`: may carry boot settings and any secret reference. */
   readonly boot: boolean;
+  /** Conflicts with others are reported here, whatever the names of the files: this one is new. */
+  readonly isNew?: boolean;
 }
 
 export interface ReadRoute {

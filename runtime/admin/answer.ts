@@ -1,0 +1,30 @@
+/** Requests to the admin listener and answers from it, apart from sockets. */
+import type { IncomingHttpHeaders } from "node:http";
+
+export interface AdminRequest {
+  readonly method: string;
+  /** Without query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The whole body; undefined when it is longer. Rejects when the sender went away. */
+  readBody(maxBytes: number): Promise<Buffer | undefined>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Paths below the admin listener that a part answers by itself; asked only with the token. */
+export interface AdminEndpoint {
+  handles(path: string): boolean;
+  /** Also when asked by a name that is not ours; for what nobody opens in a browser. */
+  readonly anyHost?: boolean;
+  answer(request: AdminRequest): Promise<Answer>;
+}
+
+export function json(status: number, value: object, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, type: "application/json", body: `${JSON.stringify(value)}\n`, headers };
+}

@@ -1,0 +1,160 @@
+/**
+ * The admin listener: who may ask, and who answers which path.
+ *
+ * Untrusted input: every request. Promises: nothing but `/healthz` and `/readyz` answers without the token, and these
+ * two tell no names; answers are never cached; bodies are read only by endpoints that bound them.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { isIPv6 } from "node:net";
+
+import { parseListener } from "../config/values.ts";
+import { errorText, GatewayError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Closable } from "../ports.ts";
+import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+import { hostAllowed, refuseToken } from "./gate.ts";
+
+/** What is told of one process, or of several together. */
+export interface AdminPages {
+  readiness(): Promise<{ readonly ready: boolean }>;
+  status(): Promise<object>;
+  metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export interface AdminListenerDeps {
+  /** "host:port"; port 0 = any free one. */
+  readonly address: string;
+  /** Undefined: only `/healthz` and `/readyz` answer. */
+  readonly token: string | undefined;
+  readonly pages: AdminPages;
+  readonly endpoints?: readonly AdminEndpoint[];
+  readonly log: Log;
+}
+
+export interface Admin extends Closable {
+  /** "127.0.0.1:9901". */
+  readonly address: string;
+  /** "http://127.0.0.1:9901". */
+  readonly origin: string;
+}
+
+const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
+
+/** Longest time for a whole request to arrive: a slice of many routes over a slow line. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Listens. @throws GatewayError `admin.address`, `admin.listen` */
+export async function createAdminListener(deps: AdminListenerDeps): Promise<Admin> {
+  const parsed = parseListener(deps.address);
+  if (!parsed.ok) throw new GatewayError("admin.address", `Cannot listen on "${deps.address}": ${parsed.wish}`);
+  const { host, port } = parsed.value;
+  const answer = createAnswers(deps, host);
+
+  const server = createServer(
+    { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: 5_000 },
+    (request, response) => {
+      answer(request)
+        .catch((error: unknown): Answer => {
+          deps.log.error({ err: error }, "admin request failed");
+          return json(500, { error: "internal" });
+        })
+        .then((ready) => write(request, response, ready))
+        .catch((error: unknown) => {
+          deps.log.error({ err: error }, "admin answer failed");
+          response.destroy();
+        });
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(
+        new GatewayError("admin.listen", `Cannot listen on "${deps.address}": ${errorText(error)}`, { cause: error }),
+      ),
+    );
+    server.listen({ port, ...(host === "" ? {} : { host }) }, resolve);
+  });
+  const bound = server.address();
+  const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
+  // Everywhere is also here.
+  const shown = host === "" || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const address = `${isIPv6(shown) ? `[${shown}]` : shown}:${boundPort}`;
+
+  return {
+    address,
+    origin: `http://${address}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function createAnswers(
+  { token, pages, endpoints = [] }: AdminListenerDeps,
+  host: string,
+): (request: IncomingMessage) => Promise<Answer> {
+  return async (request) => {
+    const path = (request.url ?? "").split("?", 1)[0] ?? "";
+    const tokenRefusal = refuseToken(request.headers.authorization, token);
+    const endpoint = tokenRefusal ? undefined : endpoints.find((each) => each.handles(path));
+    // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
+    const anyHost = endpoint?.anyHost === true;
+    if (!anyHost && !hostAllowed(request.headers.host, host)) return json(421, { error: "host" });
+    const isOpen = path === "/healthz" || path === "/readyz";
+    // Before the path is looked up: without the token nobody learns which there are.
+    const refusal = isOpen ? undefined : tokenRefusal;
+    if (refusal === "no-token-set")
+      return json(403, { error: "token", message: 'set "admin_token" to use this address' });
+    if (refusal) return json(401, { error: "token" }, { "www-authenticate": "Bearer" });
+    if (endpoint) return endpoint.answer(readable(request, path));
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return json(405, { error: "method" }, { allow: "GET, HEAD" });
+    switch (path) {
+      case "/healthz":
+        return { status: 200, type: "text/plain; charset=utf-8", body: "ok\n" };
+      case "/readyz": {
+        const readiness = await pages.readiness();
+        return json(readiness.ready ? 200 : 503, readiness);
+      }
+      case "/status":
+        return json(200, await pages.status());
+      case "/metrics": {
+        const { contentType, text } = await pages.metrics();
+        return { status: 200, type: contentType, body: text };
+      }
+      default:
+        return json(404, { error: "path" });
+    }
+  };
+}
+
+function readable(request: IncomingMessage, path: string): AdminRequest {
+  return {
+    method: request.method ?? "",
+    path,
+    headers: request.headers,
+    async readBody(maxBytes) {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        length += chunk.length;
+        if (length > maxBytes) return undefined;
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks);
+    },
+  };
+}
+
+function write(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: Answer): void {
+  // A body that nobody asked for is not read; the connection ends with the answer.
+  if (!request.complete || request.headers["transfer-encoding"] !== undefined) response.shouldKeepAlive = false;
+  response.writeHead(status, {
+    ...HEADERS,
+    "content-type": type,
+    "content-length": Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(request.method === "HEAD" ? undefined : body);
+}

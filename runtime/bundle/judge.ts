@@ -1,0 +1,69 @@
+/**
+ * Judging slices before they are published, as if they were: together with the files and the other published slices,
+ * off the event loop, with the secrets that they ask for.
+ */
+import { formatPath, type Problem } from "../config/problem.ts";
+import { errorText } from "../errors.ts";
+import type { CandidateSecret, PublishedSource, PublishedSources } from "./protocol.ts";
+import { readSecrets, type SecretDeps } from "./secrets.ts";
+import type { Validator } from "./validator.ts";
+
+export interface JudgedSlice {
+  readonly owner: string;
+  readonly digest: string;
+  readonly text: string;
+  /** Is to be published; the others are. */
+  readonly candidate: boolean;
+}
+
+export interface Judgement {
+  /** Of everything that would be in force; errors when it may not be. */
+  readonly problems: readonly Problem[];
+}
+
+/** @throws GatewayError when judging itself is not possible */
+export type Judge = (slices: readonly JudgedSlice[]) => Promise<Judgement>;
+
+/** Name of a published slice in messages. */
+export function publishedName(owner: string): string {
+  return `published:${owner}`;
+}
+
+/** Published slices as sources; equal keys mean equal slices. */
+export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "digest" | "text">[]): PublishedSources {
+  return {
+    key: slices.map(({ owner, digest }) => `${owner}:${digest}`).join(" "),
+    sources: slices.map(({ owner, text }): PublishedSource => ({ file: publishedName(owner), text, boot: false })),
+  };
+}
+
+/** @param secrets how this process reads secrets; others may have other environments, and say so when they load */
+export function createJudge(validator: Pick<Validator, "judge">, secrets: () => SecretDeps): Judge {
+  return async (slices) => {
+    const candidates = slices.filter(({ candidate }) => candidate).map(({ owner }) => publishedName(owner));
+    const found = await validator.judge(publishedSources(slices), candidates);
+    return { problems: [...found.problems, ...(await unreadable(found.secrets, secrets()))] };
+  };
+}
+
+/** A slice whose secrets cannot be read would be stored and then refused by every process. */
+async function unreadable(uses: readonly CandidateSecret[], deps: SecretDeps): Promise<readonly Problem[]> {
+  const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
+  const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
+  const secrets = await readSecrets({ refs: [...new Set(refs)], sealed: [...new Set(sealed)] }, deps);
+  return uses.flatMap(({ file, path, form, values }) =>
+    values.flatMap((value): Problem[] => {
+      const message = faultOf(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
+      return message === undefined ? [] : [{ severity: "error", file, path: formatPath(path), message }];
+    }),
+  );
+}
+
+function faultOf(read: () => string): string | undefined {
+  try {
+    return read() === "" ? "names a secret that is empty" : undefined;
+  } catch (error) {
+    // "Cannot read secret …: the file does not exist" → what follows the attempt.
+    return `cannot be read by the gateway: ${errorText(error).replace(/^Cannot read .*?: /, "")}`;
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * A sign of life of this process in the store, with what it has in force: by it a publisher knows that a change is live.
+ *
+ * The record ends by itself soon after the process does, so that nobody waits for the dead.
+ */
+import { hostname } from "node:os";
+
+import { errorText } from "../errors.ts";
+import { randomSecret } from "../keys.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Closable, type Clock } from "../ports.ts";
+import type { Store } from "../store/store.ts";
+import type { Bundle } from "./bundle.ts";
+
+export interface PresenceRow {
+  readonly id: string;
+  /** Of the snapshot in force. */
+  readonly digest: string;
+  /** Generation of the publication in force; 0 when nothing was ever published. */
+  readonly published: number;
+  /** A later generation that this process could not put in force. */
+  readonly refused?: { readonly generation: number; readonly problems: readonly string[] };
+  /** Epoch seconds. */
+  readonly seen: number;
+}
+
+export interface PresenceDeps {
+  readonly store: Store;
+  /** Of this process; unique among all that share the store. */
+  readonly id: string;
+  readonly bundle: Pick<Bundle, "status" | "onReport">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export const PRESENCE_TAG = "status";
+const BEAT_EVERY_MS = 5_000;
+/** Three beats may be lost before a process counts as gone. */
+const EXPIRES_AFTER_SECONDS = 20;
+/** What an operator needs to see why; the rest is in that process's log. */
+const MAX_PROBLEMS = 5;
+
+export function presenceKey(id: string): string {
+  return `status:${id}`;
+}
+
+/** A name for this process that no other one has, and that tells an operator where it runs. */
+export function processName(): string {
+  return `${hostname()}-${process.pid}-${randomSecret(3)}`;
+}
+
+/** Resolves when the first sign of life is written, or could not be. */
+export async function startPresence({ store, id, bundle, clock, log }: PresenceDeps): Promise<Closable> {
+  let closed = false;
+  let writing = Promise.resolve();
+  let queued = false;
+  const unsubscribe = bundle.onReport(() => void beat());
+  const timer = setInterval(() => void beat(), BEAT_EVERY_MS);
+  timer.unref();
+  await beat();
+
+  return {
+    async close() {
+      closed = true;
+      unsubscribe();
+      clearInterval(timer);
+      await writing;
+      // Else publishers would wait for us until the record ends by itself.
+      await store.delete(presenceKey(id)).catch(() => false);
+    },
+  };
+
+  /** One write at a time; what happens during a write is in the next one. */
+  function beat(): Promise<void> {
+    if (queued) return writing;
+    queued = true;
+    return (writing = writing.then(async () => {
+      queued = false;
+      if (closed) return;
+      try {
+        await store.put(presenceKey(id), row(), {
+          tags: [PRESENCE_TAG],
+          expiresAt: nowSeconds() + EXPIRES_AFTER_SECONDS,
+        });
+      } catch (error) {
+        log.debug({ reason: errorText(error) }, "sign of life not written");
+      }
+    }));
+  }
+
+  function row(): PresenceRow {
+    const { digest, published, lastError } = bundle.status();
+    const seen = nowSeconds();
+    if (!published) return { id, digest, published: 0, seen };
+    const { generation, inForce } = published;
+    if (!lastError || generation <= inForce) return { id, digest, published: inForce, seen };
+    const problems = lastError.problems.slice(0, MAX_PROBLEMS);
+    return { id, digest, published: inForce, refused: { generation, problems }, seen };
+  }
+
+  function nowSeconds(): number {
+    return epochSeconds(clock);
+  }
+}

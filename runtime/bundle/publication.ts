@@ -1,0 +1,118 @@
+/**
+ * What is published, as one record: every owner's slice in force and the ones before it.
+ *
+ * The texts of slices are records of their own, named by their content. This record names them, and replacing it under
+ * its version is the one moment at which a change happens: two publishers cannot both win, and nobody ever reads a set
+ * of slices that were not judged together. Pure.
+ */
+
+export interface SliceVersion {
+  /** Of the whole publication, when this version came: one change, one generation, whoever's slice it was. */
+  readonly generation: number;
+  /** Of the slice's canonical JSON; null says that the owner's slice was removed. */
+  readonly digest: string | null;
+  /** Epoch seconds. */
+  readonly at: number;
+}
+
+export interface OwnerHistory {
+  readonly owner: string;
+  /** Oldest first; the last one is in force. */
+  readonly versions: readonly SliceVersion[];
+  /** Versions older than the first one were forgotten. */
+  readonly trimmed: boolean;
+}
+
+export interface Publication {
+  /** Random; tells this store from another one. */
+  readonly id: string;
+  /** Of the last change; 0 before the first. */
+  readonly generation: number;
+  /** By owner. */
+  readonly owners: readonly OwnerHistory[];
+}
+
+export interface CurrentSlice {
+  readonly owner: string;
+  readonly generation: number;
+  readonly digest: string;
+  readonly at: number;
+}
+
+/** How many versions of each owner's slice are kept, the one in force included. */
+export const VERSIONS_KEPT = 10;
+
+/** Owner → digest of the slice that shall be in force; null removes it. */
+export type Changes = ReadonlyMap<string, string | null>;
+
+export function currentSlices({ owners }: Publication): readonly CurrentSlice[] {
+  return owners.flatMap(({ owner, versions }) => {
+    const last = versions.at(-1);
+    return last?.digest ? [{ owner, generation: last.generation, digest: last.digest, at: last.at }] : [];
+  });
+}
+
+export function currentSlice(publication: Publication, owner: string): CurrentSlice | undefined {
+  return currentSlices(publication).find((slice) => slice.owner === owner);
+}
+
+/** The publication one generation later. Changes that change nothing are left out by the caller. */
+export function withChanges(publication: Publication, changes: Changes, at: number): Publication {
+  const generation = publication.generation + 1;
+  const histories = new Map(publication.owners.map((history) => [history.owner, history]));
+  for (const [owner, digest] of changes) {
+    const { versions = [], trimmed = false } = histories.get(owner) ?? {};
+    const next = [...versions, { generation, digest, at }];
+    const kept = next.slice(-VERSIONS_KEPT);
+    histories.set(owner, { owner, versions: kept, trimmed: trimmed || kept.length < next.length });
+  }
+  const owners = [...histories.values()].sort((a, b) => (a.owner < b.owner ? -1 : 1));
+  return { ...publication, generation, owners };
+}
+
+/** The changes that differ from what is in force. */
+export function realChanges(publication: Publication, wished: Changes): Changes {
+  return new Map(
+    [...wished].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
+  );
+}
+
+export type RollbackPlan =
+  | { readonly ok: true; readonly changes: Changes; readonly to: number }
+  | { readonly ok: false; readonly reason: string };
+
+export interface RollbackWish {
+  /** One owner's slice; everybody's when absent. */
+  readonly owner?: string | undefined;
+  /** Back to how things were after this generation; before the last change when absent. */
+  readonly to?: number | undefined;
+}
+
+/** Which slices must change so that things are as they were. */
+export function planRollback(publication: Publication, { owner, to }: RollbackWish): RollbackPlan {
+  const concerned =
+    owner === undefined ? publication.owners : publication.owners.filter((each) => each.owner === owner);
+  if (concerned.length === 0) {
+    return refused(owner === undefined ? "nothing was ever published" : `owner "${owner}" never published a slice`);
+  }
+  const last = Math.max(...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
+  const target = to ?? last - 1;
+  if (!Number.isSafeInteger(target) || target < 0) return refused(`generation ${target} is no generation`);
+  if (target >= publication.generation) {
+    return refused(`generation ${target} is not before the current one, which is ${publication.generation}`);
+  }
+  const changes = new Map<string, string | null>();
+  for (const { owner: each, versions, trimmed } of concerned) {
+    const then = versions.findLast(({ generation }) => generation <= target);
+    if (!then && trimmed) {
+      const oldest = versions[0]?.generation ?? 0;
+      return refused(`the slice of owner "${each}" is kept from generation ${oldest} on`);
+    }
+    changes.set(each, then?.digest ?? null);
+  }
+  return { ok: true, changes: realChanges(publication, changes), to: target };
+}
+
+function refused(reason: string): RollbackPlan {
+  return { ok: false, reason };
+}
