@@ -2,9 +2,15 @@
  * The composition root: opens what runs, hands each part what it needs, and closes everything in the reverse order.
  * Read it beside DESIGN.md: every arrow between parts is a line here.
  */
-import { createAdmin } from "./admin/admin.ts";
-import { createMetrics } from "./admin/metrics.ts";
+import { createAdmin, createPages } from "./admin/admin.ts";
+import type { AdminPages } from "./admin/listener.ts";
+import { createMetrics, type Metrics } from "./admin/metrics.ts";
+import { sliceEndpoint } from "./admin/slices.ts";
+import { readBoot } from "./bundle/boot.ts";
 import { openBundle } from "./bundle/bundle.ts";
+import { processName, startPresence } from "./bundle/presence.ts";
+import { createPublishedSlices } from "./bundle/published.ts";
+import { createPublisher } from "./bundle/publisher.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createIssuer } from "./issuer/issuer.ts";
 import { createKeys } from "./keys.ts";
@@ -23,18 +29,25 @@ export interface GatewayOptions {
   /** Replaces the log that `log_level` describes. */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** One of several workers: known by this name, and without an admin listener of its own. */
+  readonly worker?: string;
 }
 
 export interface Gateway {
   /** Of the public listener, "http://127.0.0.1:8080". */
   readonly origin: string;
   readonly port: number;
-  /** Of the admin listener. */
+  /** Of the admin listener; "" where a supervisor has it. */
   readonly adminOrigin: string;
+  /** What the admin listener shows, for whoever shows it instead. */
+  readonly pages: AdminPages;
+  readonly metrics: Pick<Metrics, "values" | "totals">;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
   /** Calls back after each change of the configuration. @returns unsubscribe */
   readonly onChange: (listener: () => void) => () => void;
+  /** Looks at files and published slices now. */
+  reload(): Promise<void>;
   /** For log rotation: opens the authorization log anew. */
   reopenLogs(): void;
   /** Resolves when every authorization record so far is written. */
@@ -57,13 +70,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   try {
-    const startLog = options.log ?? createLog();
-    const bundle = own(await openBundle({ path: options.config, log: startLog, clock }));
-    const { boot } = bundle;
+    const start = await readBoot(options.config);
+    const boot = start.settings;
     const log = options.log ?? createLog({ level: boot.logLevel });
     const keys = createKeys(boot.sharedSecrets);
     const store = own(await openStore(boot.storageUrl, { clock, log }));
     own(startSweeper({ store, log }));
+    const published = createPublishedSlices({ store });
+    const bundle = own(await openBundle({ path: options.config, boot: start, published, log, clock }));
     const records = own(
       createRecordWriter({
         destination: boot.authorizeLog,
@@ -99,17 +113,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     );
     let draining = false;
-    const admin = own(
-      await createAdmin({
-        address: boot.adminAddress,
-        token: boot.adminToken,
-        bundle,
-        metrics,
-        isDraining: () => draining,
-        store,
-        log,
-      }),
-    );
+    const told = { bundle, metrics, isDraining: () => draining, store };
+    const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
+    const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
+    const admin = options.worker === undefined ? own(await createAdmin({ ...told, ...listener })) : undefined;
+    const pages = admin?.pages ?? own(createPages(told));
     const server = await createHttpServer({
       address: boot.address,
       insecure: boot.insecureServer,
@@ -118,14 +126,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onRefused: (reason) => metrics.refused(reason),
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
-    log.info({ address: server.origin, admin: admin.origin, digest: bundle.current().digest }, "gateway is ready");
+    // Last, because whoever publishes waits for those who show signs of life.
+    own(await startPresence({ store, id: options.worker ?? processName(), bundle, clock, log }));
+    log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {
       origin: server.origin,
       port: server.port,
-      adminOrigin: admin.origin,
+      adminOrigin: admin?.origin ?? "",
+      pages,
+      metrics,
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
+      reload: () => bundle.reload(),
       reopenLogs: () => records.reopen(),
       flushRecords: () => records.flush(),
       async close() {
