@@ -50,7 +50,8 @@ async function writeOtherFramework(from: string, to: string): Promise<void> {
   }
 }
 
-async function writeProvider(directory: string): Promise<void> {
+/** The provider as one file, and the licences of what is in it. */
+export async function writeProvider(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const inputs = await writeProviderFile(join(directory, "provider.cjs"));
   if (!inputs) throw new Error("Cannot bundle the provider: esbuild is not installed, run npm ci");

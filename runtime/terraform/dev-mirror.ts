@@ -59,7 +59,8 @@ async function replaceText(root: string, path: string, text: string, mode: numbe
   }
 }
 
-function cliConfig(mirror: string): string {
+/** A CLI configuration that installs our provider from a filesystem mirror, and others as usual. */
+export function cliConfig(mirror: string): string {
   const source = `${PROVIDER_ADDRESS.split("/").slice(0, 2).join("/")}/*`;
   return [
     "disable_checkpoint = true",

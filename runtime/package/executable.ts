@@ -1,0 +1,72 @@
+/** What Terraform starts, per platform: one self-contained executable, or a launcher that needs Node on the path. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { ZipEntry } from "./zip.ts";
+
+/** Name of a platform as Terraform writes it. */
+export type Platform = `${"linux" | "darwin"}_${"amd64" | "arm64"}`;
+
+export const PLATFORMS: readonly Platform[] = ["linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"];
+
+/** The one platform for which the executable is self-contained: the Node of this machine is put into it. */
+const SELF_CONTAINED: Platform = "linux_amd64";
+
+export interface ProviderFiles {
+  /** Path of the bundle. */
+  readonly bundle: string;
+  /** Path of the licences of what is in it. */
+  readonly licenses: string;
+  /** "terraform-provider-gateway_v1.2.3": Terraform finds the executable by it. */
+  readonly name: string;
+}
+
+/** @returns the files of the archive; the executable is the first */
+export async function filesFor(platform: Platform, files: ProviderFiles): Promise<readonly ZipEntry[]> {
+  const licenses = { name: "THIRD_PARTY_LICENSES.txt", content: await readFile(files.licenses), mode: 0o644 };
+  if (platform === SELF_CONTAINED && canBuildHere()) {
+    const content = await selfContained(files.bundle);
+    return [{ name: files.name, content, mode: 0o755 }, licenses, { ...NODE_NOTICE, mode: 0o644 }];
+  }
+  const bundle = { name: "provider.cjs", content: await readFile(files.bundle), mode: 0o644 };
+  return [{ name: files.name, content: Buffer.from(LAUNCHER), mode: 0o755 }, bundle, licenses];
+}
+
+function canBuildHere(): boolean {
+  return process.platform === "linux" && process.arch === "x64" && Number(process.versions.node.split(".")[0]) >= 26;
+}
+
+/** By Node's own means: a copy of the running `node` with the bundle and its compiled code inside. */
+async function selfContained(bundle: string): Promise<Buffer> {
+  const directory = await mkdtemp(join(tmpdir(), "gateform-sea-"));
+  try {
+    const output = join(directory, "provider");
+    const settings = { main: bundle, output, disableExperimentalSEAWarning: true, useCodeCache: true };
+    await writeFile(join(directory, "sea.json"), JSON.stringify(settings));
+    execFileSync(process.execPath, ["--build-sea", join(directory, "sea.json")], { stdio: ["ignore", "pipe", 2] });
+    return await readFile(output);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** The npm package of Node comes without its licence text, which is long because of what Node itself contains. */
+const NODE_NOTICE = {
+  name: "NODE_LICENSE.txt",
+  content: Buffer.from(
+    `This executable contains Node.js ${process.version}, copyright Node.js contributors, under the MIT licence.\n` +
+      `The licence and those of what is in it: https://github.com/nodejs/node/blob/${process.version}/LICENSE\n`,
+  ),
+};
+
+/** exec: the provider must be Terraform's child, or it would not notice when Terraform dies. */
+const LAUNCHER = `#!/bin/sh
+# Needs Node 24.12 or newer on the path.
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
+command -v node >/dev/null || { echo "terraform-provider-gateway: node is not on the PATH" >&2; exit 1; }
+# Compiled code kept between starts: one plan starts the provider three times.
+[ -n "$HOME" ] && export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE:-$HOME/.cache/gateform}"
+exec node "$here/provider.cjs" "$@"
+`;
