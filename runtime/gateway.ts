@@ -11,7 +11,9 @@ import { openBundle } from "./bundle/bundle.ts";
 import { processName, startPresence } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
+import { createSafeFetch } from "./http/safe-fetch.ts";
 import { createHttpServer } from "./http/server.ts";
+import { createFetchDocument } from "./issuer/fetch-document.ts";
 import { createIssuer } from "./issuer/issuer.ts";
 import { createKeys } from "./keys.ts";
 import { createLog, type Log } from "./log.ts";
@@ -86,7 +88,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     );
     const metrics = createMetrics();
     const session = own(createSession({ snapshots: bundle, store, keys, boot, log, clock }));
-    const issuer = own(createIssuer({ snapshots: bundle, store, session, keys, log, clock }));
+    const fetchClientDocument = createFetchDocument({ fetch: createSafeFetch({ development: boot.development }) });
+    const issuer = own(createIssuer({ snapshots: bundle, store, session, keys, log, clock, fetchClientDocument }));
     const proxy = own(
       createProxy({
         snapshots: bundle,

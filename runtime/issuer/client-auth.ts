@@ -1,46 +1,93 @@
 /**
- * Client authentication at the token and revocation endpoints: `none`, `client_secret_basic`, `client_secret_post`.
+ * Client authentication at the token and revocation endpoints: `none`, `client_secret_basic`, `client_secret_post`,
+ * `private_key_jwt`.
  *
- * Untrusted input: header and form. Promise: a client with a secret never passes without it; secrets are compared as
- * hashes in constant time; the answer does not tell an unknown client from a wrong secret.
+ * Untrusted input: header and form. Promise: a client with a secret or a key never passes without it; secrets are
+ * compared as hashes in constant time; the answer does not tell an unknown client from a wrong secret.
  */
 import { timingSafeEqual } from "node:crypto";
 
+import type { Snapshot } from "../config/compiled.ts";
+import type { DomainPattern } from "../config/domains.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { hashSecret } from "../keys.ts";
 import { pass, refuse, type Step } from "./answer.ts";
+import { ASSERTION_TYPE, assertedClientId, verifyAssertion, type AssertionDeps } from "./client-assertion.ts";
 import type { Client, ClientLookup } from "./client.ts";
+import type { Issuer } from "./find-issuer.ts";
 
 export interface ClientCredentials {
   readonly clientId: string;
   /** Undefined when the client sent none. */
   readonly secret: string | undefined;
-  readonly inHeader: boolean;
+  /** A signed statement, instead of a secret. */
+  readonly assertion?: string;
 }
 
 /** What the request says about its client; refused when it says it in two ways. */
 export function readCredentials(exchange: Exchange, form: ReadonlyMap<string, string>): Step<ClientCredentials> {
   const formId = form.get("client_id") || undefined;
   const formSecret = form.get("client_secret") || undefined;
-  // "The client MUST NOT use more than one authentication method in each request" (RFC 6749 §2.3).
-  if (form.has("client_assertion") || form.has("client_assertion_type")) {
-    return refuse("invalid_client", "Client assertions are not supported");
-  }
+  if (form.has("client_assertion") || form.has("client_assertion_type")) return readAssertion(exchange, form);
   if (exchange.headerValues("authorization").length === 0) {
     if (formId === undefined) return refuse("invalid_request", "client_id is missing");
-    return pass({ clientId: formId, secret: formSecret, inHeader: false });
+    return pass({ clientId: formId, secret: formSecret });
   }
   const basic = parseBasic(exchange.header("authorization") ?? "");
   if (!basic) return refuse("invalid_client", "The Authorization header must be HTTP Basic with client id and secret");
+  // "The client MUST NOT use more than one authentication method in each request" (RFC 6749 §2.3).
   if (formSecret !== undefined) return refuse("invalid_request", "The client authenticates in two ways");
   if (formId !== undefined && formId !== basic.clientId)
     return refuse("invalid_request", "The client names two client ids");
-  return pass({ clientId: basic.clientId, secret: basic.secret === "" ? undefined : basic.secret, inHeader: true });
+  return pass({ clientId: basic.clientId, secret: basic.secret === "" ? undefined : basic.secret });
+}
+
+/** RFC 7521 §4.2: `client_id` is optional beside an assertion, and must agree with it. */
+function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): Step<ClientCredentials> {
+  const assertion = form.get("client_assertion") ?? "";
+  if (form.get("client_assertion_type") !== ASSERTION_TYPE)
+    return refuse("invalid_request", `client_assertion_type must be ${ASSERTION_TYPE}`);
+  if (form.get("client_secret") || exchange.headerValues("authorization").length > 0)
+    return refuse("invalid_request", "The client authenticates in two ways");
+  const clientId = assertedClientId(assertion);
+  if (clientId === undefined) return refuse("invalid_client", "Client authentication failed", "assertion: not a JWT");
+  if (form.get("client_id") && form.get("client_id") !== clientId)
+    return refuse("invalid_request", "The client names two client ids");
+  return pass({ clientId, secret: undefined, assertion });
+}
+
+/** Where a client proves itself, and so what its assertion may be addressed to. */
+export interface ProofPlace {
+  readonly issuer: string;
+  /** Address of the endpoint. */
+  readonly endpoint: string;
+  /** `mcp_allowed_client_id_domains`. */
+  readonly documentDomains: readonly DomainPattern[];
+}
+
+export function proofPlace(issuer: Issuer, path: string, snapshot: Snapshot): ProofPlace {
+  const documentDomains = snapshot.settings.mcpAllowedClientIdDomains;
+  return { issuer: issuer.origin, endpoint: issuer.origin + path, documentDomains };
 }
 
 /** The client, once it proved what its registration demands. */
-export function authenticateClient(credentials: ClientCredentials, lookup: ClientLookup): Step<Client> {
+export async function authenticateClient(
+  deps: AssertionDeps,
+  credentials: ClientCredentials,
+  lookup: ClientLookup,
+  place: ProofPlace,
+): Promise<Step<Client>> {
+  // Not the client's fault: one that hears invalid_client forgets its credentials.
+  if (!lookup.ok && lookup.reason === "document-unavailable")
+    return refuse("temporarily_unavailable", "The client cannot be identified right now", lookup.detail);
   if (!lookup.ok) return refuse("invalid_client", "Client authentication failed", lookup.reason);
+  if (credentials.assertion !== undefined) {
+    if (lookup.client.metadata.token_endpoint_auth_method.startsWith("client_secret_"))
+      return refuse("invalid_client", "Client authentication failed", "assertion from a client with a secret");
+    const { issuer, endpoint, documentDomains } = place;
+    // The issuer identifier is the value that RFC 7523bis wants; clients in use name the endpoint (RFC 7523 §3, 3).
+    return verifyAssertion(deps, lookup.client, credentials.assertion, [issuer, endpoint], documentDomains);
+  }
   const { client } = lookup;
   if (client.isPublic) {
     // A secret from a client that has none is a mix-up that should be seen, not passed over.

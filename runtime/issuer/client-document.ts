@@ -7,7 +7,7 @@
  * @see draft-ietf-oauth-client-id-metadata-document (−00, which MCP 2026-07-28 cites), §3 and §4
  */
 import { refuse, type Step } from "./answer.ts";
-import { parseClientMetadata } from "./client-metadata.ts";
+import { parseClientMetadata, type MetadataRules } from "./client-metadata.ts";
 import type { ClientMetadata } from "./records.ts";
 
 export type ClientIdUrlProblem = "too-long" | "malformed" | "path" | "dot-segment" | "fragment" | "credentials";
@@ -40,11 +40,7 @@ export function parseClientIdUrl(
 }
 
 /** The metadata that a document states about the client with this id. */
-export function parseClientDocument(
-  clientId: string,
-  document: unknown,
-  allowedPrivateUris: readonly string[],
-): Step<ClientMetadata> {
+export function parseClientDocument(clientId: string, document: unknown, rules: MetadataRules): Step<ClientMetadata> {
   if (typeof document !== "object" || document === null || Array.isArray(document)) {
     return refuse("invalid_client", "The client ID metadata document must be a JSON object");
   }
@@ -60,23 +56,25 @@ export function parseClientDocument(
   }
   const method = authMethodOf(members);
   if (method === undefined) {
-    return refuse("invalid_client", "The document must allow token_endpoint_auth_method none");
+    return refuse("invalid_client", "The document must allow token_endpoint_auth_method none or private_key_jwt");
   }
   return parseClientMetadata(
     { ...members, token_endpoint_auth_method: method },
-    { allowedPrivateUris, defaultAuthMethod: "none" },
+    { ...rules, defaultAuthMethod: "none" },
   );
 }
 
 /**
- * `none`, also where a document prefers another method but lists `none` among the ones it supports.
+ * `none`, also where a document prefers to sign but lists `none` among what it supports: its signature is verified when
+ * it gives one. `private_key_jwt` where it only signs.
  *
  * @returns undefined when it can only authenticate in ways we do not know, or by a shared secret, which is forbidden
  */
-function authMethodOf(members: Readonly<Record<string, unknown>>): "none" | undefined {
+function authMethodOf(members: Readonly<Record<string, unknown>>): "none" | "private_key_jwt" | undefined {
   const preferred = members["token_endpoint_auth_method"] ?? "none";
   if (preferred === "none") return "none";
   if (typeof preferred !== "string" || preferred.startsWith("client_secret_")) return undefined;
   const listed = members["token_endpoint_auth_methods_supported"];
-  return Array.isArray(listed) && listed.includes("none") ? "none" : undefined;
+  if (Array.isArray(listed) && listed.includes("none")) return "none";
+  return preferred === "private_key_jwt" ? preferred : undefined;
 }

@@ -6,8 +6,10 @@
  * not understand", RFC 7591 §2); of several redirect URIs the usable ones remain, because one custom scheme in the list
  * must not lock a whole product out.
  */
+import type { DomainPattern } from "../config/domains.ts";
 import { hashSecret } from "../keys.ts";
 import { pass, refuse, type Step } from "./answer.ts";
+import { isKeySetAddress, parseKeySet } from "./client-keys.ts";
 import type { AuthMethod, ClientMetadata } from "./records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
 import { grantedScope } from "./scope.ts";
@@ -16,18 +18,23 @@ const MAX_REDIRECT_URIS = 32;
 const MAX_NAME_CHARACTERS = 255;
 const MAX_TEXT_CHARACTERS = 2048;
 
-const AUTH_METHODS: readonly string[] = ["none", "client_secret_basic", "client_secret_post"];
+const AUTH_METHODS: readonly string[] = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
 const GRANT_TYPES: readonly string[] = ["authorization_code", "refresh_token"];
 
 export interface MetadataRules {
   /** Exact redirect URIs with private-use schemes that the operator permits. */
   readonly allowedPrivateUris: readonly string[];
+  /** Where documents about clients may be read: `mcp_allowed_client_id_domains`. */
+  readonly documentDomains: readonly DomainPattern[];
+}
+
+export interface RegistrationRules extends MetadataRules {
   /** What an absent `token_endpoint_auth_method` means: "client_secret_basic" (RFC 7591 §2), "none" for documents. */
   readonly defaultAuthMethod: AuthMethod;
 }
 
 /** The metadata to register, or the refusal of RFC 7591 §3.2.2. */
-export function parseClientMetadata(value: unknown, rules: MetadataRules): Step<ClientMetadata> {
+export function parseClientMetadata(value: unknown, rules: RegistrationRules): Step<ClientMetadata> {
   if (!isObject(value)) return refuse("invalid_client_metadata", "The client metadata must be a JSON object");
   const redirectUris = parseRedirectUris(value["redirect_uris"], rules);
   if (!redirectUris.ok) return redirectUris;
@@ -41,6 +48,11 @@ export function parseClientMetadata(value: unknown, rules: MetadataRules): Step<
   if (responseTypes !== undefined && !(isTextList(responseTypes) && responseTypes.includes("code"))) {
     return refuse("invalid_client_metadata", "response_types must include code");
   }
+  const keys = parseKeys(value, rules);
+  if (!keys.ok) return keys;
+  if (authMethod === "private_key_jwt" && keys.value.jwks === undefined && keys.value.jwks_uri === undefined) {
+    return refuse("invalid_client_metadata", "private_key_jwt needs jwks or jwks_uri");
+  }
   const scope = value["scope"];
   return pass({
     redirect_uris: redirectUris.value,
@@ -49,6 +61,7 @@ export function parseClientMetadata(value: unknown, rules: MetadataRules): Step<
     response_types: ["code"],
     scope: grantedScope(typeof scope === "string" ? scope : undefined),
     ...descriptiveMembers(value),
+    ...keys.value,
   });
 }
 
@@ -74,6 +87,27 @@ function parseRedirectUris(value: unknown, rules: MetadataRules): Step<readonly 
     "No redirect URI can be used: they must be https, or http on 127.0.0.1, [::1] or localhost, without fragment and user",
     problems.join(","),
   );
+}
+
+/** Keys are kept whatever the method: a client that may come without proof may still give one. */
+function parseKeys(
+  value: Readonly<Record<string, unknown>>,
+  rules: MetadataRules,
+): Step<Pick<ClientMetadata, "jwks" | "jwks_uri">> {
+  const { jwks: written, jwks_uri: address } = value;
+  // "The jwks_uri and jwks parameters MUST NOT both be present in the same request or response" (RFC 7591 §2).
+  if (written !== undefined && address !== undefined)
+    return refuse("invalid_client_metadata", "jwks and jwks_uri must not both be present");
+  if (written !== undefined) {
+    const jwks = parseKeySet(written);
+    return jwks ? pass({ jwks }) : refuse("invalid_client_metadata", "jwks must be a set of public keys");
+  }
+  if (address === undefined) return pass({});
+  if (isKeySetAddress(address, rules.documentDomains)) return pass({ jwks_uri: address });
+  // Of no use to a client that does not sign, so no reason to lock it out.
+  return value["token_endpoint_auth_method"] === "private_key_jwt"
+    ? refuse("invalid_client_metadata", "jwks_uri must be an https address on a permitted client ID document domain")
+    : pass({});
 }
 
 /** Absent means both of ours: nearly every client refreshes, and says nothing. */

@@ -33,6 +33,14 @@ export function clientRefusalPage(refusal: ClientRefusal, clientId: string): Ref
         message: `${refusal.description}.`,
         details,
       };
+    case "document-unavailable":
+      return {
+        status: 503,
+        code: "temporarily_unavailable",
+        title: "This application cannot be identified right now",
+        message: "The document behind its client ID cannot be read at the moment. Please try again shortly.",
+        details,
+      };
     case "malformed-url":
       return {
         status: 400,

@@ -13,7 +13,7 @@ export interface Client {
   readonly id: string;
   readonly metadata: ClientMetadata;
   readonly metadataHash: string;
-  /** No secret: anybody may claim to be it (RFC 6749 §2.1). */
+  /** Nothing to prove: anybody may claim to be it (RFC 6749 §2.1). */
   readonly isPublic: boolean;
   readonly secretHash: string | undefined;
   /** Host that vouches for the metadata; undefined for registrations, whose names nobody vouches for. */
@@ -29,7 +29,9 @@ export type ClientRefusal =
   | { readonly reason: "domain-not-allowed"; readonly host: string }
   /** Allowed by the list, but this gateway cannot read documents. */
   | { readonly reason: "documents-off" }
-  | { readonly reason: "document-refused"; readonly description: string; readonly detail: string | undefined };
+  | { readonly reason: "document-refused"; readonly description: string; readonly detail: string | undefined }
+  /** Its host is away, or we asked it too often just now. */
+  | { readonly reason: "document-unavailable"; readonly detail: string | undefined };
 
 export type ClientLookup = { readonly ok: true; readonly client: Client } | ({ readonly ok: false } & ClientRefusal);
 
@@ -75,19 +77,16 @@ async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string
 async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: string): Promise<ClientLookup> {
   const url = parseClientIdUrl(clientId);
   if (!url.ok) return { ok: false, reason: "malformed-url", detail: url.reason };
-  const { mcpAllowedClientIdDomains: allowedDomains, mcpAllowedPrivateRedirectUris: allowedPrivateUris } =
+  const { mcpAllowedClientIdDomains: documentDomains, mcpAllowedPrivateRedirectUris: allowedPrivateUris } =
     snapshot.settings;
   // The list is asked first: nothing is fetched from a host that is not on it.
-  if (!matchesDomain(allowedDomains, url.host)) return { ok: false, reason: "domain-not-allowed", host: url.host };
+  if (!matchesDomain(documentDomains, url.host)) return { ok: false, reason: "domain-not-allowed", host: url.host };
   if (!deps.documents) return { ok: false, reason: "documents-off" };
-  const read = await deps.documents.read(clientId, { allowedDomains, allowedPrivateUris });
+  const read = await deps.documents.read(clientId, { documentDomains, allowedPrivateUris });
   if (!read.ok) {
-    return {
-      ok: false,
-      reason: "document-refused",
-      description: read.refusal.description,
-      detail: read.refusal.detail,
-    };
+    const { error, description, detail } = read.refusal;
+    if (error === "temporarily_unavailable") return { ok: false, reason: "document-unavailable", detail };
+    return { ok: false, reason: "document-refused", description, detail };
   }
   return {
     ok: true,
@@ -95,7 +94,7 @@ async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: st
       id: clientId,
       metadata: read.value,
       metadataHash: hashMetadata(read.value),
-      isPublic: true,
+      isPublic: read.value.token_endpoint_auth_method === "none",
       secretHash: undefined,
       documentHost: url.host,
       usedAt: undefined,

@@ -8,7 +8,7 @@ import type { ExternalTokens } from "../session/external-token.ts";
 import type { AuthResult } from "../session/principal.ts";
 import type { Csrf, Identities, Revocations } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
-import type { FetchClientDocument } from "./client-documents.ts";
+import type { FetchDocument } from "./remote-document.ts";
 
 /** The part of session/ that this part asks. */
 export interface IssuerSession {
@@ -33,6 +33,6 @@ export interface IssuerDeps {
   readonly keys: Keys;
   readonly log: Log;
   readonly clock: Clock;
-  /** Reads client ID metadata documents; while it is absent, URL client ids are off and the metadata says so. */
-  readonly fetchClientDocument?: FetchClientDocument;
+  /** Reads documents about clients; while it is absent, URL client ids are off and the metadata says so. */
+  readonly fetchClientDocument?: FetchDocument;
 }

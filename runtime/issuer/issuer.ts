@@ -14,9 +14,11 @@ import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize.ts";
 import { challenge } from "./challenge.ts";
 import { createClientDocuments } from "./client-documents.ts";
+import { createClientKeys } from "./client-keys.ts";
 import { decideConsent, showConsent } from "./consent.ts";
 import type { IssuerDeps } from "./deps.ts";
 import { AUTHORIZE_PATH, CONSENT_PATH, metadataEndpoints, REGISTER_PATH, REVOKE_PATH, TOKEN_PATH } from "./metadata.ts";
+import { createRemoteDocuments } from "./remote-document.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { register } from "./register.ts";
 import { revoke } from "./revoke.ts";
@@ -39,9 +41,11 @@ const REGISTRATIONS_PER_SECOND = 0.5;
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
   const { store, session, keys, log, clock } = deps;
-  const documents = deps.fetchClientDocument && createClientDocuments({ fetch: deps.fetchClientDocument, clock });
+  const remote = deps.fetchClientDocument && createRemoteDocuments({ fetch: deps.fetchClientDocument, clock });
+  const documents = remote && createClientDocuments({ documents: remote });
+  const clientKeys = createClientKeys({ documents: remote });
   const clients = { store, clock, documents };
-  const common = { store, session, clients, keys, log, clock, revocations: session.revocations };
+  const common = { store, session, clients, clientKeys, keys, log, clock, revocations: session.revocations };
   const rateLimit = createRateLimit({ clock }, REGISTRATION_BURST, REGISTRATIONS_PER_SECOND);
   const refreshing: TokenDeps["refreshing"] = new Map();
   const closing = new AbortController();

@@ -7,6 +7,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
+import { SIGNING_ALGORITHMS } from "./client-keys.ts";
 import { findIssuer, findResourceByPath, type Issuer } from "./find-issuer.ts";
 import { SCOPES_SUPPORTED } from "./scope.ts";
 
@@ -63,7 +64,7 @@ function isKnownPath(issuer: Issuer, path: string): boolean {
 
 /** RFC 8414 §2. Byte-equal `issuer` whatever form of the address was asked: it is what `iss` and clients compare. */
 export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, canFetchDocuments: boolean): object {
-  const authMethods = ["none", "client_secret_basic", "client_secret_post"];
+  const authMethods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
   return {
     issuer: issuer.origin,
     authorization_endpoint: issuer.origin + AUTHORIZE_PATH,
@@ -75,7 +76,9 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],
     token_endpoint_auth_methods_supported: authMethods,
+    token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     // Clients MUST refuse when it is absent (MCP authorization, PKCE).
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,

@@ -4,11 +4,13 @@
  * Promise: no code, token or client secret is stored in a form that could be used; codes, refresh tokens and secrets are
  * SHA-256 hashes of 256 random bits, the replay answer is sealed with a key that only the old token gives.
  */
+import type { JSONWebKeySet } from "jose";
+
 import { userTag } from "../session/records.ts";
 import type { StoredRecord, Store } from "../store/store.ts";
 
 /** How a client proves itself at the token endpoint (RFC 7591 §2). */
-export type AuthMethod = "none" | "client_secret_basic" | "client_secret_post";
+export type AuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
 /** A client's metadata as we registered it: wire spelling, normalised (client-metadata.ts). */
 export interface ClientMetadata {
@@ -26,6 +28,9 @@ export interface ClientMetadata {
   readonly contacts?: readonly string[];
   readonly software_id?: string;
   readonly software_version?: string;
+  /** Public keys for `private_key_jwt`; never both. */
+  readonly jwks?: JSONWebKeySet;
+  readonly jwks_uri?: string;
 }
 
 /** `client:<id>`: one dynamic registration. Ends unused after 7 days, else a week after its last grant could end. */
@@ -131,6 +136,11 @@ export interface ConsentRecord {
   readonly grantedAt: number;
 }
 
+/** `client-assertion:<hash>`: a client's signed assertion that was used; lives as long as the assertion could be used again. */
+export interface AssertionRecord {
+  readonly schema: 1;
+}
+
 export const CLIENT_UNUSED_SECONDS = 7 * 24 * 3600;
 export const AUTHORIZATION_REQUEST_SECONDS = 600;
 /** How long a used or expired code is remembered, so that its replay is noticed. */
@@ -143,6 +153,7 @@ export const clientKey = (id: string): string => `client:${id}`;
 export const authorizationRequestKey = (id: string): string => `authz-request:${id}`;
 export const codeKey = (hash: string): string => `code:${hash}`;
 export const grantKey = (id: string): string => `grant:${id}`;
+export const assertionKey = (hash: string): string => `client-assertion:${hash}`;
 export const consentKey = (hash: string): string => `consent:${hash}`;
 
 /** Everything that ends with a user or a client carries their tags. */

@@ -42,6 +42,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   // The metadata must leave something we can honour (RFC 7591 §2).
   const metadata = parseClientMetadata(body.value, {
     allowedPrivateUris: snapshot.settings.mcpAllowedPrivateRedirectUris,
+    documentDomains: snapshot.settings.mcpAllowedClientIdDomains,
     defaultAuthMethod: "client_secret_basic",
   });
   if (!metadata.ok) {
@@ -88,8 +89,7 @@ function issueClient(
   issuedAt: number,
 ): { id: string; record: ClientRecord; answer: object } {
   const id = `gwc_${randomSecret(16)}`;
-  const isPublic = metadata.token_endpoint_auth_method === "none";
-  const secret = isPublic ? undefined : `gws_${randomSecret()}`;
+  const secret = metadata.token_endpoint_auth_method.startsWith("client_secret_") ? `gws_${randomSecret()}` : undefined;
   return {
     id,
     record: {

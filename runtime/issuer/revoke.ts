@@ -4,16 +4,19 @@ import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ExternalTokens } from "../session/external-token.ts";
 import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRefusal } from "./answer.ts";
-import { authenticateClient, clientChallenge, readCredentials } from "./client-auth.ts";
+import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
+import type { ClientKeys } from "./client-keys.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
 import { findIssuer, type Issuer } from "./find-issuer.ts";
 import { endGrant, type GrantDeps } from "./grants.ts";
+import { REVOKE_PATH } from "./metadata.ts";
 import { openRefreshToken } from "./refresh-token.ts";
 
 const MAX_FORM_BYTES = 16_384;
 
 export interface RevokeDeps extends GrantDeps {
   readonly clients: ClientDeps;
+  readonly clientKeys: ClientKeys;
   readonly externalTokens: ExternalTokens;
 }
 
@@ -27,11 +30,8 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
       { request: exchange.id, reason: refusal.error, detail: refusal.detail ?? refusal.description },
       "revocation refused",
     );
-    respondRefusal(
-      exchange,
-      refusal,
-      refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [],
-    );
+    const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
+    respondRefusal(exchange, refusal, refusal.error === "temporarily_unavailable" ? ["retry-after", "5"] : headers);
   };
 
   // The client must prove itself, as at the token endpoint (RFC 7009 §2.1).
@@ -42,10 +42,8 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
     );
   const credentials = readCredentials(exchange, form.values);
   if (!credentials.ok) return answerRefusal(credentials.refusal);
-  const client = authenticateClient(
-    credentials.value,
-    await findClient(deps.clients, issuer, snapshot, credentials.value.clientId),
-  );
+  const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId);
+  const client = await authenticateClient(deps, credentials.value, lookup, proofPlace(issuer, REVOKE_PATH, snapshot));
   if (!client.ok) return answerRefusal(client.refusal);
 
   // The hint only speeds a search up that we do not need (RFC 7009 §2.1), so it is not read.

@@ -1,6 +1,7 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
 import type { Snapshot } from "../config/compiled.ts";
 import type { Step } from "./answer.ts";
+import type { ClientKeys } from "./client-keys.ts";
 import type { Client, ClientDeps } from "./client.ts";
 import type { IssuerSession } from "./deps.ts";
 import type { Issuer } from "./find-issuer.ts";
@@ -9,6 +10,7 @@ import type { TokenAnswer } from "./refresh-token.ts";
 
 export interface TokenDeps extends GrantDeps {
   readonly clients: ClientDeps;
+  readonly clientKeys: ClientKeys;
   readonly session: IssuerSession;
   /** Refreshes under way in this process, by token hash. */
   readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;

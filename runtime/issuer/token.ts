@@ -9,11 +9,12 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
 import { epochSeconds } from "../ports.ts";
 import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRefusal, type Step } from "./answer.ts";
-import { authenticateClient, clientChallenge, readCredentials } from "./client-auth.ts";
+import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
 import { findClient, keepClient } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
 import { exchangeCode } from "./grant-code.ts";
 import { refreshGrant } from "./grant-refresh.ts";
+import { TOKEN_PATH } from "./metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -45,7 +46,8 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const credentials = readCredentials(exchange, parameters);
   if (!credentials.ok) return answerRefusal(credentials.refusal);
   const { clientId } = credentials.value;
-  const client = authenticateClient(credentials.value, await findClient(deps.clients, issuer, snapshot, clientId));
+  const lookup = await findClient(deps.clients, issuer, snapshot, clientId);
+  const client = await authenticateClient(deps, credentials.value, lookup, proofPlace(issuer, TOKEN_PATH, snapshot));
   if (!client.ok) return answerRefusal(client.refusal);
 
   // The grant must be good for this client.

@@ -316,15 +316,15 @@ describe("client authentication (RFC 6749 §2.3)", () => {
     ["a Bearer header", () => ({ headers: { authorization: "Bearer x" } }), 401, "invalid_client"],
     ["a broken Basic header", () => ({ headers: { authorization: "Basic ???" } }), 401, "invalid_client"],
     [
-      "an assertion",
+      "a secret and an assertion",
       () => ({
         form: {
           client_assertion: "a.b.c",
           client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         },
       }),
-      401,
-      "invalid_client",
+      400,
+      "invalid_request",
     ],
     ["an unknown id", () => ({ form: { client_id: "gwc_AAAAAAAAAAAAAAAAAAAAAA" } }), 401, "invalid_client"],
     ["no id", () => ({ form: { client_id: "" } }), 400, "invalid_request"],

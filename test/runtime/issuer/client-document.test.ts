@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 
+import { parseDomainPattern } from "../../../runtime/config/domains.ts";
 import { isClientIdUrl, parseClientDocument, parseClientIdUrl } from "../../../runtime/issuer/client-document.ts";
 import { createClientDocuments } from "../../../runtime/issuer/client-documents.ts";
+import { createRemoteDocuments } from "../../../runtime/issuer/remote-document.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 const ID = "https://app.example.com/oauth/client.json";
@@ -55,9 +57,11 @@ describe("parseClientIdUrl()", () => {
   });
 });
 
+const rules = { documentDomains: [parseDomainPattern("app.example.com")], allowedPrivateUris: [] };
+
 describe("parseClientDocument()", () => {
   test("takes a document like Claude Code's: port-less loopback addresses, no application_type", () => {
-    const result = parseClientDocument(ID, good, []);
+    const result = parseClientDocument(ID, good, rules);
     expect(result).toMatchObject({
       ok: true,
       value: {
@@ -74,10 +78,29 @@ describe("parseClientDocument()", () => {
       token_endpoint_auth_method: "private_key_jwt",
       token_endpoint_auth_methods_supported: ["none", "private_key_jwt"],
     };
-    expect(parseClientDocument(ID, document, [])).toMatchObject({
+    expect(parseClientDocument(ID, document, rules)).toMatchObject({
       ok: true,
       value: { token_endpoint_auth_method: "none" },
     });
+  });
+
+  const jwks = { keys: [{ kty: "EC", crv: "P-256", x: "x", y: "y", kid: "1" }] };
+
+  test.each([
+    ["keys in the document", { jwks }],
+    ["an address of keys on an allowed domain", { jwks_uri: "https://app.example.com/keys.json" }],
+  ])("takes private_key_jwt with %s", (_, keys) => {
+    const document = { ...good, token_endpoint_auth_method: "private_key_jwt", ...keys };
+    expect(parseClientDocument(ID, document, rules)).toMatchObject({
+      ok: true,
+      value: { token_endpoint_auth_method: "private_key_jwt", ...keys },
+    });
+  });
+
+  test("drops an address of keys elsewhere where the client need not sign", () => {
+    const document = { ...good, jwks_uri: "https://keys.example.net/keys.json" };
+    const result = parseClientDocument(ID, document, rules);
+    expect(result.ok && result.value).not.toHaveProperty("jwks_uri");
   });
 
   test.each([
@@ -97,23 +120,31 @@ describe("parseClientDocument()", () => {
       { ...good, token_endpoint_auth_method: "client_secret_post", token_endpoint_auth_methods_supported: ["none"] },
     ],
     ["client_secret_jwt", { ...good, token_endpoint_auth_method: "client_secret_jwt" }],
-    ["private_key_jwt alone", { ...good, token_endpoint_auth_method: "private_key_jwt" }],
+    ["private_key_jwt without keys", { ...good, token_endpoint_auth_method: "private_key_jwt" }],
+    [
+      "keys on a domain that is not allowed",
+      { ...good, token_endpoint_auth_method: "private_key_jwt", jwks_uri: "https://keys.example.net/keys.json" },
+    ],
+    [
+      "keys over http",
+      { ...good, token_endpoint_auth_method: "private_key_jwt", jwks_uri: "http://app.example.com/keys.json" },
+    ],
+    ["keys in two ways", { ...good, jwks, jwks_uri: "https://app.example.com/keys.json" }],
+    ["a symmetric key", { ...good, jwks: { keys: [{ kty: "oct", k: "secret" }] } }],
+    ["a private key", { ...good, jwks: { keys: [{ ...jwks.keys[0], d: "secret" }] } }],
+    ["an empty key set", { ...good, jwks: { keys: [] } }],
     ["a method of another type", { ...good, token_endpoint_auth_method: 3 }],
   ])("refuses %s", (_, document) => {
-    expect(parseClientDocument(ID, document, []).ok).toBe(false);
+    expect(parseClientDocument(ID, document, rules).ok).toBe(false);
   });
 });
 
 describe("createClientDocuments()", () => {
-  const rules = { allowedDomains: [], allowedPrivateUris: [] };
-
   function documents(answers: readonly object[]) {
     const clock = createTestClock();
     let fetches = 0;
-    const read = createClientDocuments({
-      clock,
-      fetch: async () => (answers[Math.min(fetches++, answers.length - 1)] ?? {}) as never,
-    });
+    const fetch = async () => (answers[Math.min(fetches++, answers.length - 1)] ?? {}) as never;
+    const read = createClientDocuments({ documents: createRemoteDocuments({ clock, fetch }) });
     return { clock, read: () => read.read(ID, rules), fetches: () => fetches };
   }
 
@@ -140,6 +171,48 @@ describe("createClientDocuments()", () => {
     long.clock.advance(24 * 3600_000 + 1);
     await long.read();
     expect(long.fetches()).toBe(2);
+  });
+
+  test("uses what it knows while the host is away, for a day, unless its headers forbid it", async () => {
+    const away = { ok: false, reason: "unreachable", transient: true };
+    const { clock, read } = documents([{ ok: true, document: good }, away]);
+    await read();
+    clock.advance(3600_000);
+    expect((await read()).ok).toBe(true);
+    clock.advance(24 * 3600_000);
+    expect(await read()).toMatchObject({ ok: false, refusal: { error: "temporarily_unavailable" } });
+    const strict = documents([{ ok: true, document: good, mustRevalidate: true }, away]);
+    await strict.read();
+    strict.clock.advance(61_000);
+    expect((await strict.read()).ok).toBe(false);
+  });
+
+  test("forgets what it knows once the document is gone", async () => {
+    const gone = { ok: false, reason: "status 404" };
+    const { clock, read } = documents([
+      { ok: true, document: good },
+      gone,
+      { ok: false, reason: "x", transient: true },
+    ]);
+    await read();
+    clock.advance(61_000);
+    expect(await read()).toMatchObject({ ok: false, refusal: { error: "invalid_client" } });
+    expect((await read()).ok).toBe(false);
+  });
+
+  test("asks one host only so often, however many addresses are named, and says try later", async () => {
+    const clock = createTestClock();
+    let fetches = 0;
+    const remote = createRemoteDocuments({ clock, fetch: async () => ({ ok: false, reason: `${(fetches += 1)}` }) });
+    const request = { allowed: [], isValid: () => true };
+    const ask = (index: number) => remote.read(`https://app.example.com/c?${index}`, request);
+    for (let index = 0; index < 100; index += 1) await ask(index);
+    expect(fetches).toBe(30);
+    expect(await ask(200)).toMatchObject({ ok: false, refusal: { error: "temporarily_unavailable" } });
+    await remote.read("https://other.example.com/c", request);
+    expect(fetches).toBe(31);
+    clock.advance(1000);
+    expect(await ask(300)).toMatchObject({ ok: false, refusal: { error: "invalid_client" } });
   });
 
   test("never keeps failures and invalid documents", async () => {

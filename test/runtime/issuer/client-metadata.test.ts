@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { hashMetadata, parseClientMetadata } from "../../../runtime/issuer/client-metadata.ts";
 
-const rules = { allowedPrivateUris: [], defaultAuthMethod: "client_secret_basic" } as const;
+const rules = { allowedPrivateUris: [], documentDomains: [], defaultAuthMethod: "client_secret_basic" } as const;
 
 function parsed(value: unknown) {
   const result = parseClientMetadata(value, rules);
