@@ -1,5 +1,7 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
-import { findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
+import ipaddr from "ipaddr.js";
+
+import { canonicalHost, findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
@@ -63,14 +65,21 @@ function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc): Iterable<Fin
 function* adminRule(route: ReadRoute, boot: BootDoc): Iterable<Finding> {
   const admin = parseListener(boot.admin_address ?? DEFAULT_ADMIN_ADDRESS);
   if (!admin.ok) return;
+  const adminHost = connectedHost(admin.value.host);
   for (const { url, path } of upstreams(route)) {
-    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const host = connectedHost(url.hostname);
     const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-    const everywhere = ["", "0.0.0.0", "::"].includes(admin.value.host);
+    const everywhere = ["", "0.0.0.0", "::"].includes(adminHost);
     const local = isLoopbackHost(host) || ["0.0.0.0", "::"].includes(host);
-    const same = host === admin.value.host || (local && (everywhere || isLoopbackHost(admin.value.host)));
+    const same = host === adminHost || (local && (everywhere || isLoopbackHost(adminHost)));
     if (same && port === admin.value.port) yield fault(path, 'is the address of the admin listener ("admin_address")');
   }
+}
+
+/** A host as connections take it: without the trailing dot, and an IPv4 address mapped into IPv6 as what it is. */
+function connectedHost(hostname: string): string {
+  const host = canonicalHost(hostname) ?? hostname;
+  return ipaddr.isValid(host) ? ipaddr.process(host).toString() : host;
 }
 
 function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {

@@ -41,11 +41,15 @@ export function readable(read: (value: string) => Reading<unknown>): Check {
   };
 }
 
-/** Where a secret is read from. */
+/** Where a secret is read from. One spelling per file: who may use which is judged by the text of the reference. */
 export function checkReference(value: string): string | undefined {
   if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
-  if (/^file:\/[^\0]+$/.test(value) && !value.split("/").includes("..")) return undefined;
-  return 'must be "env:NAME" or "file:/absolute/path"';
+  const path = /^file:\/([^\0]+)$/.exec(value)?.[1];
+  if (path === undefined) return 'must be "env:NAME" or "file:/absolute/path"';
+  const hasOtherSpelling = path.split("/").some((segment) => ["", ".", ".."].includes(segment));
+  return hasOtherSpelling
+    ? 'must be a plain path, without "//", "." and ".." segments and a slash at its end'
+    : undefined;
 }
 
 /** The seal itself is opened when the snapshot is made; here only what can never be one is refused. */

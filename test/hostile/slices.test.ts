@@ -1,0 +1,94 @@
+/** Slices of owners who want more than the boot file gives them: its secrets, and the admin listener. */
+import { describe, expect, test } from "vitest";
+
+import { loadSlices } from "../../runtime/config/load.ts";
+
+const POLICY = { allow: { or: [{ accept: true }] } };
+
+function problemsOf(route: object, boot: object = {}): readonly string[] {
+  const sources = [
+    {
+      file: "gateway.json",
+      boot: true,
+      text: JSON.stringify({
+        insecure_server: true,
+        shared_secret_ref: "file:/run/secrets/shared",
+        owners: { team: { allowed_refs: ["file:/run/secrets/*", "file:/run/*"] } },
+        runtime_flags: { mcp: true },
+        ...boot,
+      }),
+    },
+    {
+      file: "team.json",
+      boot: false,
+      text: JSON.stringify({ version: 1, owner: "team", routes: { one: { policy: POLICY, ...route } } }),
+    },
+  ];
+  return loadSlices(sources)
+    .problems.filter(({ severity }) => severity === "error")
+    .map(({ path }) => path);
+}
+
+describe("a secret of the boot file", () => {
+  const withSecret = (reference: string) => ({
+    from: "http://tools.example.com",
+    to: "http://up.internal",
+    mcp: {
+      server: {
+        upstream_oauth2: {
+          client_id: "id",
+          client_secret_ref: reference,
+          endpoint: { auth_url: "https://as.example/authorize", token_url: "https://as.example/token" },
+        },
+      },
+    },
+  });
+
+  test.each([
+    ["as it is written", "file:/run/secrets/shared"],
+    ["with a dot segment", "file:/run/secrets/./shared"],
+    ["with a dot segment at the beginning", "file:/./run/secrets/shared"],
+    ["with two slashes", "file:/run//secrets/shared"],
+    ["with slashes as a URL has them", "file:///run/secrets/shared"],
+    ["by the way of a parent", "file:/run/secrets/team/../shared"],
+    ["with a slash behind it", "file:/run/secrets/shared/"],
+  ])("is out of reach of a slice %s", (_how, reference) => {
+    expect(problemsOf(withSecret(reference))).toEqual(["routes.one.mcp.server.upstream_oauth2.client_secret_ref"]);
+  });
+
+  test("stays readable beside it, where the owner may", () => {
+    expect(problemsOf(withSecret("file:/run/secrets/team"))).toEqual([]);
+  });
+});
+
+describe("the admin listener", () => {
+  test.each([
+    "http://127.0.0.1:9901",
+    "http://localhost:9901",
+    "http://localhost.:9901",
+    "http://LOCALHOST:9901",
+    "http://127.1:9901",
+    "http://0x7f000001:9901",
+    "http://2130706433:9901",
+    "http://127.0.0.2:9901",
+    "http://0.0.0.0:9901",
+    "http://[::]:9901",
+    "http://[::1]:9901",
+    "http://[::ffff:127.0.0.1]:9901",
+    "http://[::ffff:0:0]:9901",
+    "http://[0:0:0:0:0:ffff:7f00:1]:9901",
+  ])("is no upstream of a route, as %s", (to) => {
+    expect(problemsOf({ from: "http://app.example.com", to })).toEqual(["routes.one.to"]);
+  });
+
+  test("is no upstream by the name that it listens on", () => {
+    const boot = { admin_address: "admin.internal:9901" };
+    expect(problemsOf({ from: "http://app.example.com", to: "http://Admin.Internal.:9901" }, boot)).toEqual([
+      "routes.one.to",
+    ]);
+  });
+
+  test("does not forbid other ports of the machine", () => {
+    expect(problemsOf({ from: "http://app.example.com", to: "http://127.0.0.1:8080" })).toEqual([]);
+  });
+});
