@@ -89,7 +89,7 @@ const FORWARDED_PREFIX = "x-forwarded-";
 /** What is known of a header name. */
 export interface HeaderTraits {
   readonly lower: string;
-  /** `lower` with "_" as "-": the name that upstream frameworks may take it for. */
+  /** The name that upstream frameworks may take it for, see `foldHeaderName`. */
   readonly folded: string;
   /** Never sent on by us, whatever the client says. */
   readonly dropFromRequest: boolean;
@@ -159,9 +159,12 @@ function describe(name: string): HeaderTraits {
   };
 }
 
-/** The name under which upstream frameworks may read a header: lower case, "_" as "-". */
+/**
+ * The name under which upstream frameworks may read a header: lower case, everything but letters and digits as "-".
+ * CGI variables have "_" for "-" and "_" alike, and some servers write it for ".", "~" and the rest, too.
+ */
 export function foldHeaderName(name: string): string {
-  return name.toLowerCase().replaceAll("_", "-");
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "-");
 }
 
 /** The names listed in a Connection header, lower case: they are about this connection too (RFC 9110 §7.6.1). */
