@@ -6,6 +6,7 @@
  */
 import type { CompiledRoute, LiveSettings, Snapshot } from "../config/compiled.ts";
 import { canonicalPath, hasPathParameter, withoutPathParameters } from "../http/target.ts";
+import { isOwnPath } from "./endpoints.ts";
 import { planRoute, type RoutePlan } from "./route-plan.ts";
 
 export type FoundRoute =
@@ -92,9 +93,10 @@ class HostRoutes implements HostTable {
   findRoute(path: string): FoundRoute {
     const plan = this.#find(path);
     // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
-    // one route's policy would decide about the other's resource.
-    if (hasPathParameter(path) && this.#find(withoutPathParameters(path)) !== plan) {
-      return { ok: false, reason: "ambiguous-path" };
+    // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
+    if (hasPathParameter(path)) {
+      const other = withoutPathParameters(path);
+      if (isOwnPath(other) || this.#find(other) !== plan) return { ok: false, reason: "ambiguous-path" };
     }
     return plan ? { ok: true, plan } : { ok: false, reason: "no-route" };
   }
