@@ -1,0 +1,72 @@
+/** One Ingress by itself → routes as they would stand in a slice, not judged yet. */
+import { readAnnotations } from "./annotations.ts";
+import { shapeFaults } from "./ingress-shape.ts";
+import { takesRegex } from "./known-annotations.ts";
+import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
+import { type Complaint, fault } from "./problem.ts";
+import { routeName } from "./route-name.ts";
+import { type Place, readRules } from "./rules.ts";
+import { fillSecrets, type Seal } from "./secret-values.ts";
+import { type ClusterServices, readUpstream } from "./upstream.ts";
+
+export interface DraftRoute {
+  readonly name: string;
+  readonly doc: Readonly<Record<string, unknown>>;
+  /** Where it comes from in the Ingress. */
+  readonly place: Place;
+}
+
+export interface IngressDraft {
+  /** "namespace/name". */
+  readonly key: string;
+  readonly routes: readonly DraftRoute[];
+  /** Setting path → annotation that said it. */
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly complaints: readonly Complaint[];
+}
+
+export interface DraftContext extends ClusterServices {
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly seal: Seal | undefined;
+  readonly scheme: "https" | "http";
+  readonly port: number | undefined;
+  readonly clusterDomain: string;
+}
+
+export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
+  const key = keyOf(ingress);
+  const shape = shapeFaults(ingress);
+  if (shape.length > 0) return { key, routes: [], annotations: new Map(), complaints: shape };
+  const namespace = namespaceOf(ingress);
+  const reading = readAnnotations(ingress.metadata.annotations ?? {});
+  const complaints = [...reading.complaints];
+  complaints.push(...(await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal })));
+  const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
+  complaints.push(...rules.complaints);
+
+  const routes = new Map<string, DraftRoute>();
+  for (const place of rules.places) {
+    const upstream = readUpstream(place.backend, place.backendPath, context, {
+      namespace,
+      secure: reading.secureUpstream,
+      viaService: reading.viaService,
+      clusterDomain: context.clusterDomain,
+    });
+    if (!upstream.ok) {
+      complaints.push(upstream.complaint);
+      continue;
+    }
+    complaints.push(...upstream.warnings);
+    const { kind, path } = place.match;
+    const name = routeName({ namespace, ingress: ingress.metadata.name, host: place.host, path, kind });
+    if (routes.has(name)) complaints.push(fault({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
+    const doc = {
+      from: `${context.scheme}://${place.host}${context.port === undefined ? "" : `:${context.port}`}`,
+      to: upstream.to.length === 1 ? upstream.to[0] : upstream.to,
+      ...(path === "" ? {} : { [kind === "exact" ? "path" : kind]: path }),
+      ...reading.settings,
+    };
+    routes.set(name, { name, doc, place });
+  }
+  return { key, routes: [...routes.values()], annotations: reading.places, complaints };
+}

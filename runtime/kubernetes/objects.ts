@@ -1,0 +1,111 @@
+/**
+ * The parts of Kubernetes objects that are read here, as the API server writes them.
+ *
+ * Own shapes instead of the client library's classes: translating needs no client, and manifests in files are plain JSON
+ * values. Everything is optional that an object may lack, since files are not checked by an API server.
+ */
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  /** RFC 3339. */
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+export interface IngressBackend {
+  readonly service?: { readonly name: string; readonly port?: { readonly name?: string; readonly number?: number } };
+  readonly resource?: unknown;
+}
+
+export interface IngressPath {
+  readonly path?: string;
+  readonly pathType?: string;
+  readonly backend?: IngressBackend;
+}
+
+export interface IngressRule {
+  readonly host?: string;
+  readonly http?: { readonly paths?: readonly IngressPath[] };
+}
+
+/** @see https://kubernetes.io/docs/reference/kubernetes-api/service-resources/ingress-v1/ */
+export interface Ingress extends KubeObject {
+  readonly spec?: {
+    readonly ingressClassName?: string;
+    readonly defaultBackend?: IngressBackend;
+    readonly tls?: readonly { readonly hosts?: readonly string[]; readonly secretName?: string }[];
+    readonly rules?: readonly IngressRule[];
+  };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerAddress[] } };
+}
+
+export interface LoadBalancerAddress {
+  readonly ip?: string;
+  readonly hostname?: string;
+}
+
+export interface IngressClass extends KubeObject {
+  readonly spec?: { readonly controller?: string };
+}
+
+export interface Service extends KubeObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly externalName?: string;
+    readonly ports?: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
+  };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerAddress[] } };
+}
+
+export interface EndpointSlice extends KubeObject {
+  readonly addressType?: string;
+  readonly ports?: readonly { readonly name?: string | null; readonly port?: number | null }[] | null;
+  readonly endpoints?:
+    | readonly {
+        readonly addresses?: readonly string[];
+        readonly conditions?: { readonly ready?: boolean | null };
+      }[]
+    | null;
+}
+
+export interface Secret extends KubeObject {
+  /** Base64. */
+  readonly data?: Readonly<Record<string, string>>;
+  /** Plain, in manifests only: the API server moves it to `data`. */
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** Everything a translation may look at. */
+export interface KubeObjects {
+  readonly ingresses: readonly Ingress[];
+  readonly ingressClasses: readonly IngressClass[];
+  readonly services: readonly Service[];
+  readonly endpointSlices: readonly EndpointSlice[];
+  readonly secrets: readonly Secret[];
+}
+
+/** "namespace/name", by which objects are looked up and messages name them. */
+export function keyOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? "default"}/${metadata.name}`;
+}
+
+/** The items of what should be a list of blocks; files are not checked by an API server. */
+export function itemsOf<T extends object>(value: readonly T[] | null | undefined): readonly T[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];
+}
+
+export function namespaceOf({ metadata }: KubeObject): string {
+  return metadata.namespace ?? "default";
+}

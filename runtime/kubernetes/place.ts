@@ -1,0 +1,76 @@
+/** From a problem of the slice back to the place in the Ingress that caused it. */
+import { formatPath, type Problem } from "../config/problem.ts";
+import type { DraftRoute, IngressDraft } from "./draft.ts";
+import type { Complaint } from "./problem.ts";
+
+export interface PlaceContext {
+  /** Name of the slice in messages. */
+  readonly file: string;
+  /** Route name → "namespace/name". */
+  readonly ingressOf: (routeName: string) => string | undefined;
+}
+
+/** @returns undefined for a problem that is no route's */
+export function complaintOf(
+  problem: Pick<Problem, "severity" | "path" | "message">,
+  drafted: ReadonlyMap<string, IngressDraft>,
+  context: PlaceContext,
+): { readonly key: string; readonly complaint: Complaint } | undefined {
+  const name = routeNameIn(problem.path);
+  const draft = name === undefined ? undefined : drafted.get(name);
+  const route = draft?.routes.find((each) => each.name === name);
+  if (name === undefined || !draft || !route) return undefined;
+  const below = problem.path.slice(formatPath(["routes", name]).length).replace(/^\./, "");
+  const message = withIngressNames(problem.message, context);
+  return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
+}
+
+/** `routes["a"].to` → "a". */
+export function routeNameIn(path: string): string | undefined {
+  const quoted = /^routes\[("(?:[^"\\]|\\.)*")\]/.exec(path)?.[1];
+  if (quoted !== undefined) return JSON.parse(quoted) as string;
+  return /^routes\.([A-Za-z_][A-Za-z0-9_]*)/.exec(path)?.[1];
+}
+
+function placed(
+  below: string,
+  message: string,
+  { annotations }: IngressDraft,
+  { place }: DraftRoute,
+): Pick<Complaint, "annotation" | "path" | "message"> {
+  const covering = [...annotations]
+    .filter(([setting]) => below === setting || below.startsWith(`${setting}.`) || below.startsWith(`${setting}[`))
+    .toSorted(([a], [b]) => b.length - a.length)[0];
+  if (covering) {
+    const [setting, annotation] = covering;
+    const rest = below.slice(setting.length).replace(/^\./, "");
+    return { annotation, message: rest === "" ? message : `at ${rest}: ${message}` };
+  }
+  // A block that nobody wrote as such: the annotations that fill it did.
+  const filling = [...annotations].find(([setting]) => below !== "" && setting.startsWith(`${below}.`));
+  if (filling) return { annotation: filling[1], message };
+  const [setting = ""] = below.split(/[.[]/);
+  switch (setting) {
+    case "from":
+      return { path: place.hostPath, message };
+    case "to":
+      return { path: place.backendPath, message };
+    case "path":
+    case "prefix":
+    case "regex":
+      return { path: place.matchPath, message };
+    default:
+      return below === "" ? { message } : { path: below, message };
+  }
+}
+
+/** `"routes["…"]" in slice` → `Ingress shop/web`. */
+function withIngressNames(message: string, { file, ingressOf }: PlaceContext): string {
+  return message.replaceAll(
+    /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in (\S+)/g,
+    (whole, path, where) => {
+      const key = where === file ? ingressOf(routeNameIn(String(path)) ?? "") : undefined;
+      return key === undefined ? whole : `Ingress ${key}`;
+    },
+  );
+}
