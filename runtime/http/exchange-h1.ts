@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 
 import type { Exchange } from "./exchange.ts";
+import type { HeaderTraits } from "./headers.ts";
 
 /** What the exchange asks of the server it belongs to. */
 export interface ExchangeOwner {
@@ -31,6 +32,7 @@ export class Http1Exchange implements Exchange {
   readonly query: string;
   readonly host: string;
   readonly rawHeaders: readonly string[];
+  readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
   started = false;
   readonly #request: IncomingMessage;
@@ -45,6 +47,7 @@ export class Http1Exchange implements Exchange {
     response: ServerResponse,
     owner: ExchangeOwner,
     target: ExchangeTarget,
+    traits: readonly HeaderTraits[],
     hasBody: boolean,
     awaitsContinue: boolean,
   ) {
@@ -53,6 +56,7 @@ export class Http1Exchange implements Exchange {
     this.query = target.query;
     this.host = target.host;
     this.rawHeaders = request.rawHeaders;
+    this.headerTraits = traits;
     this.hasBody = hasBody;
     this.#request = request;
     this.#response = response;

@@ -7,6 +7,8 @@
  */
 import type { Readable } from "node:stream";
 
+import type { HeaderTraits } from "./headers.ts";
+
 export interface Exchange {
   /** Request id: ours, always fresh; in every answer we make and in every log line. */
   readonly id: string;
@@ -23,6 +25,8 @@ export interface Exchange {
   readonly remoteAddress: string;
   /** Name, value, name, value… as received. */
   readonly rawHeaders: readonly string[];
+  /** What is known of each name of `rawHeaders`, in their order, where the server has looked it up already. */
+  readonly headerTraits?: readonly HeaderTraits[];
   /** The request body. Not read unless somebody does; must be consumed or the connection is closed after the answer. */
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */

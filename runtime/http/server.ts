@@ -13,7 +13,7 @@ import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { Http1Exchange, type ExchangeOwner } from "./exchange-h1.ts";
 import type { Exchange } from "./exchange.ts";
-import { headerTraits } from "./headers.ts";
+import { headerTraits, type HeaderTraits } from "./headers.ts";
 import { respondError } from "./respond.ts";
 import { canonicalTarget, type TargetRefusal } from "./target.ts";
 
@@ -151,11 +151,13 @@ function acceptRequest(
   if (raw.length > 2 * MAX_HEADER_COUNT) return refuse(431, "too-many-headers");
   if (request.method === "TRACE") return refuse(405, "method");
 
+  const known: HeaderTraits[] = [];
   let seen = 0;
   let host: string | undefined;
   let hasBody = false;
   for (let index = 0; index < raw.length; index += 2) {
     const traits = headerTraits(raw[index] as string);
+    known.push(traits);
     if (traits.singleBit === 0) continue;
     if ((seen & traits.singleBit) !== 0) return refuse(400, "duplicate-header");
     seen |= traits.singleBit;
@@ -171,11 +173,11 @@ function acceptRequest(
   }
   const canonical = canonicalTarget(target, host, owner.secure ? "443" : "80");
   if (!canonical.ok) return refuse(400, canonical.reason);
-  return new Http1Exchange(request, response, owner, canonical, hasBody, awaitsContinue);
+  return new Http1Exchange(request, response, owner, canonical, known, hasBody, awaitsContinue);
 
   function refuse(status: number, reason: RequestRefusal): undefined {
     options.onRefused?.(reason);
-    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, true, awaitsContinue);
+    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, awaitsContinue);
     options.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
     respondError(
       exchange,

@@ -2,7 +2,7 @@
 import type { Exchange } from "../http/exchange.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
-import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
+import type { Decision, Facts, McpFacts, UserFacts } from "../policy/facts.ts";
 import { formatRecord } from "../policy/record.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
@@ -31,11 +31,7 @@ export interface Checked {
 /** Asks the route's policy and writes the record. */
 export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
   const { exchange, plan, principal } = passage;
-  const facts = {
-    ...(principal ? { user: principal.user } : {}),
-    http: httpFacts(exchange),
-    ...(plan.isMcpServer ? { mcp: message?.facts ?? NO_MESSAGE } : {}),
-  };
+  const facts = factsOf(principal?.user, httpFacts(exchange), plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined);
   passage.facts = facts;
   const decision = evaluate(plan.route.policy, facts);
   return { decision, recorded: record(deps, passage, decision, message) };
@@ -49,6 +45,12 @@ function httpFacts(exchange: Exchange): Facts["http"] {
     exchange.header("origin") !== undefined &&
     exchange.header("access-control-request-method") !== undefined;
   return isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
+}
+
+/** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */
+function factsOf(user: UserFacts | undefined, http: Facts["http"], mcp: McpFacts | undefined): Facts {
+  if (mcp === undefined) return user ? { user, http } : { http };
+  return user ? { user, http, mcp } : { http, mcp };
 }
 
 /** Writes the record of a request that goes no further, whatever its policy would say. */

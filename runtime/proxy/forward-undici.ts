@@ -60,18 +60,16 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
       const pool = request.longLived ? (origin.long ??= new Pool(request.upstream.origin, poolOptions)) : origin.short;
       call.begin();
       try {
-        pool.dispatch(
-          {
-            path: request.path,
-            method: request.method,
-            headers: request.headers as string[],
-            body: request.body ?? null,
-            ...(origin.serverName === undefined ? NOTHING : { servername: origin.serverName }),
-            headersTimeout: request.headTimeoutMs,
-            bodyTimeout: request.idleTimeoutMs,
-          },
-          call,
-        );
+        const options: Dispatcher.DispatchOptions & { readonly servername: string | undefined } = {
+          path: request.path,
+          method: request.method,
+          headers: request.headers as string[],
+          body: request.body ?? null,
+          servername: origin.serverName,
+          headersTimeout: request.headTimeoutMs,
+          bodyTimeout: request.idleTimeoutMs,
+        };
+        pool.dispatch(options, call);
       } catch (error) {
         process.nextTick(() => call.onResponseError(undefined, error as Error));
       }
@@ -100,17 +98,15 @@ interface Origin {
   readonly short: Pool;
   long: Pool | undefined;
   underWay: number;
-  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. */
+  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. undefined: an address. */
   readonly serverName: string | undefined;
 }
-
-const NOTHING = {};
 
 function ignore(): void {}
 
 function serverNameOf(origin: string): string | undefined {
-  const { protocol, hostname } = new URL(origin);
-  return protocol === "https:" && isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : undefined;
+  const { hostname } = new URL(origin);
+  return isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : undefined;
 }
 
 /** undici's handler for one request, and the caller's handle on it. */

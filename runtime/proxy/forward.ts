@@ -34,7 +34,7 @@ export interface ForwardDeps extends RequestHeaderDeps {
   readonly clock: Clock;
   readonly metrics?: ProxyMetrics;
   /** Makes an upstream's MCP session id ours. */
-  sealSession(passage: Passage, upstreamSession: string): string | undefined;
+  readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
   /** Called when a request begins its way upstream, and once when nothing more will come of it. */
   begun(): void;
   finished(): void;
@@ -153,9 +153,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#passage.plan.balancer.reached(this.#upstream);
     this.#status = status;
-    const head = responseHeaders(this.#passage, status, headers, (session) =>
-      this.#deps.sealSession(this.#passage, session),
-    );
+    const head = responseHeaders(this.#passage, status, headers, this.#deps.sealSession);
     this.#head = head;
     const hasNoBody = status === 204 || status === 304 || this.#passage.exchange.method === "HEAD";
     this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);

@@ -37,11 +37,12 @@ export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstre
 function addClientHeaders(headers: string[], passage: Passage): readonly string[] {
   const { plan } = passage;
   const raw = passage.exchange.rawHeaders;
+  const known = passage.exchange.headerTraits;
   let listed: readonly string[] = NOTHING;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
     const value = raw[index + 1] as string;
-    const traits = headerTraits(name);
+    const traits = known?.[index >> 1] ?? headerTraits(name);
     if (traits.special === "none") {
       if (!traits.dropFromRequest && !plan.notFromClient.has(traits.folded)) headers.push(name, value);
       continue;
@@ -85,7 +86,7 @@ function specialValue(passage: Passage, lower: string, value: string): string | 
 function addForwarding(headers: string[], passage: Passage): void {
   const { exchange, plan } = passage;
   const { sends } = plan;
-  if (sends.forwardedFor) headers.push("X-Forwarded-For", exchange.remoteAddress);
+  if (sends.forwardedFor) headers.push("X-Forwarded-For", passage.facts?.http.ip ?? exchange.remoteAddress);
   if (sends.forwardedProto) headers.push("X-Forwarded-Proto", plan.scheme);
   if (sends.forwardedHost) headers.push("X-Forwarded-Host", exchange.host);
   if (sends.requestId) headers.push("X-Request-Id", exchange.id);

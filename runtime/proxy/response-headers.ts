@@ -24,7 +24,7 @@ export function responseHeaders(
   passage: Passage,
   status: number,
   upstream: UpstreamHeaders,
-  sealSession: (upstreamSession: string) => string | undefined,
+  sealSession: (passage: Passage, upstreamSession: string) => string | undefined,
 ): AnswerHead {
   const { plan, corsOrigin } = passage;
   const headers: string[] = [];
@@ -52,7 +52,7 @@ export function responseHeaders(
         continue;
       case "mcp-session-id":
         if (plan.isMcpServer) {
-          const sealed = typeof value === "string" ? sealSession(value) : undefined;
+          const sealed = typeof value === "string" ? sealSession(passage, value) : undefined;
           if (sealed !== undefined) headers.push(name, sealed);
           continue;
         }

@@ -12,11 +12,12 @@ export interface StepDeps extends ProxyDeps {
 /**
  * Goes on at once where the value is there, and later where it must be waited for.
  *
- * Promise: whatever throws on the way ends in a 500 and not upstream.
+ * Promise: whatever throws later ends in a 500 and not upstream; what throws at once is caught by the `guard` in which
+ * every way begins.
  */
 export function proceed<T>(deps: StepDeps, passage: Passage, value: T | Promise<T>, next: (value: T) => void): void {
   if (value instanceof Promise) void proceedLater(deps, passage, value, next);
-  else guard(deps, passage, () => next(value));
+  else next(value);
 }
 
 async function proceedLater<T>(
