@@ -3,9 +3,10 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { type Browser, createBrowser } from "../../test/support/browser.ts";
+import { freePort } from "../../test/support/ports.ts";
 import { type ConnectedClient, connectClient, type Browse } from "./mcp-client.ts";
 import { visit } from "./person.ts";
-import { copyProgram, findPort, startStage, type Stage } from "./stage.ts";
+import { copyProgram, startStage, type Stage } from "./stage.ts";
 import { createSteps, type Steps } from "./steps.ts";
 
 const CLIENT = "http://127.0.0.1:33418/callback";
@@ -18,7 +19,7 @@ export async function runCheck(): Promise<number> {
   let stage: Stage | undefined;
   try {
     await steps.step("the program is synthesized, published and served", async () => {
-      const port = await findPort(18080);
+      const port = await freePort();
       stage = await startStage({ port, program, authorizeLog: "authorize.log" });
       return `${stage.publisher}, digest ${stage.gateway.current().digest.slice(0, 12)}`;
     });
