@@ -146,6 +146,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       flushRecords: () => records.flush(),
       async close() {
         draining = true;
+        // First, since the listener waits for answers that are open.
+        proxy.drain();
         await closeAll();
       },
     };
