@@ -5,8 +5,11 @@ import { isMcpServerRoute, resourcePath } from "./find-issuer.ts";
 import { protectedResourceUrl } from "./metadata.ts";
 import { DEFAULT_SCOPE } from "./scope.ts";
 
+/** not-connected: the token is good, but its user has to connect the upstream, which the authorization endpoint does. */
+export type ChallengeReason = AuthFailureReason | "not-connected";
+
 /** Generic on the wire, exact in the log. */
-const DESCRIPTIONS: Readonly<Record<AuthFailureReason, string>> = {
+const DESCRIPTIONS: Readonly<Record<ChallengeReason, string>> = {
   missing: "",
   malformed: "The access token is not valid",
   expired: "The access token expired",
@@ -15,6 +18,7 @@ const DESCRIPTIONS: Readonly<Record<AuthFailureReason, string>> = {
   "wrong-kind": "The access token is not valid",
   "unknown-user": "The access token is not valid",
   unavailable: "The access token cannot be checked",
+  "not-connected": "The upstream service must be connected by signing in again",
 };
 
 /**
@@ -28,7 +32,7 @@ const DESCRIPTIONS: Readonly<Record<AuthFailureReason, string>> = {
 export function challenge(
   route: CompiledRoute,
   origin: string,
-  failure: AuthFailureReason,
+  failure: ChallengeReason,
   requestPath?: string,
 ): string {
   const parameters: string[] = [];

@@ -1,6 +1,7 @@
-/** Who a client id is: a dynamic registration with this issuer, or a client ID metadata document. */
+/** Who a client id is: a client registered with this issuer, or a client ID metadata document. */
 import type { Snapshot } from "../config/compiled.ts";
 import { matchesDomain } from "../config/domains.ts";
+import { randomSecret } from "../keys.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import { isClientIdUrl, parseClientIdUrl } from "./client-document.ts";
@@ -20,6 +21,10 @@ export interface Client {
   readonly documentHost: string | undefined;
   /** Epoch seconds of the last use of a registration; see `keepClient`. */
   readonly usedAt: number | undefined;
+  /** An administrator made it: it does not end by itself. */
+  readonly preRegistered: boolean;
+  /** Whose tokens it may get by itself. */
+  readonly accountId: string | undefined;
 }
 
 export type ClientRefusal =
@@ -44,6 +49,15 @@ export interface ClientDeps {
 
 /** Ids we make: `gwc_` and 22 characters. What looks otherwise is never looked up. */
 const OWN_ID = /^gwc_[A-Za-z0-9_-]{22}$/;
+
+export function newClientId(): string {
+  return `gwc_${randomSecret(16)}`;
+}
+
+/** Secret scanners find leaked ones by the prefix. */
+export function newClientSecret(): string {
+  return `gws_${randomSecret()}`;
+}
 
 export async function findClient(
   deps: ClientDeps,
@@ -70,6 +84,8 @@ async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string
       secretHash,
       documentHost: undefined,
       usedAt: record.value.usedAt,
+      preRegistered: record.value.preRegistered === true,
+      accountId: record.value.accountId,
     },
   };
 }
@@ -98,6 +114,8 @@ async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: st
       secretHash: undefined,
       documentHost: url.host,
       usedAt: undefined,
+      preRegistered: false,
+      accountId: undefined,
     },
   };
 }
@@ -113,7 +131,7 @@ export async function keepClient(
 ): Promise<void> {
   const now = epochSeconds(deps.clock);
   const usedLately = client.usedAt !== undefined && now - client.usedAt < 24 * 3600;
-  if (client.documentHost !== undefined || usedLately) return;
+  if (client.documentHost !== undefined || client.preRegistered || usedLately) return;
   const record = await deps.store.get<ClientRecord>(clientKey(client.id));
   if (!record) return;
   // A conflict means that somebody else did the same just now.

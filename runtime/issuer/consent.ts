@@ -13,6 +13,8 @@ import { redirect, respondHtml } from "../http/respond.ts";
 import type { Log } from "../log.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { consentPage, noAccessPage } from "../pages/consent.ts";
+import { continuePage } from "../pages/signed-out.ts";
+import { mayReachSomething } from "../policy/reach.ts";
 import type { Clock } from "../ports.ts";
 import { isFromOwnOrigin } from "../session/csrf.ts";
 import type { Principal } from "../session/principal.ts";
@@ -20,12 +22,12 @@ import { findSite, type Site } from "../session/sites.ts";
 import type { Store } from "../store/store.ts";
 import { redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
 import { keepClient, type ClientDeps } from "./client.ts";
-import type { IssuerSession } from "./deps.ts";
+import type { IssuerSession, UpstreamStep } from "./deps.ts";
 import { issueCode } from "./grants.ts";
 import { CONSENT_PATH } from "./metadata.ts";
 import { authorizationRequestKey, type AuthorizationRequestRecord } from "./records.ts";
 import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "./redirect-uri.ts";
-import { findWaiting, isRemembered, mayReach, remember, type Waiting } from "./waiting-request.ts";
+import { findWaiting, isRemembered, markApproved, mayReach, remember, type Waiting } from "./waiting-request.ts";
 
 const MAX_FORM_BYTES = 8_192;
 
@@ -33,6 +35,7 @@ export interface ConsentDeps {
   readonly store: Store;
   readonly session: IssuerSession;
   readonly clients: ClientDeps;
+  readonly upstream?: UpstreamStep | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -66,6 +69,12 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
       noAccessPage({ ...commonParts(deps, waiting, principal), reference: exchange.id }),
       formHeaders(waiting),
     );
+  }
+
+  // Who approved just now is back from connecting the upstream, or went on without.
+  const { approvedBy } = waiting.request;
+  if (approvedBy?.userId === principal.user.id && approvedBy.sid === principal.sid) {
+    return issue(deps, exchange, snapshot, waiting, principal);
   }
 
   // What this user approved before for this client, resource and metadata is not asked again.
@@ -130,8 +139,33 @@ function findPageSite(exchange: Exchange, snapshot: Snapshot): Site | undefined 
   return site?.authenticates === true ? site : undefined;
 }
 
-/** Takes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
+/** Has the upstream connected first, where that is missing; then issues the code. */
 async function approve(
+  deps: ConsentDeps,
+  exchange: Exchange,
+  snapshot: Snapshot,
+  waiting: Waiting,
+  principal: Principal,
+): Promise<void> {
+  const reachable = waiting.routes.filter((route) => mayReachSomething(route.policy, principal.user));
+  const pages = findSite(snapshot, exchange.host)?.authenticateOrigin ?? waiting.request.issuer;
+  const returnTo = `${pages}${CONSENT_PATH}?request=${waiting.id}`;
+  const connectUrl = await deps.upstream?.connectUrl(principal, reachable, returnTo, "Continue without it");
+  if (connectUrl === undefined) return issue(deps, exchange, snapshot, waiting, principal);
+  // Approval before anybody is sent to a third party, and remembered with the request (MCP, "Confused deputy").
+  if (!(await markApproved(deps, waiting, principal))) return respondOver(exchange);
+  const headers = ["referrer-policy", "no-referrer"];
+  if (exchange.method !== "POST") return redirect(exchange, 302, connectUrl, headers);
+  // Not a redirect: browsers hold a form's redirects to the page's form-action, and where this way leads is not known yet.
+  respondHtml(exchange, 200, continuePage({ title: "Connecting the upstream service", href: connectUrl }), [
+    ...headers,
+    "refresh",
+    `0;url=${connectUrl}`,
+  ]);
+}
+
+/** Takes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
+async function issue(
   deps: ConsentDeps,
   exchange: Exchange,
   snapshot: Snapshot,

@@ -1,11 +1,11 @@
 /** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
-import type { Snapshot, Snapshots } from "../config/compiled.ts";
+import type { CompiledRoute, Snapshot, Snapshots } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import type { ExternalTokens } from "../session/external-token.ts";
-import type { AuthResult } from "../session/principal.ts";
+import type { AuthResult, Principal } from "../session/principal.ts";
 import type { Csrf, Identities, Revocations } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { FetchDocument } from "./remote-document.ts";
@@ -26,6 +26,24 @@ export interface BrowserSessions {
   requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
 }
 
+/** The upstream side, as far as an authorization needs it: first logins connect the upstream too. */
+export interface UpstreamStep {
+  /**
+   * Where the browser connects what is missing for these routes; it comes back to `returnTo`.
+   *
+   * @param back what stands on a button that leads back without having connected
+   * @returns undefined when nothing is missing
+   */
+  connectUrl(
+    principal: Principal,
+    routes: readonly CompiledRoute[],
+    returnTo: string,
+    back: string,
+  ): Promise<string | undefined>;
+  /** Whether tokens for these routes would open nothing until the user has connected. */
+  mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
+}
+
 export interface IssuerDeps {
   readonly snapshots: Snapshots;
   readonly store: Store;
@@ -33,6 +51,8 @@ export interface IssuerDeps {
   readonly keys: Keys;
   readonly log: Log;
   readonly clock: Clock;
+  /** Absent = no upstream is ever connected. */
+  readonly upstream?: UpstreamStep | undefined;
   /** Reads documents about clients; while it is absent, URL client ids are off and the metadata says so. */
   readonly fetchClientDocument?: FetchDocument;
 }

@@ -106,6 +106,13 @@ async function refreshAlone(
   const audience = chooseAudience(request, grant.value.audience);
   if (!audience.ok) return request.form.has("resource") ? audience : badToken("the granted resource is gone");
 
+  // Clients come to the authorization endpoint, where the upstream is connected, only when a refresh no longer helps.
+  const routes = routesOfAudience(request.issuer, audience.value);
+  const [only, ...others] = routes;
+  if (only && others.length === 0 && (await deps.upstream?.mustConnect(grant.value.userId, routes)) === true) {
+    return badToken("the upstream must be connected");
+  }
+
   // The session must live, or be re-created from the provider.
   const session = await renewSession(deps, request, grantId, grant.value);
   if (!session.ok) return session;

@@ -9,10 +9,9 @@ import { GatewayError, errorText } from "../errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Closable } from "../ports.ts";
-import type { AuthFailureReason } from "../session/principal.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize.ts";
-import { challenge } from "./challenge.ts";
+import { challenge, type ChallengeReason } from "./challenge.ts";
 import { createClientDocuments } from "./client-documents.ts";
 import { createClientKeys } from "./client-keys.ts";
 import { decideConsent, showConsent } from "./consent.ts";
@@ -32,7 +31,7 @@ export interface IssuerModule extends Closable {
    *
    * @param requestPath path of the request, so that clients given the route's base find metadata about the base
    */
-  challenge(route: CompiledRoute, origin: string, failure: AuthFailureReason, requestPath?: string): string;
+  challenge(route: CompiledRoute, origin: string, failure: ChallengeReason, requestPath?: string): string;
 }
 
 /** Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address. */
@@ -40,12 +39,12 @@ const REGISTRATION_BURST = 60;
 const REGISTRATIONS_PER_SECOND = 0.5;
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
-  const { store, session, keys, log, clock } = deps;
+  const { store, session, upstream, keys, log, clock } = deps;
   const remote = deps.fetchClientDocument && createRemoteDocuments({ fetch: deps.fetchClientDocument, clock });
   const documents = remote && createClientDocuments({ documents: remote });
   const clientKeys = createClientKeys({ documents: remote });
   const clients = { store, clock, documents };
-  const common = { store, session, clients, clientKeys, keys, log, clock, revocations: session.revocations };
+  const common = { store, session, upstream, clients, clientKeys, keys, log, clock, revocations: session.revocations };
   const rateLimit = createRateLimit({ clock }, REGISTRATION_BURST, REGISTRATIONS_PER_SECOND);
   const refreshing: TokenDeps["refreshing"] = new Map();
   const closing = new AbortController();

@@ -21,6 +21,8 @@ export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
 
+export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
+
 /** @param canFetchDocuments whether URL client ids can be read at all */
 export function metadataEndpoints(canFetchDocuments: boolean): readonly Endpoint[] {
   const document = (path: string, handle: Endpoint["handle"]): Endpoint => ({
@@ -74,7 +76,7 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     scopes_supported: SCOPES_SUPPORTED,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
+    grant_types_supported: GRANT_TYPES_SUPPORTED,
     token_endpoint_auth_methods_supported: authMethods,
     token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: authMethods,

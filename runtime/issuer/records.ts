@@ -33,7 +33,10 @@ export interface ClientMetadata {
   readonly jwks_uri?: string;
 }
 
-/** `client:<id>`: one dynamic registration. Ends unused after 7 days, else a week after its last grant could end. */
+/**
+ * `client:<id>`: one registered client. A dynamic registration ends unused after 7 days, else a week after its last grant
+ * could end; one that an administrator made ends only by being revoked.
+ */
 export interface ClientRecord {
   readonly schema: 1;
   /** The issuer it registered with; it is nobody's client elsewhere. */
@@ -45,6 +48,10 @@ export interface ClientRecord {
   readonly issuedAt: number;
   /** Epoch seconds of the last approval or token; absent while it never was used. */
   readonly usedAt?: number;
+  /** An administrator made it, and vouches for it. */
+  readonly preRegistered?: true;
+  /** The service account that it may get tokens for by itself (client credentials). */
+  readonly accountId?: string;
 }
 
 /** `authz-request:<id>`: a validated authorization request that waits for the user. Ends after 10 minutes. */
@@ -65,6 +72,8 @@ export interface AuthorizationRequestRecord {
   readonly scope: string;
   /** `prompt=consent`: ask again even when an earlier approval is remembered. */
   readonly askAgain: boolean;
+  /** Somebody approved and was sent to connect the upstream; when they come back they are not asked again. */
+  readonly approvedBy?: { readonly userId: string; readonly sid: string };
 }
 
 /** `code:<hash>`: an authorization code. Good for `lifetimes.authorizationCode`, kept longer to notice a replay. */
@@ -155,6 +164,13 @@ export const codeKey = (hash: string): string => `code:${hash}`;
 export const grantKey = (id: string): string => `grant:${id}`;
 export const assertionKey = (hash: string): string => `client-assertion:${hash}`;
 export const consentKey = (hash: string): string => `consent:${hash}`;
+
+/** Lists all registrations. */
+export const CLIENTS_TAG = "clients";
+
+export function clientTags(clientId: string): readonly string[] {
+  return [CLIENTS_TAG, `client:${clientId}`];
+}
 
 /** Everything that ends with a user or a client carries their tags. */
 export function ownerTags(record: { readonly userId: string; readonly clientId: string }): readonly string[] {

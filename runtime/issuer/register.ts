@@ -7,15 +7,16 @@ import type { Snapshot } from "../config/compiled.ts";
 import { hasNoContentCoding, readBody } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
-import { hashSecret, randomSecret } from "../keys.ts";
+import { hashSecret } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type Step } from "./answer.ts";
 import { parseClientMetadata } from "./client-metadata.ts";
+import { newClientId, newClientSecret } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { CLIENT_UNUSED_SECONDS, clientKey, type ClientMetadata, type ClientRecord } from "./records.ts";
+import { CLIENT_UNUSED_SECONDS, clientKey, clientTags, type ClientMetadata, type ClientRecord } from "./records.ts";
 
 const MAX_BODY_BYTES = 65_536;
 
@@ -58,7 +59,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   await deps.store.put(clientKey(issued.id), issued.record, {
     ifVersion: 0,
     expiresAt: issued.record.issuedAt + CLIENT_UNUSED_SECONDS,
-    tags: ["clients", `client:${issued.id}`],
+    tags: clientTags(issued.id),
   });
   deps.log.info(
     { request: exchange.id, issuer: issuer.origin, client: issued.id, name: metadata.value.client_name },
@@ -88,8 +89,8 @@ function issueClient(
   issuer: string,
   issuedAt: number,
 ): { id: string; record: ClientRecord; answer: object } {
-  const id = `gwc_${randomSecret(16)}`;
-  const secret = metadata.token_endpoint_auth_method.startsWith("client_secret_") ? `gws_${randomSecret()}` : undefined;
+  const id = newClientId();
+  const secret = metadata.token_endpoint_auth_method.startsWith("client_secret_") ? newClientSecret() : undefined;
   return {
     id,
     record: {

@@ -3,7 +3,7 @@ import type { Snapshot } from "../config/compiled.ts";
 import type { Step } from "./answer.ts";
 import type { ClientKeys } from "./client-keys.ts";
 import type { Client, ClientDeps } from "./client.ts";
-import type { IssuerSession } from "./deps.ts";
+import type { IssuerSession, UpstreamStep } from "./deps.ts";
 import type { Issuer } from "./find-issuer.ts";
 import type { GrantDeps } from "./grants.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
@@ -12,6 +12,7 @@ export interface TokenDeps extends GrantDeps {
   readonly clients: ClientDeps;
   readonly clientKeys: ClientKeys;
   readonly session: IssuerSession;
+  readonly upstream?: UpstreamStep | undefined;
   /** Refreshes under way in this process, by token hash. */
   readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;
   /** Aborted when this process stops: nobody waits for others any longer. */

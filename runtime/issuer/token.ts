@@ -12,13 +12,22 @@ import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRe
 import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
 import { findClient, keepClient } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
+import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
 import { refreshGrant } from "./grant-refresh.ts";
-import { TOKEN_PATH } from "./metadata.ts";
+import { GRANT_TYPES_SUPPORTED, TOKEN_PATH } from "./metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 const MAX_FORM_BYTES = 16_384;
+
+type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<Step<TokenAnswer>>;
+
+const GRANTS: ReadonlyMap<string, Grant> = new Map([
+  ["authorization_code", exchangeCode],
+  ["refresh_token", refreshGrant],
+  ["client_credentials", grantToClient],
+]);
 
 export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
   // The host must be an issuer.
@@ -69,13 +78,12 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
 function answerGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
   const grantType = request.form.get("grant_type");
   if (grantType === undefined) return refuse("invalid_request", "grant_type is missing");
-  if (grantType !== "authorization_code" && grantType !== "refresh_token") {
-    return refuse("unsupported_grant_type", "grant_type must be authorization_code or refresh_token");
-  }
+  const grant = GRANTS.get(grantType);
+  if (!grant) return refuse("unsupported_grant_type", `grant_type must be one of ${GRANT_TYPES_SUPPORTED.join(", ")}`);
   if (!request.client.metadata.grant_types.includes(grantType)) {
     return refuse("unauthorized_client", "The client is not registered for this grant type");
   }
-  return grantType === "authorization_code" ? exchangeCode(deps, request) : refreshGrant(deps, request);
+  return grant(deps, request);
 }
 
 /** RFC 6749 §5.1. `expires_in` is a number: SDKs refuse text. */

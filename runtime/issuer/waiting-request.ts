@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
 import { findIssuerByOrigin, routesOfAudience, type McpServerRoute } from "./find-issuer.ts";
 import {
+  AUTHORIZATION_REQUEST_SECONDS,
   authorizationRequestKey,
   CONSENT_SECONDS,
   consentKey,
@@ -73,6 +74,20 @@ export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principa
   if (client.documentHost !== undefined && isLoopbackRedirectUri(request.redirectUri)) return false;
   const consent = await deps.store.get<ConsentRecord>(consentId(waiting, principal));
   return consent !== undefined && coversScope(consent.value.scope, request.scope);
+}
+
+/** Notes on the waiting request who approved it. @returns false when the request is over or somebody else approved it */
+export async function markApproved(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<boolean> {
+  const key = authorizationRequestKey(waiting.id);
+  const record = await deps.store.get<AuthorizationRequestRecord>(key);
+  if (!record || (record.value.approvedBy && record.value.approvedBy.userId !== principal.user.id)) return false;
+  const approved: AuthorizationRequestRecord = {
+    ...record.value,
+    approvedBy: { userId: principal.user.id, sid: principal.sid },
+  };
+  // A fresh ten minutes: signing in elsewhere takes its time.
+  const expiresAt = epochSeconds(deps.clock) + AUTHORIZATION_REQUEST_SECONDS;
+  return (await deps.store.put(key, approved, { ifVersion: record.version, expiresAt })).ok;
 }
 
 export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {

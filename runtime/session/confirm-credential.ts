@@ -1,12 +1,14 @@
 /**
  * The slow half of authentication: what a credential claims → the records that must stand behind it → principal.
  *
- * Promise: session and grant are looked up, the user is looked up, revocation is checked before and after.
+ * Promise: session, grant and service account are looked up, the user is looked up, revocation is checked before and
+ * after.
  */
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
 import { userTag, type SessionRecords } from "./records.ts";
+import { serviceAccountUser } from "./service-accounts.ts";
 import type { Revocations } from "./sessions.ts";
 
 /** What a credential claims, to be confirmed by the records. */
@@ -15,6 +17,7 @@ export interface Claimed {
   readonly userId?: string;
   readonly sessionId?: string;
   readonly grantId?: string;
+  readonly accountId?: string;
   readonly clientId?: string;
   readonly audience: string;
   readonly expiresAt: number;
@@ -22,7 +25,7 @@ export interface Claimed {
 
 export interface ConfirmationDeps {
   readonly store: Pick<Store, "get">;
-  readonly records: Pick<SessionRecords, "sessions">;
+  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts">;
   readonly identities: Pick<IdentityService, "load">;
   readonly revocations: Pick<Revocations, "isRevoked">;
 }
@@ -38,6 +41,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
   return async (claimed, earlier) => {
     const keys = revocationKeys(claimed);
     if (revocations.isRevoked(keys)) return refusal("revoked");
+    if (claimed.kind === "service-account") return confirmServiceAccount(deps, claimed, keys, earlier);
     let { userId, expiresAt } = claimed;
     if (claimed.sessionId !== undefined) {
       const session = await deps.records.sessions.get(claimed.sessionId);
@@ -77,11 +81,41 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
   };
 }
 
+/** A machine is its own record: no identity provider knows it. */
+async function confirmServiceAccount(
+  deps: ConfirmationDeps,
+  claimed: Claimed,
+  keys: readonly string[],
+  earlier: Principal | undefined,
+): Promise<AuthResult> {
+  const { accountId: sid, clientId } = claimed;
+  if (sid === undefined) return refusal("malformed");
+  const account = await deps.records.serviceAccounts.get(sid);
+  if (!account) return refusal("revoked");
+  const user = serviceAccountUser(account.value);
+  if (user.id !== claimed.userId) return refusal("malformed");
+  if (deps.revocations.isRevoked(keys)) return refusal("revoked");
+  const expiresAt = Math.min(claimed.expiresAt, account.expiresAt ?? claimed.expiresAt);
+  if (earlier?.expiresAt === expiresAt) return { ok: true, principal: earlier };
+  return {
+    ok: true,
+    principal: {
+      kind: "service-account",
+      user,
+      sid,
+      ...(clientId === undefined ? {} : { clientId }),
+      expiresAt,
+      revocationKeys: [...keys, userTag(user.id)],
+    },
+  };
+}
+
 /** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
 function revocationKeys(claimed: Claimed): string[] {
   const keys: string[] = [];
   if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
   if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
+  if (claimed.accountId !== undefined) keys.push(`service-account:${claimed.accountId}`);
   if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
   return keys;
 }

@@ -14,19 +14,21 @@ export const EXTERNAL_TOKEN_PREFIX = "gwt_";
 /** Path below a client route's host where application tokens list the MCP servers. */
 export const ROUTES_PATH = "/.gateway/mcp/routes";
 
-export type ExternalTokenKind = "grant" | "application";
+export type ExternalTokenKind = "grant" | "application" | "service-account";
 
 export interface ExternalTokenClaims {
-  /** grant: an MCP client; application: the back end of an MCP client route. */
+  /** grant: an MCP client; application: the back end of an MCP client route; service-account: a machine. */
   readonly kind: ExternalTokenKind;
   readonly userId: string;
   /** The session behind an application token. */
   readonly sessionId?: string;
   /** The grant behind the token. */
   readonly grantId?: string;
-  /** OAuth client, for grants. */
+  /** The service account that a machine's token stands for. */
+  readonly accountId?: string;
+  /** OAuth client, for grants and client credentials. */
   readonly clientId?: string;
-  /** A resource, an origin, or `applicationAudience(origin)`. */
+  /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
   readonly audience: string;
   readonly expiresAt: number;
 }
@@ -47,6 +49,7 @@ interface Wire {
   readonly u: string;
   readonly s?: string;
   readonly g?: string;
+  readonly m?: string;
   readonly c?: string;
   readonly a: string;
   readonly e: number;
@@ -65,6 +68,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         u: claims.userId,
         ...(claims.sessionId === undefined ? {} : { s: claims.sessionId }),
         ...(claims.grantId === undefined ? {} : { g: claims.grantId }),
+        ...(claims.accountId === undefined ? {} : { m: claims.accountId }),
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
         a: claims.audience,
         e: claims.expiresAt,
@@ -84,6 +88,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           userId: wire.u,
           ...(wire.s === undefined ? {} : { sessionId: wire.s }),
           ...(wire.g === undefined ? {} : { grantId: wire.g }),
+          ...(wire.m === undefined ? {} : { accountId: wire.m }),
           ...(wire.c === undefined ? {} : { clientId: wire.c }),
           audience: wire.a,
           expiresAt: wire.e,
@@ -95,6 +100,10 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
 
 const MALFORMED = { ok: false, reason: "malformed" } as const;
 const EXPIRED = { ok: false, reason: "expired" } as const;
+
+/** The audience of a service account's token that is good for every MCP server route. */
+// A space stands in no resource and no origin, so none can be taken for it.
+export const EVERY_SERVER = "every server";
 
 const APPLICATION = "application ";
 
@@ -114,6 +123,7 @@ export function audienceAllows(audience: string, presentedAt: TokenAudience): bo
   if (audience.startsWith(APPLICATION)) {
     return !isList || audience === applicationAudience(origin);
   }
+  if (audience === EVERY_SERVER) return !isList;
   // The list belongs to applications: a client that asked for the whole host got its MCP servers, not the list.
   return !isList && (audience === resource || audience === origin);
 }

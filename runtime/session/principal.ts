@@ -10,7 +10,7 @@ export interface Principal {
   /** session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend; service-account: machine. */
   readonly kind: "session" | "grant" | "application" | "service-account";
   readonly user: User;
-  /** Session behind the credential, for the assertion's `sid`; the grant id where there is no session. */
+  /** Session behind the credential, for the assertion's `sid`; the id of grant or service account where there is no session. */
   readonly sid: string;
   readonly sessionId?: string;
   readonly grantId?: string;
@@ -18,7 +18,7 @@ export interface Principal {
   readonly clientId?: string;
   /** Epoch seconds after which the credential is worth nothing; open streams end then. */
   readonly expiresAt: number;
-  /** Keys of the revocation feed that end this principal: "session:…", "grant:…", "client:…", "user:…". */
+  /** Keys of the revocation feed that end this principal: "session:…", "grant:…", "service-account:…", "client:…", "user:…". */
   readonly revocationKeys: readonly string[];
 }
 

@@ -67,6 +67,20 @@ export interface SignInCodeRecord {
   readonly sessionId: string;
 }
 
+/** `service-account:<id>`: a machine that calls by itself. Made by an administrator; the record ends with its token. */
+export interface ServiceAccountRecord {
+  /** Unique among the living; the user id is made of it. */
+  readonly name: string;
+  /** "" when it has none. */
+  readonly email: string;
+  readonly groups: readonly string[];
+  readonly createdAt: number;
+  /** The OAuth client that gets tokens for it (client credentials); absent when its one token was printed. */
+  readonly clientId?: string;
+  /** What its printed token is good for; absent with `clientId`. */
+  readonly audience?: string;
+}
+
 /** Records of one type under one prefix. */
 export interface RecordSet<T> {
   get(id: string): Promise<StoredRecord<T> | undefined>;
@@ -81,6 +95,7 @@ export interface SessionRecords {
   readonly signIns: RecordSet<SignInRecord>;
   readonly providerStates: RecordSet<ProviderStateRecord>;
   readonly signInCodes: RecordSet<SignInCodeRecord>;
+  readonly serviceAccounts: RecordSet<ServiceAccountRecord>;
 }
 
 export function createRecords(store: Store): SessionRecords {
@@ -90,6 +105,7 @@ export function createRecords(store: Store): SessionRecords {
     signIns: recordSet(store, "sign-in:"),
     providerStates: recordSet(store, "provider-state:"),
     signInCodes: recordSet(store, "sign-in-code:"),
+    serviceAccounts: recordSet(store, "service-account:"),
   };
 }
 

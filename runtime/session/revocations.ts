@@ -1,9 +1,11 @@
 /**
  * Revocation, as every process learns it: an append-only feed of keys in the store.
  *
- * "session:…" and "grant:…" stay revoked until nothing made under them can still be valid. "user:…" and "client:…"
- * end everything that exists under them now: each session and grant with that tag is revoked by its own key, so that
- * the same user may sign in again, and listeners hear the wider key too.
+ * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid. "user:…"
+ * and "client:…" end everything that exists under them now: each session, grant and service account with that tag is
+ * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too. Codes on their
+ * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
+ * again has said nothing about what that user approved.
  */
 import { GatewayError, errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -116,8 +118,9 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
 
   const revokeAll = async (key: string): Promise<void> => {
     for (const record of await store.list(key)) {
-      if (!/^(session|grant):/.test(record.key)) continue;
-      await revokeOne(record.key);
+      if (/^(session|grant|service-account):/.test(record.key)) await revokeOne(record.key);
+      else if (!(record.key.startsWith("code:") || (record.key.startsWith("consent:") && key.startsWith("client:"))))
+        continue;
       // The record too: the feed forgets after a while, a refresh token must not outlive that.
       await store.delete(record.key);
     }
@@ -140,10 +143,10 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       return epoch;
     },
     async revoke(key) {
-      if (!/^(session|grant|client|user):./.test(key)) {
+      if (!/^(session|grant|service-account|client|user):./.test(key)) {
         throw new GatewayError(
           "revocation.key",
-          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, client or user`,
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, client or user`,
         );
       }
       await (isWide(key) ? revokeAll(key) : revokeOne(key));

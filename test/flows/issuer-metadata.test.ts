@@ -31,7 +31,7 @@ describe("authorization server metadata (RFC 8414)", () => {
       scopes_supported: ["mcp"],
       response_types_supported: ["code"],
       response_modes_supported: ["query"],
-      grant_types_supported: ["authorization_code", "refresh_token"],
+      grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
       token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
       token_endpoint_auth_signing_alg_values_supported: ["ES256", "ES384", "EdDSA", "PS256", "RS256"],
       revocation_endpoint_auth_methods_supported: [

@@ -179,7 +179,7 @@ describe("the code grant", () => {
     ["no code", { code: "" }, "invalid_request"],
     ["another resource", { resource: "https://other.example.com/mcp" }, "invalid_target"],
     ["no grant type", { grant_type: "" }, "invalid_request"],
-    ["client credentials", { grant_type: "client_credentials" }, "unsupported_grant_type"],
+    ["client credentials", { grant_type: "client_credentials" }, "unauthorized_client"],
     ["a password", { grant_type: "password", username: "a", password: "b" }, "unsupported_grant_type"],
   ])("%s is refused, and the code stays good", async (_, change, error) => {
     const { oauth, form } = await ready();

@@ -18,6 +18,7 @@ import { createCsrf } from "../../runtime/session/csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "../../runtime/session/external-token.ts";
 import type { User } from "../../runtime/session/principal.ts";
 import { createRevocations } from "../../runtime/session/revocations.ts";
+import type { Revocations } from "../../runtime/session/sessions.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createBrowser, createSend, type Browser, type Send } from "./browser.ts";
@@ -74,6 +75,7 @@ export interface TestIssuer {
   readonly issuer: IssuerModule;
   readonly identities: TestIdentities;
   readonly externalTokens: ExternalTokens;
+  readonly revocations: Revocations;
   readonly send: Send;
   /** Puts another configuration in force. */
   reconfigure(yaml: string): void;
@@ -170,6 +172,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     issuer,
     identities,
     externalTokens,
+    revocations,
     send,
     reconfigure: (yaml) => void (snapshot = snapshotFrom(yaml)),
     browser,
