@@ -7,7 +7,7 @@ import type { AdminPages } from "./admin/listener.ts";
 import { createMetrics, type Metrics } from "./admin/metrics.ts";
 import { sliceEndpoint } from "./admin/slices.ts";
 import { readBoot } from "./bundle/boot.ts";
-import { openBundle } from "./bundle/bundle.ts";
+import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
 import { processName, startPresence } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
@@ -44,6 +44,7 @@ export interface Gateway {
   /** What the admin listener shows, for whoever shows it instead. */
   readonly pages: AdminPages;
   readonly metrics: Pick<Metrics, "values" | "totals">;
+  readonly status: () => BundleStatus;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
   /** Calls back after each change of the configuration. @returns unsubscribe */
@@ -60,7 +61,7 @@ export interface Gateway {
 
 /** @throws GatewayError with every problem of the configuration, or what could not be opened */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const clock = options.clock ?? systemClock;
+  const { config, worker, clock = systemClock } = options;
   // What was opened so far, so that a failure further down leaves nothing behind.
   const opened: Closable[] = [];
   const own = <T extends Closable>(part: T): T => {
@@ -72,14 +73,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   try {
-    const start = await readBoot(options.config);
+    const start = await readBoot(config);
     const boot = start.settings;
-    const log = options.log ?? createLog({ level: boot.logLevel });
+    const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
     const keys = createKeys(boot.sharedSecrets);
     const store = own(await openStore(boot.storageUrl, { clock, log }));
     own(startSweeper({ store, log }));
     const published = createPublishedSlices({ store });
-    const bundle = own(await openBundle({ path: options.config, boot: start, published, log, clock }));
+    const bundle = own(await openBundle({ path: config, boot: start, published, log, clock }));
     const records = own(
       createRecordWriter({
         destination: boot.authorizeLog,
@@ -119,8 +120,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const told = { bundle, metrics, isDraining: () => draining, store };
     const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
     const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
-    const admin = options.worker === undefined ? own(await createAdmin({ ...told, ...listener })) : undefined;
+    const admin = worker === undefined ? own(await createAdmin({ ...told, ...listener })) : undefined;
     const pages = admin?.pages ?? own(createPages(told));
+    // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
+    own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
     const server = await createHttpServer({
       address: boot.address,
       insecure: boot.insecureServer,
@@ -129,8 +132,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       onRefused: (reason) => metrics.refused(reason),
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
-    // Last, because whoever publishes waits for those who show signs of life.
-    own(await startPresence({ store, id: options.worker ?? processName(), bundle, clock, log }));
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {
@@ -139,6 +140,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       adminOrigin: admin?.origin ?? "",
       pages,
       metrics,
+      status: () => bundle.status(),
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
       reload: () => bundle.reload(),
