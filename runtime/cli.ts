@@ -1,7 +1,7 @@
 /** The command line: text in and out, no logic of its own. Every command answers with an exit code. */
 import { readFile } from "node:fs/promises";
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 
 import { checkFiles } from "./config/check.ts";
 import { configJsonSchema } from "./config/json-schema.ts";
@@ -9,6 +9,7 @@ import { configReference } from "./config/reference.ts";
 import { readSources } from "./bundle/sources.ts";
 import { errorText, GatewayError } from "./errors.ts";
 import { explainRequest } from "./explain.ts";
+import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -25,10 +26,25 @@ export async function runCli(args: readonly string[]): Promise<number> {
       "serve a configuration: a file, or a directory of one gateway.yaml and slices; changes go live by themselves",
     )
     .requiredOption("--config <path>", "file or directory")
-    .action(async ({ config }: { config: string }) => {
+    .option("--workers <n>", "processes that share the port; needs a store that they can share", workerCount, 1)
+    .action(async (options: { config: string; workers: number }) => {
       // Loaded here alone: the other commands need neither sockets nor databases.
       const { runUntilSignal } = await import("./run.ts");
-      exitCode = await runUntilSignal(config);
+      exitCode = await runUntilSignal(options);
+    });
+
+  program
+    .command("rollback")
+    .description("put published slices back to how they were; before the last change, or after a generation")
+    .requiredOption("--config <path>", "file or directory, for its store")
+    .option("--owner <name>", "this owner's slice; everybody's when absent")
+    .option("--to <generation>", "as it was after this generation", generationNumber)
+    .option("--list", "say which generations there are, change nothing")
+    .action(async ({ config, list, ...wish }: { config: string; list?: true; owner?: string; to?: number }) => {
+      const { listGenerations, rollbackSlices } = await import("./admin/rollback.ts");
+      const result = await (list ? listGenerations(config) : rollbackSlices(config, wish));
+      console.log(result.text);
+      exitCode = result.ok ? 0 : 1;
     });
 
   program
@@ -62,6 +78,21 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   program
+    .command("doctor")
+    .description(
+      "try an MCP server's address as the common clients do, up to the sign-in, and say what to fix for each",
+    )
+    .argument("<url>", "the address that users give to their clients")
+    .option("--json", "for machines")
+    .action(async (url: string, { json }: { json?: boolean }) => {
+      const { examine } = await import("./doctor/doctor.ts");
+      const { formatDoctorReport } = await import("./doctor/text.ts");
+      const report = await examine(url);
+      console.log(json ? JSON.stringify(report, null, 2) : formatDoctorReport(report));
+      exitCode = report.ok ? 0 : 1;
+    });
+
+  program
     .command("schema")
     .description("print the JSON Schema of configuration files, for editors")
     .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)));
@@ -70,6 +101,20 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .command("reference")
     .description("print the reference of all settings as Markdown")
     .action(() => console.log(configReference()));
+
+  const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
+  withIngressOptions(ingress.command("translate"))
+    .description("print the slice that Kubernetes manifests make; problems go to standard error")
+    .argument("<file...>", 'manifest files; "-" is standard input')
+    .option("--seal-key <file>", "the gateway's public key (JWK), for values of Secrets")
+    .option("--json", "canonical JSON instead of YAML")
+    .action(async (files: string[], options: TranslateCommand) => {
+      const { translateFiles } = await import("./kubernetes/translate-command.ts");
+      const result = await translateFiles(files, options);
+      process.stdout.write(result.output);
+      process.stderr.write(result.problems);
+      exitCode = result.ok ? 0 : 1;
+    });
 
   try {
     await program.parseAsync(args, { from: "user" });
@@ -81,6 +126,29 @@ export async function runCli(args: readonly string[]): Promise<number> {
     console.error(errorText(error));
     return 1;
   }
+}
+
+const MAX_WORKERS = 256;
+
+function workerCount(text: string): number {
+  const workers = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (workers < 1 || workers > MAX_WORKERS) throw new InvalidArgumentError(`must be 1 to ${MAX_WORKERS}.`);
+  return workers;
+}
+
+function generationNumber(text: string): number {
+  if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError("must be a number.");
+  return Number(text);
+}
+
+/** What both commands about Ingresses take. */
+function withIngressOptions(command: Command): Command {
+  return command
+    .option("--class <name>", 'IngressClass whose Ingresses are served (default "gateway")')
+    .option("--owner <name>", 'owner of the slice (default "kubernetes")')
+    .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
+    .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
+    .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")');
 }
 
 async function packageVersion(): Promise<string> {

@@ -40,9 +40,10 @@ export async function mergeMetrics(
   return { contentType: merged.contentType, text: await merged.metrics() };
 }
 
-export function createSeriesRegistry(): SeriesRegistry {
+/** @param options.processMetrics memory, event loop and the like of this process; on by default */
+export function createSeriesRegistry({ processMetrics = true } = {}): SeriesRegistry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: "gateway_" });
+  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: "gateway_" });
   return {
     register(series) {
       // prom-client's own classes hash labels at every change; the registry only asks for this form.

@@ -76,7 +76,6 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   let queued: Promise<void> | undefined;
   let closed = false;
 
-  const judgeSlices = createJudge(validator, () => ({ env, sealing: boot?.sealing }));
   const watch = createWatch({ ...times, log, onHint: () => void reload() });
   const unfollow = published?.onChange(() => void reload());
   // Through the queue, like every later look: the poll may already ask for the next one.
@@ -102,8 +101,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       ...(published && { published: { generation: slices.generation, inForce } }),
     }),
     reload,
-    // In the same queue: the thread answers one question at a time.
-    judge: (candidates) => inTurn(() => judgeSlices(candidates)),
+    judge: createJudge(validator, () => ({ env, sealing: boot?.sealing })),
     onReport(listener) {
       const entry = (): void => listener();
       reportListeners.add(entry);
@@ -113,20 +111,11 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   };
 
   function reload(): Promise<void> {
-    // A call during a look gets one that begins after it.
-    return (queued ??= inTurn(() => {
+    // One look at a time; a call during a look gets one that begins after it.
+    return (queued ??= running.then(() => {
       queued = undefined;
-      return look();
+      return (running = look());
     }));
-  }
-
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = running.then(work);
-    running = done.then(
-      () => {},
-      () => {},
-    );
-    return done;
   }
 
   async function look(): Promise<void> {

@@ -24,7 +24,7 @@ export interface Judged {
   readonly secrets: readonly CandidateSecret[];
 }
 
-/** One call at a time. All throw GatewayError `bundle.validator` when the thread failed. */
+/** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {
   /** Reads and judges the files and these published slices. */
   load(published?: PublishedSources): Promise<Validation>;
@@ -48,11 +48,13 @@ export function createValidator(path: string): Validator {
   let worker: Worker | undefined;
   /** Key of the published slices that the thread has. */
   let sentKey = "";
+  let lastAnswer = Promise.resolve();
   let closed = false;
 
   return {
     load: (published) =>
       ask((thread, resolve: (result: Validation) => void, reject) => {
+        // Text of megabytes, which most looks at the files do not need again.
         const news = published && published.key !== sentKey ? { published } : {};
         sentKey = published?.key ?? sentKey;
         converse(thread, { type: "load", ...news }, reject, loading(thread, resolve));
@@ -75,9 +77,16 @@ export function createValidator(path: string): Validator {
   function ask<T>(
     talk: (thread: Worker, resolve: (result: T) => void, reject: (error: Error) => void) => void,
   ): Promise<T> {
-    if (closed) return Promise.reject(new GatewayError("bundle.validator", "Cannot validate: it is closed"));
-    const thread = (worker ??= start());
-    return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
+    const answered = lastAnswer.then(() => {
+      if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
+      const thread = (worker ??= start());
+      return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
+    });
+    lastAnswer = answered.then(
+      () => {},
+      () => {},
+    );
+    return answered;
   }
 
   /** Takes chunks in until the load is done. */

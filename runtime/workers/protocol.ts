@@ -1,0 +1,32 @@
+/** Messages between the supervisor and its workers, over the channel that `cluster` opens. Plain data. */
+import type { BundleStatus } from "../bundle/bundle.ts";
+import type { MetricValues } from "../admin/series.ts";
+import type { Totals } from "../admin/metrics.ts";
+
+/** What a worker tells of itself. */
+export interface WorkerReport {
+  readonly ready: boolean;
+  readonly uptimeSeconds: number;
+  readonly bundle: BundleStatus;
+  readonly totals: Totals;
+}
+
+export interface Answers {
+  readonly report: WorkerReport;
+  readonly metrics: MetricValues;
+}
+
+export type ToWorker =
+  | { readonly type: "ask"; readonly id: number; readonly what: keyof Answers }
+  /** Something was published. */
+  | { readonly type: "look" }
+  | { readonly type: "reopen-logs" }
+  /** Drain and end. */
+  | { readonly type: "stop" };
+
+export type FromWorker =
+  /** Serves. */
+  | { readonly type: "ready"; readonly origin: string }
+  /** Cannot start; the process ends by itself. */
+  | { readonly type: "failed"; readonly message: string }
+  | { readonly type: "answer"; readonly id: number; readonly value: Answers[keyof Answers] };
