@@ -21,6 +21,7 @@ import type {
 } from "./forward-transport.ts";
 import { answerFailure } from "./failure.ts";
 import type { Passage, ProxyMetrics } from "./passage.ts";
+import type { HandleRefusal } from "./internal-token.ts";
 import { RequestBody } from "./request-body.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
@@ -35,6 +36,8 @@ export interface ForwardDeps extends RequestHeaderDeps {
   readonly metrics?: ProxyMetrics;
   /** Makes an upstream's MCP session id ours. */
   readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
+  /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
+  refusalOf(passage: Passage, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
   /** Called when a request begins its way upstream, and once when nothing more will come of it. */
   begun(): void;
   finished(): void;
@@ -79,6 +82,8 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   #held = false;
   #heldChunk: Buffer | undefined;
   #attempts = 0;
+  /** How often the request was sent as far as its authorization goes. */
+  #authorizations = 1;
   #registered = false;
   #finished = false;
 
@@ -152,6 +157,12 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#passage.plan.balancer.reached(this.#upstream);
+    const refusal = this.#deps.refusalOf(this.#passage, status, headers);
+    if (refusal) {
+      this.#call?.abort();
+      void this.#settle(refusal);
+      return;
+    }
     this.#status = status;
     const head = responseHeaders(this.#passage, status, headers, this.#deps.sealSession);
     this.#head = head;
@@ -222,6 +233,25 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     this.#deps.metrics?.openStreams(this.#deps.streams.size);
     exchange.start(this.#status, this.#head?.headers ?? []);
     return true;
+  }
+
+  /** Sends once more with another token, or answers for the upstream. */
+  async #settle(refusal: HandleRefusal): Promise<void> {
+    try {
+      const outcome = await refusal(this.#authorizations);
+      if (this.#finished) return;
+      if (!outcome.retry) {
+        this.#finish(outcome.status);
+        return;
+      }
+      this.#authorizations += 1;
+      // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
+      this.sendGuarded(this.#body);
+    } catch (error) {
+      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#finish(0);
+      this.#passage.exchange.abort();
+    }
   }
 
   #clientGone(): void {

@@ -15,6 +15,7 @@ import { createEndpointFinder } from "./endpoints.ts";
 import { buildRouteTable, type RouteTable } from "./find-route.ts";
 import { createUndiciTransport } from "./forward-undici.ts";
 import type { Transport } from "./forward-transport.ts";
+import { refusalOf } from "./internal-token.ts";
 import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
 import { beginPassage, type ProxyDeps } from "./passage.ts";
 import { guard } from "./steps.ts";
@@ -53,6 +54,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       transport,
       streams,
       sealSession: (passage, upstreamSession) => sealSession(mcpSessions, passage, upstreamSession),
+      refusalOf: (passage, status, headers) => refusalOf(deps, passage, status, headers),
       begun: () => (underWay += 1),
       finished: () => {
         underWay -= 1;

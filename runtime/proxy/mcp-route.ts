@@ -7,6 +7,7 @@ import type { McpSessions, SessionBinding } from "../mcp/sessions.ts";
 import type { AuthFailureReason, AuthResult } from "../session/principal.ts";
 import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
 import { decide, recordRefusal } from "./decide.ts";
+import { withInternalToken } from "./internal-token.ts";
 import type { Passage } from "./passage.ts";
 import { answerUnavailable, forwardAllowed, guard, proceed, type StepDeps } from "./steps.ts";
 
@@ -88,7 +89,7 @@ function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): voi
   }
 
   const { decision, recorded } = decide(deps, passage, message);
-  if (decision.allowed) forwardAllowed(deps, passage, recorded);
+  if (decision.allowed) withInternalToken(deps, passage, () => forwardAllowed(deps, passage, recorded));
   else answerWire(passage, denialAnswer(message, decision, exchange.id));
 }
 

@@ -16,6 +16,7 @@ import type {
   Revocations,
   SignIn,
 } from "../session/sessions.ts";
+import type { InternalToken, UpstreamTokens } from "./internal-token.ts";
 import type { RoutePlan } from "./route-plan.ts";
 
 export interface ProxyDeps {
@@ -31,7 +32,14 @@ export interface ProxyDeps {
   /** For the seals around upstream session ids. */
   readonly keys: Keys;
   /** Value of WWW-Authenticate for a request without a good token; `origin` is the route's. */
-  readonly challenge: (route: CompiledRoute, origin: string, failure: AuthFailureReason, requestPath: string) => string;
+  readonly challenge: (
+    route: CompiledRoute,
+    origin: string,
+    failure: AuthFailureReason | "not-connected",
+    requestPath: string,
+  ) => string;
+  /** Internal Tokens for MCP server routes; absent = none are ever sent. */
+  readonly upstream?: UpstreamTokens | undefined;
   readonly metrics?: ProxyMetrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -62,6 +70,8 @@ export interface Passage {
   message: Buffer | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
   upstreamSession: string | undefined;
+  /** MCP server routes: the user's token for the upstream. */
+  internalToken: InternalToken | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
   corsOrigin: string | undefined;
 }
@@ -78,6 +88,7 @@ export function beginPassage(exchange: Exchange, snapshot: Snapshot, plan: Route
     providerTokens: NO_PROVIDER_TOKENS,
     message: undefined,
     upstreamSession: undefined,
+    internalToken: undefined,
     corsOrigin: undefined,
   };
 }

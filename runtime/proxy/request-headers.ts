@@ -113,6 +113,7 @@ function addMcp(headers: string[], passage: Passage): void {
   // A compressed event stream would be held back by the compressor and could not be read on its way.
   headers.push("Accept-Encoding", "identity");
   if (passage.upstreamSession !== undefined) headers.push("Mcp-Session-Id", passage.upstreamSession);
+  if (passage.internalToken !== undefined) headers.push("Authorization", passage.internalToken.authorization);
 }
 
 function addConfigured(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
@@ -120,6 +121,8 @@ function addConfigured(headers: string[], deps: RequestHeaderDeps, passage: Pass
   if (setRequest.length === 0) return;
   let values: TemplateValues | undefined;
   for (const header of setRequest) {
+    // The user's own token says more than one that all users share (D6).
+    if (passage.internalToken !== undefined && header.lower === "authorization") continue;
     if (header.template === undefined) headers.push(header.name, header.text);
     else {
       values ??= templateValues(deps, passage);

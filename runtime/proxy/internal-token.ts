@@ -1,0 +1,136 @@
+/**
+ * Internal Tokens on MCP server routes: put on the request, and what follows when the upstream refuses (D17).
+ *
+ * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past us; a request
+ * is sent at most twice; warm connections cost no promise.
+ */
+import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+import { respondError, respondJson } from "../http/respond.ts";
+import type { UpstreamHeaders } from "./forward-transport.ts";
+import { routeCorsHeaders } from "./cors.ts";
+import type { Passage, ProxyDeps } from "./passage.ts";
+import { proceed, type StepDeps } from "./steps.ts";
+
+/** A token to send, ready for the header. */
+export interface InternalToken {
+  readonly accessToken: string;
+  readonly authorization: string;
+}
+
+type Attachment =
+  | { readonly kind: "nothing" | "connect" | "unavailable" }
+  | ({ readonly kind: "token" } & InternalToken);
+
+type Outcome =
+  | { readonly kind: "connect" | "forbidden" | "unavailable" }
+  | ({ readonly kind: "retry" } & InternalToken);
+
+interface RefusedAnswer {
+  readonly status: number;
+  readonly wwwAuthenticate: string | readonly string[] | undefined;
+  readonly accessToken: string | undefined;
+  readonly hasOwnAuthorization: boolean;
+}
+
+/** The part of upstream/ that the proxy asks. */
+export interface UpstreamTokens {
+  readonly tokens: { attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment> };
+  readonly refusals: {
+    concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
+    handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<Outcome>;
+  };
+}
+
+/** Goes on with the token on the passage, or answers that there is none. */
+export function withInternalToken(deps: StepDeps, passage: Passage, next: () => void): void {
+  const { plan, principal } = passage;
+  // `remove_request_headers` wins over everything that we would send (D6).
+  if (!deps.upstream || !principal || !plan.sends.authorization) {
+    next();
+    return;
+  }
+  proceed(deps, passage, deps.upstream.tokens.attach(principal.user.id, plan.route), (attachment) => {
+    switch (attachment.kind) {
+      case "nothing":
+        return next();
+      case "token":
+        passage.internalToken = attachment;
+        return next();
+      case "connect":
+        return void answerRefused(deps, passage, "connect");
+      case "unavailable":
+        return void answerRefused(deps, passage, "unavailable");
+      default:
+        return attachment satisfies never;
+    }
+  });
+}
+
+/** Handles an answer of the upstream that is about its own authorization. @param attempt 1 for the first sending */
+export type HandleRefusal = (
+  attempt: number,
+) => Promise<{ readonly retry: true } | { readonly retry: false; readonly status: number }>;
+
+/** @returns undefined when the answer is the client's to see */
+export function refusalOf(
+  deps: ProxyDeps,
+  passage: Passage,
+  status: number,
+  headers: UpstreamHeaders,
+): HandleRefusal | undefined {
+  if (status !== 401 && status !== 403) return undefined;
+  const { upstream } = deps;
+  const { plan, principal, snapshot } = passage;
+  if (!upstream || !principal || !plan.isMcpServer || !plan.sends.authorization) return undefined;
+  const answer: RefusedAnswer = {
+    status,
+    wwwAuthenticate: headers["www-authenticate"],
+    accessToken: passage.internalToken?.accessToken,
+    hasOwnAuthorization: plan.setRequest.some(({ lower }) => lower === "authorization"),
+  };
+  if (!upstream.refusals.concerns(plan.route, snapshot.settings, answer)) return undefined;
+  return async (attempt) => {
+    const outcome = await upstream.refusals.handle(principal.user.id, plan.route, answer, attempt);
+    if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, passage, outcome.kind) };
+    passage.internalToken = outcome;
+    return { retry: true };
+  };
+}
+
+/** @returns the status that was answered */
+function answerRefused(deps: ProxyDeps, passage: Passage, why: "connect" | "forbidden" | "unavailable"): number {
+  const { exchange, plan } = passage;
+  const { route } = plan;
+  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
+  switch (why) {
+    case "connect": {
+      // 401, so that the client sends its user through our authorization endpoint, which connects the upstream.
+      const message = `Unauthorized: connect ${route.name} first, by signing in to this MCP server again`;
+      const challenge = deps.challenge(route, route.origin, "not-connected", exchange.path);
+      respondJson(exchange, 401, { error: "unauthorized", message, request_id: exchange.id }, [
+        "www-authenticate",
+        challenge,
+        ...cors,
+      ]);
+      return 401;
+    }
+    case "forbidden": {
+      const message = `${route.name} does not let you do this with the access you gave`;
+      respondJson(exchange, 403, { error: "upstream.insufficient-scope", message, request_id: exchange.id }, cors);
+      return 403;
+    }
+    case "unavailable":
+      respondError(
+        exchange,
+        503,
+        {
+          code: "upstream.token-unavailable",
+          message: `The access to ${route.name} cannot be renewed right now, try again shortly`,
+        },
+        ["retry-after", "5", ...cors],
+      );
+      return 503;
+    default:
+      return why satisfies never;
+  }
+}
