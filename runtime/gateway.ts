@@ -24,6 +24,7 @@ import { createProxy } from "./proxy/handle.ts";
 import { createSession } from "./session/session.ts";
 import { openStore } from "./store/open.ts";
 import { startSweeper } from "./store/sweeper.ts";
+import { createUpstream } from "./upstream/upstream.ts";
 
 export interface GatewayOptions {
   /** A configuration file, or a directory of one boot file and slices. */
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   /** Replaces the log that `log_level` describes. */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** Stands for the address of our client ID metadata documents; for tests, whose gateway has no https address. */
+  readonly clientDocumentUrl?: string;
   /** One of several workers: known by this name, and without an admin listener of its own. */
   readonly worker?: string;
 }
@@ -89,8 +92,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     );
     const metrics = createMetrics();
     const session = own(createSession({ snapshots: bundle, store, keys, boot, log, clock }));
-    const fetchClientDocument = createFetchDocument({ fetch: createSafeFetch({ development: boot.development }) });
-    const issuer = own(createIssuer({ snapshots: bundle, store, session, keys, log, clock, fetchClientDocument }));
+    const fetch = createSafeFetch({ development: boot.development });
+    const fetchClientDocument = createFetchDocument({ fetch });
+    const { development } = boot;
+    const { browser } = session;
+    const { clientDocumentUrl } = options;
+    const upstream = own(
+      createUpstream({ snapshots: bundle, store, keys, browser, fetch, development, log, clock, clientDocumentUrl }),
+    );
+    const issuer = own(
+      createIssuer({ snapshots: bundle, store, session, upstream, keys, log, clock, fetchClientDocument }),
+    );
     const proxy = own(
       createProxy({
         snapshots: bundle,
@@ -99,9 +111,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           ...issuer.endpoints,
           serverListEndpoint({
             authenticator: session.authenticator,
-            // A route without upstream OAuth needs no flow; one with it has none completed until there is one.
-            isConnected: async (_user, route) => route.mcp?.kind !== "server" || route.mcp.upstreamOAuth === undefined,
+            isConnected: (user, route) => upstream.isConnected(user, route),
           }),
+          ...upstream.endpoints,
         ],
         authenticator: session.authenticator,
         signIn: session.signIn,
@@ -109,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         applicationTokens: session.applicationTokens,
         revocations: session.revocations,
         challenge: (...of) => issuer.challenge(...of),
+        upstream,
         records,
         keys,
         metrics,
