@@ -23,6 +23,8 @@ export interface IngressDraft {
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
   readonly complaints: readonly Complaint[];
+  /** What is missing would make sound settings look wrong, so the routes are not worth judging. */
+  readonly partial: boolean;
 }
 
 export interface DraftContext extends ClusterServices {
@@ -36,11 +38,12 @@ export interface DraftContext extends ClusterServices {
 export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
   const key = keyOf(ingress);
   const shape = shapeFaults(ingress);
-  if (shape.length > 0) return { key, routes: [], annotations: new Map(), complaints: shape };
+  if (shape.length > 0) return { key, routes: [], annotations: new Map(), complaints: shape, partial: true };
   const namespace = namespaceOf(ingress);
   const reading = readAnnotations(ingress.metadata.annotations ?? {});
   const complaints = [...reading.complaints];
-  complaints.push(...(await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal })));
+  const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
+  complaints.push(...missing);
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   complaints.push(...rules.complaints);
 
@@ -68,5 +71,5 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     };
     routes.set(name, { name, doc, place });
   }
-  return { key, routes: [...routes.values()], annotations: reading.places, complaints };
+  return { key, routes: [...routes.values()], annotations: reading.places, complaints, partial: missing.length > 0 };
 }

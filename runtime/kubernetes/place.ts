@@ -1,4 +1,5 @@
 /** From a problem of the slice back to the place in the Ingress that caused it. */
+import { annotationFields } from "../config/annotations.ts";
 import { formatPath, type Problem } from "../config/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
 import type { Complaint } from "./problem.ts";
@@ -49,6 +50,9 @@ function placed(
   // A block that nobody wrote as such: the annotations that fill it did.
   const filling = [...annotations].find(([setting]) => below !== "" && setting.startsWith(`${below}.`));
   if (filling) return { annotation: filling[1], message };
+  // Missing beside others: people look for the annotation that would say it.
+  const lacking = annotationFields.find(({ path }) => formatPath(path) === below);
+  if (lacking) return { annotation: lacking.name, message };
   const [setting = ""] = below.split(/[.[]/);
   switch (setting) {
     case "from":
@@ -67,7 +71,7 @@ function placed(
 /** `"routes["…"]" in slice` → `Ingress shop/web`. */
 function withIngressNames(message: string, { file, ingressOf }: PlaceContext): string {
   return message.replaceAll(
-    /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in (\S+)/g,
+    /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in ([^\s,;]+)/g,
     (whole, path, where) => {
       const key = where === file ? ingressOf(routeNameIn(String(path)) ?? "") : undefined;
       return key === undefined ? whole : `Ingress ${key}`;

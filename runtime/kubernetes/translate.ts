@@ -93,17 +93,16 @@ function settle(
   owner: string,
   bad: Map<string, Complaint[]>,
 ): readonly IngressDraft[] {
-  let left = drafts;
-  // First each by itself: an Ingress that is bad anyway takes no request from another one.
-  for (const withConflicts of [false, true]) {
-    for (;;) {
-      left = left.filter(({ key }) => !isBad(bad.get(key)));
-      const found = judge(left, owner, withConflicts);
-      for (const [key, complaints] of found) addNew(bad, key, complaints);
-      if (left.every(({ key }) => !isBad(found.get(key)))) break;
-    }
+  // First each by itself, bad ones too, so that everything wrong is told at once. An Ingress that is bad anyway takes no
+  // request from another one: conflicts are looked for among the good ones.
+  const whole = drafts.filter(({ partial }) => !partial);
+  for (const [key, complaints] of judge(whole, owner, false)) addNew(bad, key, complaints);
+  for (;;) {
+    const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
+    const found = judge(left, owner, true);
+    for (const [key, complaints] of found) addNew(bad, key, complaints);
+    if (left.every(({ key }) => !isBad(found.get(key)))) return left;
   }
-  return left;
 }
 
 /** Judges the routes as the gateway will, and gives each problem back to the Ingress that caused it. */

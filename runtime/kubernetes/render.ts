@@ -1,0 +1,27 @@
+/** A translation as text: the slice for standard output, what is wrong for standard error. */
+import { stringify } from "yaml";
+
+import { canonicalJson } from "../config/slice.ts";
+import { formatIngressProblem } from "./problem.ts";
+import type { Translation } from "./translate.ts";
+
+export type SliceFormat = "yaml" | "json";
+
+/** The slice as a gateway reads it. JSON is canonical: equal slices are equal texts. */
+export function renderSlice({ slice }: Translation, format: SliceFormat): string {
+  if (format === "json") return `${canonicalJson(slice)}\n`;
+  return stringify(slice, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** One line for every problem, then how many Ingresses are served, then what they want of TLS. */
+export function renderProblems({ problems, ingresses, tls }: Translation): string {
+  const served = ingresses.filter((each) => each.served).length;
+  const lines = problems.map((problem) => formatIngressProblem(problem));
+  for (const { ingress, hosts, secret } of tls) {
+    const names = hosts.length === 0 ? "its hosts" : hosts.join(", ");
+    const from = secret === undefined ? "" : `, with the certificate of Secret ${secret}`;
+    lines.push(`Ingress ${ingress}: note: wants TLS for ${names}${from}`);
+  }
+  lines.push(`${served} of ${ingresses.length} Ingresses served`);
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,93 @@
+/** `gateway ingress translate`: manifest files → a slice. */
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+
+import { isOwner } from "../config/boot-settings.ts";
+import { quote } from "../config/problem.ts";
+import { errorText, GatewayError } from "../errors.ts";
+import { checkSealKey, sealSecret } from "../terraform/seal.ts";
+import { readManifests, type ManifestSource } from "./manifests.ts";
+import { renderProblems, renderSlice } from "./render.ts";
+import type { Seal } from "./secret-values.ts";
+import { translate, type TranslateOptions } from "./translate.ts";
+
+/** As written on the command line. */
+export interface TranslateCommand {
+  readonly class?: string;
+  readonly owner?: string;
+  readonly scheme?: string;
+  readonly port?: string;
+  readonly clusterDomain?: string;
+  /** File with the gateway's public key (JWK), as `/status` of its admin address shows it. */
+  readonly sealKey?: string;
+  readonly json?: boolean;
+}
+
+export interface TranslateResult {
+  /** The slice; "" when the files could not be read. */
+  readonly output: string;
+  readonly problems: string;
+  /** False when any Ingress is left out. */
+  readonly ok: boolean;
+}
+
+/** @throws GatewayError `ingress.option`, `ingress.unreadable` */
+export async function translateFiles(files: readonly string[], command: TranslateCommand): Promise<TranslateResult> {
+  const options = await translateOptions(command);
+  const sources = await Promise.all(files.map((file) => readManifestFile(file)));
+  const { objects, problems } = readManifests(sources);
+  if (problems.length > 0) return { output: "", problems: `${problems.join("\n")}\n`, ok: false };
+  const translation = await translate(objects, options);
+  return {
+    output: renderSlice(translation, command.json === true ? "json" : "yaml"),
+    problems: renderProblems(translation),
+    ok: translation.ingresses.every(({ served }) => served),
+  };
+}
+
+/** What both commands take, judged. @throws GatewayError `ingress.option` */
+export async function translateOptions(command: TranslateCommand): Promise<TranslateOptions> {
+  const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey } = command;
+  if (owner !== undefined && !isOwner(owner)) {
+    throw badOption("--owner", owner, 'must be lower-case letters, digits, "-", "_" and ".", and not "gateway"');
+  }
+  if (scheme !== undefined && scheme !== "https" && scheme !== "http") {
+    throw badOption("--scheme", scheme, 'must be "https" or "http"');
+  }
+  if (port !== undefined && !(/^[0-9]{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535)) {
+    throw badOption("--port", port, "must be a port from 1 to 65535");
+  }
+  return {
+    ...(ingressClass === undefined ? {} : { ingressClass }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(scheme === undefined ? {} : { scheme }),
+    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(clusterDomain === undefined ? {} : { clusterDomain }),
+    ...(sealKey === undefined ? {} : { seal: await sealToFile(sealKey) }),
+  };
+}
+
+async function sealToFile(file: string): Promise<Seal> {
+  const { text: key } = await readManifestFile(file);
+  return sealTo(key);
+}
+
+/** @throws GatewayError `ingress.option` when the text is no usable public key */
+export function sealTo(key: string): Seal {
+  const usable = checkSealKey(key);
+  if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.wish}`);
+  return (value) => sealSecret(key, value);
+}
+
+/** @param file "-" is standard input */
+async function readManifestFile(file: string): Promise<ManifestSource> {
+  try {
+    return { file, text: file === "-" ? await text(process.stdin) : await readFile(file, "utf8") };
+  } catch (error) {
+    throw new GatewayError("ingress.unreadable", `Cannot read "${file}": ${errorText(error)}`, { cause: error });
+  }
+}
+
+function badOption(name: string, value: string, wish: string): GatewayError {
+  return new GatewayError("ingress.option", `Cannot use ${name}: it is ${quote(value)}, ${wish}`);
+}
