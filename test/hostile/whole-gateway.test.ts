@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSend, type Answer } from "../support/browser.ts";
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
 import type { TestGateway } from "../support/gateway.ts";
-import { clientProof, createOAuthClient, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
+import { clientProof, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import type { SignedInClient } from "../support/oauth-client.ts";
 import { sendRaw } from "../support/raw-client.ts";
 import { createBrowser } from "../support/scripted-browser.ts";
@@ -425,7 +425,7 @@ describe("the public listener", () => {
     expect(upstream.seen.length).toBe(before);
   });
 
-  test.each(["evil.example", "127.0.0.1", "localhost", `localhost:${1}`, "localhost.", "[::1]"])(
+  test.each(["evil.example", "127.0.0.1", "localhost", "localhost:1", "localhost.", "[::1]"])(
     "Host %s serves nothing",
     async (name) => {
       for (const path of ["/app-a", "/.gateway/user", "/.gateway/mcp/register"]) {
