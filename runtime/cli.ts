@@ -10,7 +10,6 @@ import { readSources } from "./bundle/sources.ts";
 import { errorText, GatewayError } from "./errors.ts";
 import { explainRequest } from "./explain.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
-import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -117,20 +116,6 @@ export async function runCli(args: readonly string[]): Promise<number> {
       exitCode = result.ok ? 0 : 1;
     });
 
-  const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
-  withIngressOptions(ingress.command("translate"))
-    .description("print the slice that Kubernetes manifests make; problems go to standard error")
-    .argument("<file...>", 'manifest files; "-" is standard input')
-    .option("--seal-key <file>", "the gateway's public key (JWK), for values of Secrets")
-    .option("--json", "canonical JSON instead of YAML")
-    .action(async (files: string[], options: TranslateCommand) => {
-      const { translateFiles } = await import("./kubernetes/translate-command.ts");
-      const result = await translateFiles(files, options);
-      process.stdout.write(result.output);
-      process.stderr.write(result.problems);
-      exitCode = result.ok ? 0 : 1;
-    });
-
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
@@ -154,16 +139,6 @@ function workerCount(text: string): number {
 function generationNumber(text: string): number {
   if (!/^[0-9]{1,15}$/.test(text)) throw new InvalidArgumentError("must be a number.");
   return Number(text);
-}
-
-/** What both commands about Ingresses take. */
-function withIngressOptions(command: Command): Command {
-  return command
-    .option("--class <name>", 'IngressClass whose Ingresses are served (default "gateway")')
-    .option("--owner <name>", 'owner of the slice (default "kubernetes")')
-    .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
-    .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
-    .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")');
 }
 
 /** What both commands about Ingresses take. */
