@@ -11,6 +11,8 @@ export interface OperatorFetchOptions {
   readonly timeoutMs?: number;
   /** Longest answer body. Default 256 KiB. */
   readonly maxBytes?: number;
+  /** Hand a redirect back as the answer instead of failing; it is not followed either way. Default false. */
+  readonly returnsRedirects?: boolean;
 }
 
 /** Like `fetch`, with the answer's body already read. */
@@ -21,14 +23,14 @@ const DEFAULT_MAX_BYTES = 256 * 1024;
 
 /** The fetch rejects with GatewayError `fetch.unreachable`, `fetch.timeout`, `fetch.redirect` or `fetch.too-large`. */
 export function createOperatorFetch(options: OperatorFetchOptions = {}): OperatorFetch {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES, returnsRedirects = false } = options;
   return async (url, init = {}) => {
     const { host } = new URL(url);
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline;
     try {
       const answer = await fetch(url, { ...init, redirect: "manual", signal });
-      if (answer.status >= 300 && answer.status < 400 && answer.headers.has("location")) {
+      if (!returnsRedirects && answer.status >= 300 && answer.status < 400 && answer.headers.has("location")) {
         await answer.body?.cancel();
         throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
       }

@@ -1,0 +1,236 @@
+/**
+ * The common clients and what each relies on, in the order in which it asks.
+ *
+ * Recorded from the clients themselves where they can be run, else from their vendors' documents and public reports
+ * (November 2026).
+ */
+import * as authorize from "./authorize-rules.ts";
+import * as browser from "./browser-rules.ts";
+import * as challenge from "./challenge-rules.ts";
+import * as registration from "./registration-rules.ts";
+import type { Rule } from "./rule.ts";
+import * as server from "./server-rules.ts";
+
+export interface ClientSequence {
+  /** Stable, kebab-case. */
+  readonly id: string;
+  readonly name: string;
+  /** Without these it cannot connect, or not stay connected; introducing itself comes on top. */
+  readonly needs: readonly Rule[];
+  /** How it introduces itself where client ID documents are taken; absent = it always registers. */
+  readonly byDocument?: readonly Rule[];
+  readonly byRegistration: readonly Rule[];
+  /** Without these it connects, but something is worse than it need be. */
+  readonly wants: readonly Rule[];
+}
+
+/** The way through metadata that every client of revision 2025-06-18 and later goes. */
+const discovery = [
+  challenge.challengeNamesMetadata,
+  challenge.resourceMetadataFound,
+  challenge.resourceMatches,
+  server.serverMetadataFound,
+  server.issuerMatches,
+  server.endpointsNamed,
+  server.endpointsSecure,
+  server.pkceAdvertised,
+] as const;
+
+const publicClient = [server.publicClientsAdvertised, authorize.tokenTakesPublicClients] as const;
+const selfRegistered = [server.registrationAdvertised, registration.registersPublic] as const;
+const staysConnected = [challenge.badTokenChallenged, authorize.refreshRefusedCleanly] as const;
+
+export const CLIENTS: readonly ClientSequence[] = [
+  {
+    id: "sdk-v1",
+    name: "TypeScript SDK v1 hosts",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.authorizeBegins,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersLoopback],
+    wants: [
+      challenge.challengeReadsPlainly,
+      challenge.largeBodyChallenged,
+      server.refreshAdvertised,
+      authorize.tokenNotCached,
+    ],
+  },
+  {
+    id: "sdk-v2",
+    name: "TypeScript SDK v2 hosts (revision 2026-07-28)",
+    needs: [
+      challenge.discoverChallenged,
+      ...discovery,
+      authorize.authorizeBegins,
+      authorize.unknownScopes,
+      authorize.answersCarryIss,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersNative],
+    wants: [server.issAdvertised, challenge.noOfflineAccess, server.documentsAdvertised, server.refreshAdvertised],
+  },
+  {
+    id: "python-sdk",
+    name: "Python SDK hosts",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      challenge.resourceMetadataAtRoot,
+      server.pathFormsAnswered,
+      authorize.authorizeBegins,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersLocalhost],
+    wants: [challenge.resourceMetadataAtPath],
+  },
+  {
+    id: "mcp-remote",
+    name: "mcp-remote",
+    needs: [
+      challenge.getChallenged,
+      challenge.resourceMetadataFound,
+      challenge.resourceMatches,
+      server.serverMetadataFound,
+      server.issuerMatches,
+      server.endpointsNamed,
+      server.endpointsSecure,
+      server.pathFormsAnswered,
+      challenge.initializeChallenged,
+      authorize.authorizeBegins,
+      authorize.unknownScopes,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersLocalhost],
+    wants: [challenge.resourceMetadataAtPath, challenge.resourceMetadataAtRoot],
+  },
+  {
+    id: "inspector",
+    name: "MCP Inspector (command line and terminal)",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.anyLoopbackPort,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersLoopback],
+    wants: [server.issAdvertised],
+  },
+  {
+    id: "claude-code",
+    name: "Claude Code",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.anyLoopbackPort,
+      authorize.slashedResource,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byDocument: [
+      authorize.acceptsDocument(
+        "claude-code",
+        "https://claude.ai/oauth/claude-code-client-metadata",
+        "http://localhost:51123/callback",
+      ),
+    ],
+    byRegistration: [...selfRegistered, registration.registersLocalhost],
+    wants: [server.documentsAdvertised, server.refreshAdvertised],
+  },
+  {
+    id: "claude-ai",
+    name: "Claude (web, desktop and mobile connectors)",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.slashedResource,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byDocument: [
+      authorize.acceptsDocument(
+        "claude-ai",
+        "https://claude.ai/oauth/mcp-oauth-client-metadata",
+        "https://claude.ai/api/mcp/auth_callback",
+      ),
+    ],
+    byRegistration: [...selfRegistered, registration.registersWeb],
+    wants: [server.documentsAdvertised, server.refreshAdvertised],
+  },
+  {
+    id: "chatgpt",
+    name: "ChatGPT",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.answersCarryIss,
+      authorize.noResource,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byRegistration: [...selfRegistered, registration.registersWeb],
+    wants: [server.issAdvertised, server.documentsAdvertised],
+  },
+  {
+    id: "vs-code",
+    name: "VS Code",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.anyLoopbackPort,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byDocument: [
+      authorize.acceptsDocument("vs-code", "https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
+    ],
+    byRegistration: [...selfRegistered, registration.registersVsCode],
+    wants: [server.openidMetadataFound, server.documentsAdvertised],
+  },
+  {
+    id: "cursor",
+    name: "Cursor",
+    needs: [challenge.initializeChallenged, ...discovery, ...publicClient, ...staysConnected],
+    byRegistration: [...selfRegistered, registration.registersCursor],
+    wants: [registration.keepsCursorScheme],
+  },
+  {
+    id: "revision-2025-03-26",
+    name: "Clients of revision 2025-03-26",
+    needs: [challenge.initializeChallenged, server.metadataOnHost, authorize.noResource, ...publicClient],
+    byRegistration: [...selfRegistered, registration.registersLoopback],
+    wants: [],
+  },
+  {
+    id: "web-page",
+    name: "Clients inside a web page",
+    needs: [
+      browser.preflightRoute,
+      browser.challengeExposed,
+      browser.metadataReadable,
+      browser.registrationReachable,
+      browser.tokenReachable,
+    ],
+    byRegistration: [],
+    wants: [],
+  },
+  {
+    id: "safety",
+    name: "What no client needs and attackers would like",
+    needs: [authorize.exactRedirect, authorize.pkceRequired],
+    byRegistration: [],
+    wants: [browser.foreignOriginRefused],
+  },
+];
+
+/** The rules that count for a client, by whether documents are taken. */
+export function needsOf(client: ClientSequence, documents: boolean): readonly Rule[] {
+  return [...client.needs, ...((documents && client.byDocument) || client.byRegistration)];
+}

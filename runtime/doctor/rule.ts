@@ -1,0 +1,52 @@
+/** What a rule is: one thing that clients rely on, and how to see whether it holds. */
+import type { Answer } from "./ask.ts";
+import type { Visit } from "./visit.ts";
+
+export type Verdict =
+  | { readonly outcome: "holds" }
+  /** @property seen what was answered @property wish what to change */
+  | { readonly outcome: "broken"; readonly seen: string; readonly wish: string }
+  /** Something earlier is broken, or does not apply here. */
+  | { readonly outcome: "unknown"; readonly because: string };
+
+export interface Rule {
+  /** Stable, kebab-case. */
+  readonly id: string;
+  /** The statement that holds when all is well. */
+  readonly says: string;
+  readonly check: (visit: Visit) => Promise<Verdict>;
+}
+
+export const HOLDS: Verdict = { outcome: "holds" };
+
+export function broken(seen: string, wish: string): Verdict {
+  return { outcome: "broken", seen, wish };
+}
+
+export function unknown(because: string): Verdict {
+  return { outcome: "unknown", because };
+}
+
+export function holdsIf(holds: boolean, seen: string, wish: string): Verdict {
+  return holds ? HOLDS : broken(seen, wish);
+}
+
+/** An answer in a few words: "302 to https://login.example.com/", "404", "no answer (…)". */
+export function describe(answer: Answer): string {
+  if (answer.failure !== undefined) return `no answer (${answer.failure})`;
+  const location = answer.header("location");
+  if (location !== undefined) return `${answer.status} to ${short(location)}`;
+  const error = answer.json()?.["error"];
+  return typeof error === "string" ? `${answer.status} ${short(error)}` : `${answer.status}`;
+}
+
+/** Text of the other side, on one line and bounded. */
+export function short(text: string): string {
+  const line = text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  return line.length > 120 ? `${line.slice(0, 120)}…` : line;
+}
+
+/** True for a list that contains the text. */
+export function lists(value: unknown, text: string): boolean {
+  return Array.isArray(value) && value.includes(text);
+}

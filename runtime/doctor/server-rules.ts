@@ -1,0 +1,211 @@
+/** The authorization server's metadata: by its flags clients choose what to do, or refuse to go on. */
+import { isRefusal, metadataHeaders, pathForms, withoutSlash } from "./challenge-rules.ts";
+import type { JsonObject } from "./ask.ts";
+import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
+import type { Visit } from "./visit.ts";
+
+/** A rule about one member of the metadata. */
+function serverRule(
+  id: string,
+  says: string,
+  judge: (metadata: JsonObject, visit: Visit) => Verdict | Promise<Verdict>,
+): Rule {
+  return {
+    id,
+    says,
+    async check(visit) {
+      const metadata = await visit.server();
+      return metadata ? judge(metadata, visit) : unknown("there is no authorization server metadata");
+    },
+  };
+}
+
+export const serverMetadataFound: Rule = {
+  id: "server-metadata-found",
+  says: "the authorization server metadata is at its RFC 8414 address",
+  async check(visit) {
+    const issuer = new URL(await visit.issuer());
+    const url = `${issuer.origin}/.well-known/oauth-authorization-server${withoutSlash(issuer.pathname)}`;
+    const answer = await visit.ask({ url, headers: metadataHeaders });
+    const found = answer.status === 200 && answer.json() !== undefined;
+    return holdsIf(found, `${url}: ${describe(answer)}`, "serve it there as JSON, without a login (RFC 8414 §3)");
+  },
+};
+
+export const openidMetadataFound: Rule = {
+  id: "openid-metadata-found",
+  says: "the same metadata is at the OpenID address, or nothing is",
+  async check(visit) {
+    const issuer = new URL(await visit.issuer());
+    const url = `${issuer.origin}/.well-known/openid-configuration${withoutSlash(issuer.pathname)}`;
+    return sameServerOr4xx(visit, [url]);
+  },
+};
+
+export const pathFormsAnswered: Rule = {
+  id: "path-forms-answered",
+  says: "metadata addresses with the server's path give the same metadata or 4xx",
+  check: (visit) => sameServerOr4xx(visit, pathForms(visit)),
+};
+
+async function sameServerOr4xx(visit: Visit, urls: readonly string[]): Promise<Verdict> {
+  const metadata = await visit.server();
+  if (!metadata) return unknown("there is no authorization server metadata");
+  for (const url of urls) {
+    const answer = await visit.ask({ url, headers: metadataHeaders });
+    if (isRefusal(answer.status)) continue;
+    const other = answer.status === 200 ? answer.json() : undefined;
+    if (!other)
+      return broken(
+        `${url}: ${describe(answer)}`,
+        "answer with the metadata, or 404: clients stop at 3xx, 5xx and pages",
+      );
+    if (other["issuer"] !== metadata["issuer"])
+      return broken(
+        `${url}: issuer is ${JSON.stringify(other["issuer"])}`,
+        `say "${String(metadata["issuer"])}" there too`,
+      );
+  }
+  return HOLDS;
+}
+
+export const metadataOnHost: Rule = {
+  id: "metadata-on-host",
+  says: "the MCP host itself answers for the authorization server (revision 2025-03-26)",
+  async check(visit) {
+    const url = `${visit.url.origin}/.well-known/oauth-authorization-server`;
+    const answer = await visit.ask({ url, headers: metadataHeaders });
+    const found = answer.status === 200 && answer.json() !== undefined;
+    return holdsIf(
+      found,
+      `${url}: ${describe(answer)}`,
+      "serve the metadata on every MCP host: old clients look nowhere else",
+    );
+  },
+};
+
+export const issuerMatches = serverRule(
+  "issuer-matches",
+  "issuer is exactly the address that led here",
+  async (metadata, visit) => {
+    const issuer = await visit.issuer();
+    const named = issuer === `${visit.url.origin}/` ? visit.url.origin : issuer;
+    return holdsIf(
+      metadata["issuer"] === named || metadata["issuer"] === issuer,
+      `issuer is ${JSON.stringify(metadata["issuer"])}, asked as "${named}"`,
+      "make both the same, byte for byte (RFC 8414 §3.3)",
+    );
+  },
+);
+
+export const endpointsSecure = serverRule(
+  "endpoints-secure",
+  "every endpoint is https, or http on loopback",
+  (metadata) => {
+    const names = ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"];
+    const wrong = names.find((name) => metadata[name] !== undefined && !isSecure(metadata[name]));
+    return wrong === undefined
+      ? HOLDS
+      : broken(`${wrong} is ${JSON.stringify(metadata[wrong])}`, "serve it over https: clients refuse others");
+  },
+);
+
+function isSecure(value: unknown): boolean {
+  if (typeof value !== "string" || !URL.canParse(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  return protocol === "https:" || (protocol === "http:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname));
+}
+
+export const endpointsNamed = serverRule(
+  "endpoints-named",
+  "authorization and token endpoint are named, for the code flow",
+  (metadata) => {
+    const wrong = ["authorization_endpoint", "token_endpoint"].find((name) => typeof metadata[name] !== "string");
+    if (wrong !== undefined) return broken(`no ${wrong}`, "name it");
+    const types = metadata["response_types_supported"];
+    return holdsIf(lists(types, "code"), `response_types_supported is ${JSON.stringify(types)}`, 'list "code"');
+  },
+);
+
+export const refreshAdvertised = serverRule(
+  "refresh-advertised",
+  "grant_types_supported lists refresh_token",
+  (metadata) => {
+    const types = metadata["grant_types_supported"];
+    return holdsIf(
+      lists(types, "refresh_token"),
+      `grant_types_supported is ${JSON.stringify(types)}`,
+      "offer refresh tokens and list them, or users sign in all the time",
+    );
+  },
+);
+
+export const pkceAdvertised = serverRule(
+  "pkce-advertised",
+  "code_challenge_methods_supported lists S256",
+  (metadata) => {
+    const methods = metadata["code_challenge_methods_supported"];
+    return holdsIf(
+      lists(methods, "S256"),
+      `code_challenge_methods_supported is ${JSON.stringify(methods)}`,
+      "list S256: clients must refuse to go on without it",
+    );
+  },
+);
+
+export const publicClientsAdvertised = serverRule(
+  "public-clients-advertised",
+  "token_endpoint_auth_methods_supported lists none",
+  (metadata) => {
+    const methods = metadata["token_endpoint_auth_methods_supported"];
+    return holdsIf(
+      lists(methods, "none"),
+      `token_endpoint_auth_methods_supported is ${JSON.stringify(methods)}`,
+      "list none: clients on people's machines can keep no secret",
+    );
+  },
+);
+
+export const issAdvertised = serverRule(
+  "iss-advertised",
+  "authorization_response_iss_parameter_supported is true",
+  (metadata) => {
+    const flag = metadata["authorization_response_iss_parameter_supported"];
+    return holdsIf(
+      flag === true,
+      `it is ${JSON.stringify(flag)}`,
+      "send iss and say so (RFC 9207): it ends mix-ups, and ChatGPT chooses its redirect by it",
+    );
+  },
+);
+
+export const documentsAdvertised = serverRule(
+  "documents-advertised",
+  "client ID metadata documents are supported, and public clients with them",
+  (metadata) =>
+    metadata["client_id_metadata_document_supported"] === true
+      ? holdsIf(takesDocuments(metadata), "none is not listed", "list none beside it: clients use documents only then")
+      : broken(
+          "client_id_metadata_document_supported is not true",
+          "allow the domains of your clients (mcp_allowed_client_id_domains); until then they register themselves",
+        ),
+);
+
+/** Whether clients that have a document use it here: by the flag, and by `none` beside it. */
+export function takesDocuments(metadata: JsonObject | undefined): boolean {
+  return (
+    metadata?.["client_id_metadata_document_supported"] === true &&
+    lists(metadata["token_endpoint_auth_methods_supported"], "none")
+  );
+}
+
+export const registrationAdvertised = serverRule(
+  "registration-advertised",
+  "registration_endpoint is named",
+  (metadata) =>
+    holdsIf(
+      typeof metadata["registration_endpoint"] === "string",
+      "it is not",
+      "offer dynamic registration: this client has no other way to introduce itself",
+    ),
+);

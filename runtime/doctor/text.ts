@@ -1,0 +1,57 @@
+/** The report for people: clients first, then each thing to change once, with the clients it concerns. */
+import type { ClientReport, DoctorReport, Finding } from "./doctor.ts";
+
+const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
+  works: "connects",
+  limited: "connects, could be better",
+  unclear: "cannot be judged from here",
+  fails: "does not connect",
+};
+
+export function formatDoctorReport(report: DoctorReport): string {
+  const width = Math.max(...report.clients.map(({ name }) => name.length));
+  const lines = [report.url, ""];
+  for (const client of report.clients) {
+    lines.push(
+      `  ${client.name.padEnd(width)}  ${client.client === "safety" ? safetyWords(client) : WORDS[client.outcome]}`,
+    );
+  }
+  lines.push(...section("To fix", report, ({ needs }) => needs, "broken"));
+  lines.push(...section("To improve", report, ({ wants }) => wants, "broken"));
+  lines.push(...section("Not judged", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
+  lines.push(
+    "",
+    "From outside one cannot see how large a message may be once a token is there: mcp.server.max_request_bytes (4 KiB by default) limits tool arguments.",
+  );
+  return lines.join("\n");
+}
+
+function safetyWords(client: ClientReport): string {
+  return client.outcome === "fails" ? "is possible" : client.outcome === "unclear" ? WORDS.unclear : "is refused";
+}
+
+function section(
+  title: string,
+  report: DoctorReport,
+  findingsOf: (client: ClientReport) => readonly Finding[],
+  outcome: "broken" | "unknown",
+): readonly string[] {
+  const found = new Map<string, { finding: Finding; clients: string[] }>();
+  for (const client of report.clients) {
+    for (const finding of findingsOf(client)) {
+      if (finding.verdict.outcome !== outcome) continue;
+      const entry = found.get(finding.rule) ?? { finding, clients: [] };
+      entry.clients.push(client.client);
+      found.set(finding.rule, entry);
+    }
+  }
+  if (found.size === 0) return [];
+  return ["", `${title}:`, ...[...found.values()].flatMap(({ finding, clients }) => describeFinding(finding, clients))];
+}
+
+function describeFinding({ rule, says, verdict }: Finding, clients: readonly string[]): readonly string[] {
+  const title = `  ${rule}: ${says}`;
+  const concerned = `    for:  ${clients.join(", ")}`;
+  if (verdict.outcome === "broken") return [title, `    seen: ${verdict.seen}`, `    wish: ${verdict.wish}`, concerned];
+  return verdict.outcome === "unknown" ? [title, `    ${verdict.because}`, concerned] : [];
+}
