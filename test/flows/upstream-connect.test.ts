@@ -1,26 +1,219 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
 
-import { startUpstreamGateway, STATIC_SECRET, type UpstreamGateway } from "../support/upstream-gateway.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+
+import { createSend, findLink } from "../support/browser.ts";
+import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-gateway.ts";
+import { serverMetadata } from "../support/upstream-service.ts";
 
 let bench: UpstreamGateway;
+let defaults: UpstreamGateway["service"]["switches"];
 
 beforeAll(async () => {
   bench = await startUpstreamGateway();
+  defaults = { ...bench.service.switches };
 });
+afterEach(() => void Object.assign(bench.service.switches, defaults));
 afterAll(() => bench?.close());
 
-describe("static mode: client_id, client_secret and endpoint", () => {
+const lastAuthorization = () => Object.fromEntries(bench.service.authorizations.at(-1) ?? []);
+
+describe("static mode: client_id, client_secret and endpoint are used directly", () => {
   test("connect leads through the upstream's authorization server back to redirect_url, and the token is attached", async () => {
+    const { service } = bench;
+    const before = service.seen.length;
     const person = await bench.person();
     expect(await bench.list(person)).toMatchObject({ static: false });
     const page = await bench.connect(person, "static");
     expect(page).toMatchObject({ left: true, url: bench.application });
     expect(await bench.list(person)).toMatchObject({ static: true });
 
+    // No discovery of the static route and no registration.
+    expect(service.seen.slice(before).filter((each) => each.includes("register"))).toEqual([]);
+    expect(lastAuthorization()).toMatchObject({
+      client_id: "static-client",
+      response_type: "code",
+      redirect_uri: bench.callback,
+      scope: "read write",
+      access_type: "offline",
+      prompt: "consent",
+      code_challenge_method: "S256",
+      resource: service.url,
+    });
+    const exchange = Object.fromEntries(service.tokenRequests.at(-1) ?? []);
+    expect(exchange).toMatchObject({ grant_type: "authorization_code", resource: service.url });
+    expect(
+      createHash("sha256")
+        .update(exchange["code_verifier"] ?? "")
+        .digest("base64url"),
+    ).toBe(lastAuthorization()["code_challenge"]);
+
     const client = await bench.signIn("static", { browser: person });
     const answer = await bench.call("static", client.tokens.access_token);
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.text)).toMatchObject({ result: { authorized: true, scope: "read write" } });
-    expect(answer.text).not.toContain(client.tokens.access_token);
+    const sent = service.mcpRequests.at(-1)?.authorization;
+    expect(sent).toMatch(/^Bearer access-sentinel-/);
+    expect(sent).not.toContain(client.tokens.access_token);
+  });
+
+  test("somebody who went on without connecting meets a 401 whose challenge is ours, and the request does not reach the upstream", async () => {
+    const { service } = bench;
+    service.switches.decision = "access_denied";
+    const person = await bench.person("bob@example.com");
+    const client = await bench.signIn("static", {
+      browser: person,
+      user: "bob@example.com",
+      press: "Continue without it",
+    });
+    expect(await bench.list(person)).toMatchObject({ static: false });
+    const before = service.mcpRequests.length;
+    const answer = await bench.call("static", client.tokens.access_token);
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain("Unauthorized");
+    const challenge = answer.headers["www-authenticate"] ?? "";
+    expect(challenge).toMatch(/^Bearer error="invalid_token", error_description="[^"]+", resource_metadata="/);
+    expect(challenge).toContain(`${bench.gateway.origin}/.well-known/oauth-protected-resource/static/mcp`);
+    expect(challenge).not.toContain(service.origin);
+    expect(service.mcpRequests.length).toBe(before);
+    // A refresh would only bring another token that opens nothing: the client must come to the authorization endpoint.
+    await expect(client.refresh()).rejects.toThrow(/invalid_grant/);
+
+    service.switches.decision = "approve";
+    const again = await bench.signIn("static", { browser: person, user: "bob@example.com" });
+    expect((await bench.call("static", again.tokens.access_token)).status).toBe(200);
+    expect(await bench.list(person)).toMatchObject({ static: true });
+  });
+});
+
+describe("credentials mode: client_id and client_secret without endpoint", () => {
+  test("endpoints are discovered through RFC 9728, the given credentials are used, nothing is registered", async () => {
+    const { service } = bench;
+    const before = service.seen.length;
+    const registered = service.registrations.length;
+    const person = await bench.person();
+    expect(await bench.connect(person, "found")).toMatchObject({ left: true });
+    const asked = service.seen.slice(before);
+    expect(asked).toContain("GET /.well-known/oauth-protected-resource/mcp");
+    expect(asked).toContain("GET /.well-known/oauth-authorization-server");
+    expect(service.registrations.length).toBe(registered);
+    expect(lastAuthorization()).toMatchObject({ client_id: "static-client", scope: "read", resource: service.url });
+    expect(service.tokenRequests.at(-1)?.get("authorization")).toMatch(/^Basic /);
+    expect(await bench.list(person)).toMatchObject({ found: true });
+  });
+});
+
+describe("discovery mode: nothing is configured", () => {
+  test("everything is discovered, the gateway registers itself once, and the flow connects", async () => {
+    const { service } = bench;
+    const person = await bench.person();
+    expect(await bench.list(person)).toMatchObject({ auto: false });
+    expect(await bench.connect(person, "auto")).toMatchObject({ left: true });
+    expect(service.registrations).toHaveLength(1);
+    expect(service.registrations[0]).toMatchObject({
+      redirect_uris: [bench.callback],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      application_type: "web",
+      token_endpoint_auth_method: "client_secret_basic",
+    });
+    expect(await bench.list(person)).toMatchObject({ auto: true });
+    // Another user of the same upstream speaks through the same registration.
+    const bob = await bench.person("bob@example.com");
+    await bench.connect(bob, "auto");
+    expect(service.registrations).toHaveLength(1);
+  });
+
+  test("an MCP client's first login also connects the upstream: one way through sign-in, consent and both servers", async () => {
+    const { service } = bench;
+    await bench.gateway.runtime.flushRecords();
+    const client = await bench.signIn("auto", { user: "alice@example.com" });
+    const answer = await bench.call("auto", client.tokens.access_token);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject({ result: { authorized: true } });
+    expect(service.mcpRequests.at(-1)?.authorization).toMatch(/^Bearer access-sentinel-/);
+  });
+});
+
+describe("connect", () => {
+  const connectUrl = (query: string): string => `${bench.gateway.origin}/.gateway/mcp/connect${query}`;
+
+  test.each([
+    ["missing", ""],
+    ["empty", "?redirect_url="],
+    ["of a foreign host", "?redirect_url=http://evil.example/"],
+    ["of a foreign port", "?redirect_url=http://localhost:1/"],
+    ["of another scheme", "?redirect_url=https://localhost/"],
+    ["a script", "?redirect_url=javascript:alert(1)"],
+    ["data", "?redirect_url=data:text/html,x"],
+    ["without scheme", "?redirect_url=//evil.example/"],
+    ["with a user name", "?redirect_url=http://localhost:1@evil.example/"],
+    ["with a backslash", "?redirect_url=http://evil.example\\@localhost/"],
+    ["with a line end", "?redirect_url=http://localhost%0d%0a/"],
+    ["given twice", "?redirect_url=http://evil.example/&redirect_url=http://localhost/"],
+    ["relative", "?redirect_url=/application"],
+  ])("answers 400 before any redirect when redirect_url is %s", async (_name, query) => {
+    const before = bench.service.authorizations.length;
+    const page = await (await bench.person()).open(connectUrl(query));
+    expect(page.status).toBe(400);
+    expect(page.headers["location"]).toBeUndefined();
+    // Also for somebody who is not signed in: no sign-in is begun for a bad link.
+    const stranger = await fetch(connectUrl(query.replaceAll("\\", "%5c")), { redirect: "manual" });
+    expect(stranger.status).toBe(400);
+    expect(bench.service.authorizations.length).toBe(before);
+  });
+
+  test("sends somebody who is connected already straight back", async () => {
+    const person = await bench.person();
+    await bench.connect(person, "static");
+    const before = bench.service.authorizations.length;
+    expect(await bench.connect(person, "static")).toMatchObject({ left: true, url: bench.application });
+    expect(bench.service.authorizations.length).toBe(before);
+  });
+
+  test("without a named server connects all servers of the host, one after the other", async () => {
+    const person = await bench.person("bob@example.com");
+    const page = await person.open(
+      connectUrl(`?redirect_url=${encodeURIComponent(bench.application)}`),
+      bench.application,
+    );
+    expect(page).toMatchObject({ left: true, url: bench.application });
+    expect(await bench.list(person)).toMatchObject({ static: true, found: true, auto: true });
+  });
+
+  test("applies the route's policy: who could send nothing there has nothing to connect", async () => {
+    const carol = await bench.person("carol@other.example");
+    const page = await carol.open(
+      connectUrl(`?redirect_url=${encodeURIComponent(bench.application)}`),
+      bench.application,
+    );
+    expect(page.status).toBe(403);
+    expect(await bench.list(carol)).toEqual({});
+  });
+
+  test("asks a stranger to sign in first and then goes on", async () => {
+    const url = connectUrl(`?redirect_url=${encodeURIComponent(bench.application)}`);
+    const send = createSend();
+    const headers = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const answer = await send({ method: "GET", url, headers });
+    expect(answer.status).toBe(302);
+    expect(answer.headers["location"]).toContain("/.gateway/sign_in");
+  });
+
+  test("says what to do when the upstream cannot be connected, with a way to try again and a way back", async () => {
+    const person = await bench.person("dora@example.com");
+    bench.service.switches.resourceMetadata = {
+      resource: "https://other.example/",
+      authorization_servers: ["https://a.example"],
+    };
+    const page = await bench.connect(person, "found");
+    expect(page.status).toBe(502);
+    expect(page.text).toContain("found is not connected");
+    expect(page.text).not.toContain("other.example");
+    expect(findLink(page, "Back to the application")).toBe(bench.application);
+    const again = findLink(page, "Try again");
+    bench.service.switches.resourceMetadata = defaults.resourceMetadata;
+    expect(await person.open(again ?? "", bench.application)).toMatchObject({ left: true });
+    expect(bench.gateway.log()).toContain("other.example");
   });
 });

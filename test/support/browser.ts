@@ -134,8 +134,10 @@ export function createBrowser(send: Send = createSend()): Browser {
         },
       });
       store(hostname, answer.setCookies);
-      const { location } = answer.headers;
-      if (location === undefined || answer.status < 300 || answer.status > 399) {
+      // Pages that leave by themselves: `refresh: 0;url=…`.
+      const location = answer.headers["location"] ?? /^0;\s*url=(.+)$/i.exec(answer.headers["refresh"] ?? "")?.[1];
+      const isRedirect = answer.headers["refresh"] !== undefined || (answer.status >= 300 && answer.status <= 399);
+      if (location === undefined || !isRedirect) {
         return { url: next.url, status: answer.status, headers: answer.headers, text: answer.text, left: false };
       }
       next = { method: "GET", url: new URL(location, next.url).href };

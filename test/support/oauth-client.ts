@@ -57,6 +57,8 @@ export interface AuthorizeOptions {
   readonly user?: string;
   /** What to answer on the consent page; "look" stops there. Default "approve". */
   readonly decision?: "approve" | "deny" | "look";
+  /** Text of a link to press where there is one. */
+  readonly press?: string;
 }
 
 export const REDIRECT_URI = "http://127.0.0.1:33418/callback";
@@ -142,7 +144,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       if (answer.status !== 201) throw new Error(`Cannot register: ${answer.status} ${answer.text}`);
       return answer.json() as Registration;
     },
-    async authorize({ clientId, redirectUri, challenge, parameters = {}, user, decision = "approve" }) {
+    async authorize({ clientId, redirectUri, challenge, parameters = {}, user, decision = "approve", press }) {
       const url = new URL((await discover()).authorization_endpoint);
       const query: Readonly<Record<string, string | undefined>> = {
         response_type: "code",
@@ -157,7 +159,9 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
       for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
       let page = await browser.open(url.href, redirectUri);
       for (let count = 0; count < 5 && !page.left; count += 1) {
-        const link = user === undefined ? undefined : findLink(page, user);
+        const link =
+          (user === undefined ? undefined : findLink(page, user)) ??
+          (press === undefined ? undefined : findLink(page, press));
         const form = findForm(page, "/.gateway/mcp/consent");
         if (link !== undefined) page = await browser.open(link, redirectUri);
         else if (form && decision !== "look") page = await browser.submit(page, form, { decision }, redirectUri);
@@ -197,6 +201,7 @@ export interface SignInOptions extends OAuthClientOptions {
   /** Metadata for a new registration. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly parameters?: AuthorizeOptions["parameters"];
+  readonly press?: string;
 }
 
 /** The whole way: discover, register, sign in, consent, exchange. @throws Error when any step is refused */
@@ -211,6 +216,7 @@ export async function signInClient(options: SignInOptions): Promise<SignedInClie
     challenge,
     ...(options.user === undefined ? {} : { user: options.user }),
     ...(options.parameters === undefined ? {} : { parameters: options.parameters }),
+    ...(options.press === undefined ? {} : { press: options.press }),
   });
   const code = outcome.at === "client" ? outcome.parameters["code"] : undefined;
   if (code === undefined)

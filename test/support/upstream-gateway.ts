@@ -1,5 +1,10 @@
 /** A gateway with an upstream service that wants OAuth behind it, in all three credential modes, and clients for it. */
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import {
+  DEMO_USERS,
+  type DemoUser,
+  type IdentityProvider,
+  startIdentityProvider,
+} from "../../examples/demo/identity-provider.ts";
 import { type Browser, createBrowser, createSend, findForm, findLink, type Page } from "./browser.ts";
 import type { TestClock } from "./clock.ts";
 import { startGateway, type TestGateway } from "./gateway.ts";
@@ -46,6 +51,7 @@ export interface UpstreamGatewayOptions {
   readonly change?: (yaml: string) => string;
   readonly service?: UpstreamService;
   readonly port?: number;
+  readonly users?: readonly DemoUser[];
 }
 
 export async function startUpstreamGateway(options: UpstreamGatewayOptions = {}): Promise<UpstreamGateway> {
@@ -56,6 +62,11 @@ export async function startUpstreamGateway(options: UpstreamGatewayOptions = {})
   service.clients.set("static-client", { secret: STATIC_SECRET, redirectUris: [callback] });
   service.secrets.add(STATIC_SECRET);
   const identityProvider = await startIdentityProvider({
+    users: [
+      ...DEMO_USERS,
+      { id: "u-dora", email: "dora@example.com", name: "Dora Example", groups: [] },
+      ...(options.users ?? []),
+    ],
     clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] }],
   });
   const yaml = `
