@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
+import { addAdministration } from "./commands/program.ts";
 import { checkFiles } from "./config/check.ts";
 import { configJsonSchema } from "./config/json-schema.ts";
 import { configReference } from "./config/reference.ts";
@@ -115,6 +116,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
       process.stderr.write(result.problems);
       exitCode = result.ok ? 0 : 1;
     });
+
+  addAdministration(program, (code) => void (exitCode = code));
 
   try {
     await program.parseAsync(args, { from: "user" });

@@ -31,9 +31,7 @@ export function parseKeySet(value: unknown): JSONWebKeySet | undefined {
 
 function publicMembers(key: Readonly<Record<string, unknown>>): JWK {
   const isShortText = (value: unknown): boolean => typeof value === "string" && value.length <= MAX_MEMBER_CHARACTERS;
-  return Object.fromEntries(
-    PUBLIC_MEMBERS.filter((name) => isShortText(key[name])).map((name) => [name, key[name]]),
-  ) as JWK;
+  return Object.fromEntries(PUBLIC_MEMBERS.filter((name) => isShortText(key[name])).map((name) => [name, key[name]]));
 }
 
 /** True for an address from which a client's keys may be read. */

@@ -10,7 +10,7 @@ import { chooseAudience, mintAccessToken } from "./access-token.ts";
 import { pass, refuse, type Step } from "./answer.ts";
 import { endGrant } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "./pkce.ts";
-import { codeKey, grantKey, ownerTags, type CodeRecord, type GrantRecord } from "./records.ts";
+import { codeKey, grantKey, GRANTS_TAG, ownerTags, type CodeRecord, type GrantRecord } from "./records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
@@ -98,7 +98,7 @@ async function createGrant(
     ifVersion: 0,
     // Without a refresh token nothing is left once the session ended.
     expiresAt: refreshToken === undefined ? sessionExpiresAt : now + snapshot.settings.lifetimes.refreshToken,
-    tags: ownerTags(grant),
+    tags: [GRANTS_TAG, ...ownerTags(grant)],
   });
   // A second request may have come between our mark and the grant, when there was nothing yet that it could end.
   const after = await deps.store.get<CodeRecord>(code.key);

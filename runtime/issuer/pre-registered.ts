@@ -6,7 +6,7 @@
 import type { JSONWebKeySet } from "jose";
 
 import type { DomainPattern } from "../config/domains.ts";
-import { hashSecret, randomSecret } from "../keys.ts";
+import { hashSecret } from "../keys.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { createServiceAccount } from "../session/service-accounts.ts";
 import type { Revocations } from "../session/sessions.ts";

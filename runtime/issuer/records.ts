@@ -98,7 +98,7 @@ export interface CodeRecord {
   readonly replayed: boolean;
 }
 
-/** `grant:<id>`: one user's authorization of one client, with its refresh family. Tags `user:<id>`, `client:<id>`. */
+/** `grant:<id>`: one user's authorization of one client, with its refresh family. Tags `grants`, `user:<id>`, `client:<id>`. */
 export interface GrantRecord {
   readonly schema: 1;
   readonly issuer: string;
@@ -138,6 +138,8 @@ export interface ConsentRecord {
   readonly schema: 1;
   readonly userId: string;
   readonly clientId: string;
+  /** As the page called it; for the page where it can be withdrawn. */
+  readonly clientName?: string;
   readonly audience: string;
   readonly metadataHash: string;
   readonly scope: string;
@@ -171,6 +173,9 @@ export const CLIENTS_TAG = "clients";
 export function clientTags(clientId: string): readonly string[] {
   return [CLIENTS_TAG, `client:${clientId}`];
 }
+
+/** Lists all grants. */
+export const GRANTS_TAG = "grants";
 
 /** Everything that ends with a user or a client carries their tags. */
 export function ownerTags(record: { readonly userId: string; readonly clientId: string }): readonly string[] {

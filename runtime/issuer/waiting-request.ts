@@ -97,6 +97,7 @@ export async function remember(deps: WaitingDeps, waiting: Waiting, principal: P
     schema: 1,
     userId: principal.user.id,
     clientId,
+    clientName: waiting.client.metadata.client_name ?? clientId,
     audience,
     metadataHash,
     scope,

@@ -118,6 +118,9 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
   };
 }
 
+/** Lists all sessions. */
+export const SESSIONS_TAG = "sessions";
+
 /** Lists and ends everything of one user. */
 export function userTag(userId: string): string {
   return `user:${userId}`;

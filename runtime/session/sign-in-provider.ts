@@ -16,7 +16,7 @@ import { epochSeconds, type Clock } from "../ports.ts";
 import { SIGN_IN_SECONDS, type Cookies } from "./cookie.ts";
 import type { IdentityService } from "./identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
-import { userTag, type SessionRecords } from "./records.ts";
+import { SESSIONS_TAG, userTag, type SessionRecords } from "./records.ts";
 import { withStore } from "./sign-in.ts";
 import type { RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "./sessions.ts";
@@ -97,7 +97,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     await records.sessions.put(
       sessionId,
       { userId, createdAt: now, ...idToken },
-      { ifVersion: 0, expiresAt, tags: [userTag(userId)] },
+      { ifVersion: 0, expiresAt, tags: [SESSIONS_TAG, userTag(userId)] },
     );
     return { sessionId, expiresAt };
   };

@@ -1,0 +1,31 @@
+/** What commands print: tables for people, JSON for programs. */
+
+export type Row = Readonly<Record<string, string | number | undefined>>;
+
+/** @param isJson one JSON array; otherwise columns, or `none` when there is nothing */
+export function printRows(rows: readonly Row[], isJson: boolean, none: string): void {
+  if (isJson) return console.log(JSON.stringify(rows, null, 2));
+  const [first] = rows;
+  if (!first) return console.log(none);
+  const names = Object.keys(first);
+  const lines = [names, ...rows.map((row) => names.map((name) => show(row[name])))];
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  for (const line of lines) {
+    console.log(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    );
+  }
+}
+
+/** "2026-11-20T18:00:00Z" */
+export function timeText(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
+/** Names from outside (clients call themselves what they like) must not steer the terminal. */
+function show(value: string | number | undefined): string {
+  return String(value ?? "").replace(/[\p{Cc}\p{Cf}]/gu, "?");
+}

@@ -1,0 +1,98 @@
+/** The administrator's commands: words and options; what they do is in the files beside. */
+import type { Command } from "commander";
+
+// Loaded by the command that needs them: `--help` and the other commands open no databases.
+const access = () => import("./access.ts");
+const machines = () => import("./machines.ts");
+
+const CONFIG = ["--config <path>", "the gateway's configuration: file or directory"] as const;
+const JSON_OUT = ["--json", "for machines"] as const;
+const USER = ["--user <id>", "only of this user: id or email"] as const;
+const CLIENT = ["--client <id>", "only of this client"] as const;
+const ALL = ["--all", "everybody's"] as const;
+
+/** @param exit takes the exit code of the command that ran */
+export function addAdministration(program: Command, exit: (code: number) => void): void {
+  const sessions = program.command("sessions").description("who is signed in with a browser");
+  sessions
+    .command("list")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await access()).printSessions(options)));
+  sessions
+    .command("revoke")
+    .description("sign out, on every host and process within 2 s")
+    .argument("[id...]")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .option(...ALL)
+    .action(async (ids, options) => exit(await (await access()).revokeSessions(ids, options)));
+
+  const grants = program.command("grants").description("what users let MCP clients do");
+  grants
+    .command("list")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .option(...CLIENT)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await access()).printGrants(options)));
+  grants
+    .command("revoke")
+    .description("end access and forget the approval behind it, on every process within 2 s")
+    .argument("[id...]")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .option(...CLIENT)
+    .option(...ALL)
+    .action(async (ids, options) => exit(await (await access()).revokeGrants(ids, options)));
+
+  const client = program.command("client").description("OAuth clients: those made here, and those that registered");
+  client
+    .command("create")
+    .description("print the id and the secret of a new client, once")
+    .requiredOption(...CONFIG)
+    .requiredOption("--name <name>", "what people are asked about")
+    .option("--issuer <origin>", "the MCP host it is for; needed where there are several")
+    .option("--redirect-uri <uri...>", "an application that signs people in")
+    .option("--machine", "may get tokens by itself, as the user service-account:<name>")
+    .option("--email <address>", "of the machine, for policies")
+    .option("--groups <names>", "of the machine, comma separated")
+    .option("--public", "an application that can keep no secret")
+    .option("--jwks <file>", "public keys with which it signs, instead of a secret")
+    .option("--jwks-uri <url>", "where it publishes them")
+    .action(async (options) => exit(await (await machines()).makeClient(options)));
+  client
+    .command("list")
+    .requiredOption(...CONFIG)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await machines()).printClients(options)));
+  client
+    .command("revoke")
+    .description("end a client with its grants and approvals")
+    .argument("<id...>", "client ids; a document's URL too")
+    .requiredOption(...CONFIG)
+    .action(async (ids, options) => exit(await (await machines()).revokeClients(ids, options)));
+
+  const account = program.command("service-account").description("machines that call MCP servers with a token");
+  account
+    .command("create")
+    .description("print the token of a new service account, once")
+    .requiredOption(...CONFIG)
+    .requiredOption("--name <name>", "the user will be service-account:<name>")
+    .option("--email <address>", "for policies")
+    .option("--groups <names>", "for policies, comma separated")
+    .option("--expires <duration>", "life of the token", "90d")
+    .option("--resource <url>", "the one MCP server, or the host, that it is good for; every server otherwise")
+    .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));
+  account
+    .command("list")
+    .requiredOption(...CONFIG)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await machines()).printServiceAccounts(options)));
+  account
+    .command("revoke")
+    .argument("<name...>", "names or ids")
+    .requiredOption(...CONFIG)
+    .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
+}
