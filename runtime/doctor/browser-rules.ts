@@ -59,11 +59,8 @@ export const metadataReadable: Rule = {
   id: "metadata-readable",
   says: "a page may read both metadata documents, with MCP-Protocol-Version sent",
   async check(visit) {
-    const issuer = new URL(await visit.issuer());
-    const urls = [
-      (await visit.namedMetadata()) ?? `${visit.url.origin}/.well-known/oauth-protected-resource`,
-      `${issuer.origin}/.well-known/oauth-authorization-server`,
-    ];
+    const urls = await visit.metadataUrls();
+    if (urls.length < 2) return unknown("there is no metadata");
     for (const url of urls) {
       const verdict = await preflight(visit, url, "GET", "mcp-protocol-version");
       if (verdict.outcome !== "holds")

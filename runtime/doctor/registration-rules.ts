@@ -61,16 +61,17 @@ export const registersLocalhost: Rule = {
 export const registersPublic: Rule = {
   id: "registers-public",
   says: "who registers with token_endpoint_auth_method none gets none, and no secret",
-  check: (visit) =>
-    registered(visit, {}, (answer) => {
-      const method = answer["token_endpoint_auth_method"];
-      if (method !== "none")
-        return broken(
-          `token_endpoint_auth_method is ${JSON.stringify(method)}`,
-          "register the method that was asked for",
-        );
-      return holdsIf(answer["client_secret"] === undefined, "a client_secret", "give public clients no secret");
-    }),
+  async check(visit) {
+    const answer = (await visit.register(PUBLIC_CLIENT))?.json();
+    if (answer?.["client_id"] === undefined) return unknown("no client could be registered");
+    const method = answer["token_endpoint_auth_method"];
+    if (method !== "none")
+      return broken(
+        `token_endpoint_auth_method is ${JSON.stringify(method)}`,
+        "register the method that was asked for",
+      );
+    return holdsIf(answer["client_secret"] === undefined, "a client_secret", "give public clients no secret");
+  },
 };
 
 export const registersNative: Rule = {

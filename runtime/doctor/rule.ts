@@ -20,7 +20,7 @@ export interface Rule {
 export const HOLDS: Verdict = { outcome: "holds" };
 
 export function broken(seen: string, wish: string): Verdict {
-  return { outcome: "broken", seen, wish };
+  return { outcome: "broken", seen: short(seen), wish };
 }
 
 export function unknown(because: string): Verdict {
@@ -43,7 +43,7 @@ export function describe(answer: Answer): string {
 /** Text of the other side, on one line and bounded. */
 export function short(text: string): string {
   const line = text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
-  return line.length > 120 ? `${line.slice(0, 120)}…` : line;
+  return line.length > 240 ? `${line.slice(0, 240)}…` : line;
 }
 
 /** True for a list that contains the text. */

@@ -28,6 +28,8 @@ export interface Visit {
   namedMetadata(): Promise<string | undefined>;
   /** The protected resource metadata, wherever a client finds it. */
   resource(): Promise<JsonObject | undefined>;
+  /** Where the two metadata documents were found; [] when nowhere. */
+  metadataUrls(): Promise<readonly string[]>;
   /** The authorization server: the first that the resource names, else the host itself (revision 2025-03-26). */
   issuer(): Promise<string>;
   /** The authorization server metadata, wherever a client finds it. */
@@ -48,6 +50,11 @@ export function createVisit(address: string, ask: Ask): Visit {
   const url = new URL(address);
   const path = url.pathname === "/" ? "" : url.pathname.replace(/\/$/, "");
 
+  const wellKnown = `${url.origin}/.well-known/oauth-protected-resource`;
+  const findResource = async (): Promise<Found | undefined> =>
+    firstJson(ask, [(await visit.namedMetadata()) ?? `${wellKnown}${path}`, wellKnown]);
+  const findServer = async (): Promise<Found | undefined> => firstJson(ask, serverMetadataUrls(await visit.issuer()));
+
   const visit: Visit = {
     url,
     ask,
@@ -64,16 +71,17 @@ export function createVisit(address: string, ask: Ask): Visit {
       const named = /^Bearer\b.*\bresource_metadata="?([^",\s]+)/i.exec(value)?.[1];
       return named !== undefined && URL.canParse(named) ? named : undefined;
     },
-    async resource() {
-      const wellKnown = `${url.origin}/.well-known/oauth-protected-resource`;
-      return firstJson(ask, [(await visit.namedMetadata()) ?? `${wellKnown}${path}`, wellKnown]);
+    resource: async () => (await findResource())?.json,
+    async metadataUrls() {
+      const found = [await findResource(), await findServer()];
+      return found.flatMap((document) => document?.url ?? []);
     },
     async issuer() {
       const servers = (await visit.resource())?.["authorization_servers"];
       const first: unknown = Array.isArray(servers) ? servers[0] : undefined;
       return typeof first === "string" && URL.canParse(first) ? first : url.origin;
     },
-    server: async () => firstJson(ask, serverMetadataUrls(await visit.issuer())),
+    server: async () => (await findServer())?.json,
     async register(metadata) {
       const endpoint = (await visit.server())?.["registration_endpoint"];
       if (typeof endpoint !== "string") return undefined;
@@ -131,7 +139,7 @@ export const PUBLIC_CLIENT: JsonObject = {
 };
 
 /** In the order in which clients try (RFC 8414 §3.1, OpenID Connect Discovery §4). */
-export function serverMetadataUrls(issuer: string): readonly string[] {
+function serverMetadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
   const inserted = ["oauth-authorization-server", "openid-configuration"].map(
@@ -140,11 +148,16 @@ export function serverMetadataUrls(issuer: string): readonly string[] {
   return path === "" ? inserted : [...inserted, `${origin}${path}/.well-known/openid-configuration`];
 }
 
-async function firstJson(ask: Ask, urls: readonly string[]): Promise<JsonObject | undefined> {
+interface Found {
+  readonly url: string;
+  readonly json: JsonObject;
+}
+
+async function firstJson(ask: Ask, urls: readonly string[]): Promise<Found | undefined> {
   for (const url of urls) {
     const answer = await ask({ url, headers: { accept: "application/json", "mcp-protocol-version": "2025-11-25" } });
     const json = answer.status === 200 ? answer.json() : undefined;
-    if (json) return json;
+    if (json) return { url, json };
   }
   return undefined;
 }
