@@ -31,7 +31,11 @@ export interface Checked {
 /** Asks the route's policy and writes the record. */
 export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
   const { exchange, plan, principal } = passage;
-  const facts = factsOf(principal?.user, httpFacts(exchange), plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined);
+  const facts = factsOf(
+    principal?.user,
+    httpFacts(exchange),
+    plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+  );
   passage.facts = facts;
   const decision = evaluate(plan.route.policy, facts);
   return { decision, recorded: record(deps, passage, decision, message) };
@@ -53,12 +57,16 @@ function factsOf(user: UserFacts | undefined, http: Facts["http"], mcp: McpFacts
   return user ? { user, http, mcp } : { http, mcp };
 }
 
-/** Writes the record of a request that goes no further, whatever its policy would say. */
-export function recordRefusal(deps: DecideDeps, passage: Passage, reason: RefusedBefore): void {
+/**
+ * Writes the record of a request that goes no further, whatever its policy would say.
+ *
+ * @returns a promise when the record queue is full: the answer waits for room. Otherwise anybody could fill the memory
+ *   with refused requests while the disk is slow
+ */
+export function recordRefusal(deps: DecideDeps, passage: Passage, reason: RefusedBefore): Promise<void> | undefined {
   let decision = refused.get(reason);
   if (!decision) refused.set(reason, (decision = refusedDecision(reason)));
-  // Not waited for: a refused request sends nothing on, and its answer must not depend on the disk.
-  void record(deps, passage, decision, undefined);
+  return record(deps, passage, decision, undefined);
 }
 
 /** Reasons are ours and few. */

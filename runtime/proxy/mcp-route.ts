@@ -25,8 +25,9 @@ export function serveMcpRoute(deps: McpDeps, passage: Passage): void {
   // Servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser.
   const origin = judgeOrigin(exchange, route, snapshot.settings);
   if (origin === "foreign") {
-    recordRefusal(deps, passage, "origin-not-allowed");
-    answer(passage, 403, { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" });
+    proceed(deps, passage, recordRefusal(deps, passage, "origin-not-allowed"), () =>
+      answer(passage, 403, { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" }),
+    );
     return;
   }
   if (origin !== "none") passage.corsOrigin = exchange.header("origin");
@@ -71,26 +72,26 @@ const PLAIN_TOOL_NAMES = { toolNames: "recommended" } as const;
 function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): void {
   const { exchange } = passage;
   if (!inspection.ok) {
-    recordRefusal(deps, passage, inspection.reason);
-    answerWire(passage, refusalAnswer(inspection, exchange.id));
+    proceed(deps, passage, recordRefusal(deps, passage, inspection.reason), () =>
+      answerWire(passage, refusalAnswer(inspection, exchange.id)),
+    );
     return;
   }
   const { message } = inspection;
   passage.message = message?.bytes;
 
   if (!openSession(deps, passage, message)) {
-    recordRefusal(deps, passage, "mcp-session-unknown");
     // 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management).
-    answer(passage, 404, {
-      jsonrpc: "2.0",
-      error: { code: -32001, message: "Session not found", data: { request_id: exchange.id } },
-    });
+    const error = { code: -32001, message: "Session not found", data: { request_id: exchange.id } };
+    proceed(deps, passage, recordRefusal(deps, passage, "mcp-session-unknown"), () =>
+      answer(passage, 404, { jsonrpc: "2.0", error }),
+    );
     return;
   }
 
   const { decision, recorded } = decide(deps, passage, message);
   if (decision.allowed) withInternalToken(deps, passage, () => forwardAllowed(deps, passage, recorded));
-  else answerWire(passage, denialAnswer(message, decision, exchange.id));
+  else proceed(deps, passage, recorded, () => answerWire(passage, denialAnswer(message, decision, exchange.id)));
 }
 
 /** @returns false when the request names a session that is not this caller's on this route */
@@ -132,7 +133,11 @@ function bearerToken(authorization: string | undefined): Credential {
 const SCHEME = "bearer ";
 
 function answerUnauthorized(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
-  recordRefusal(deps, passage, `credential-${reason}`);
+  const recorded = recordRefusal(deps, passage, `credential-${reason}`);
+  proceed(deps, passage, recorded, () => answerBadCredential(deps, passage, reason));
+}
+
+function answerBadCredential(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
   if (reason === "unavailable") {
     answerUnavailable(passage, passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin));
     return;

@@ -12,19 +12,18 @@ export function serveWebRoute(deps: StepDeps, passage: Passage): void {
 function authenticated(deps: StepDeps, passage: Passage, result: AuthResult): void {
   if (result.ok) passage.principal = result.principal;
   else if (result.reason === "unavailable") {
-    recordRefusal(deps, passage, "credential-unavailable");
-    answerUnavailable(passage);
+    proceed(deps, passage, recordRefusal(deps, passage, "credential-unavailable"), () => answerUnavailable(passage));
     return;
   } else if (!passage.plan.route.allowsAnonymous) {
-    recordRefusal(deps, passage, `credential-${result.reason}`);
-    askToSignIn(deps, passage);
+    proceed(deps, passage, recordRefusal(deps, passage, `credential-${result.reason}`), () =>
+      askToSignIn(deps, passage),
+    );
     return;
   }
   const { decision, recorded } = decide(deps, passage);
   if (decision.allowed) forwardAllowed(deps, passage, recorded);
   // Signing in may turn a no into a yes only for somebody who has not.
-  else if (!passage.principal) askToSignIn(deps, passage);
-  else answerDenied(passage);
+  else proceed(deps, passage, recorded, () => (passage.principal ? answerDenied(passage) : askToSignIn(deps, passage)));
 }
 
 function askToSignIn(deps: StepDeps, passage: Passage): void {

@@ -39,7 +39,7 @@ async function start(options: PipelineOptions = {}): Promise<Pipeline> {
       - from: https://mcp.example
         to: ${victim.origin}
         mcp: { server: {} }
-        policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+        policy: [{ allow: { and: [{ authenticated_user: true }] }, deny: { or: [{ email: { is: bob@example.com } }] } }]
     `,
     options,
   );
@@ -169,13 +169,30 @@ describe("failing parts deny", () => {
 });
 
 describe("a full record queue", () => {
-  test("makes an allowed request wait until there is room, and no longer", async () => {
+  // Also those that are refused: otherwise anybody could fill the memory with them while the disk is slow.
+  test.each([
+    ["an allowed request", "GET /a", "app.example", ["Cookie: gateway_session=alice"], 200],
+    ["a denied one", "GET /a", "app.example", ["Cookie: gateway_session=bob"], 403],
+    ["one without a session", "POST /a", "app.example", [], 401],
+    ["one whose session cannot be checked", "GET /a", "app.example", ["Cookie: gateway_session=down"], 503],
+    ["one without a token", "GET /", "mcp.example", [], 401],
+    ["one of a foreign page", "GET /", "mcp.example", ["Origin: https://evil.example"], 403],
+    ["one with a message that cannot be read", "POST /", "mcp.example", ["Authorization: Bearer gwt_alice"], 415],
+    [
+      "one of an unknown MCP session",
+      "GET /",
+      "mcp.example",
+      ["Authorization: Bearer gwt_alice", "Mcp-Session-Id: x"],
+      404,
+    ],
+    ["a denied MCP request", "GET /", "mcp.example", ["Authorization: Bearer gwt_bob"], 403],
+  ])("makes %s wait until there is room, and no longer", async (_name, line, host, headers, status) => {
     const room = Promise.withResolvers<void>();
     const written: string[] = [];
     await start({
       records: {
-        write(line) {
-          written.push(line);
+        write(record) {
+          written.push(record);
           return room.promise;
         },
         flush: () => Promise.resolve(),
@@ -183,16 +200,19 @@ describe("a full record queue", () => {
         close: () => Promise.resolve(),
       },
     });
+    const length = line.startsWith("POST") ? ["Content-Length: 0"] : [];
     const client = openRaw(
       pipeline.port,
-      "GET /a HTTP/1.1\r\nHost: app.example\r\nCookie: gateway_session=alice\r\n\r\n",
+      [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, ...length, "", ""].join("\r\n"),
     );
     await expect.poll(() => written.length).toBe(1);
-    // A denied one is answered all the same: nothing of it goes on.
-    expect((await send("app.example", "bob")).status).toBe(403);
+    // Another request goes its whole way meanwhile.
+    expect((await send("unknown.example", "alice")).status).toBe(421);
+    expect(client.text).toBe("");
     expect(victim.received).toBe("");
     room.resolve();
-    await client.contains("HTTP/1.1 200");
+    await client.contains(`HTTP/1.1 ${status}`);
+    expect(written).toHaveLength(1);
     client.socket.destroy();
   });
 });
