@@ -28,6 +28,8 @@ export interface TestGateway {
   readonly adminOrigin: string;
   readonly adminToken: string;
   readonly runtime: Gateway;
+  /** For commands that are given the configuration. */
+  readonly configFile: string;
   /** Everything the operator's log said, as text. */
   log(): string;
   /** Authorization records written so far. */
@@ -97,6 +99,7 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
     adminOrigin: runtime.adminOrigin,
     adminToken: ADMIN_TOKEN,
     runtime,
+    configFile,
     log: () => logText,
     recordText,
     records: async () =>
