@@ -1,0 +1,177 @@
+/**
+ * The program with the real terraform, a real gateway and live traffic. With `CDKTF` in the environment (the command of
+ * cdktf-cli 0.21) its `synth`, `diff` and `deploy` are used; without it the same steps are done by terraform.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify, stripVTControlCharacters } from "node:util";
+
+import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { startLiveGateway } from "../../test/support/live-gateway.ts";
+import { createWorkspace, terraformMissing, type Workspace } from "../../test/support/terraform.ts";
+import { createSteps } from "../demo/steps.ts";
+
+const steps = createSteps();
+const root = new URL("../../", import.meta.url).pathname;
+const stackFolder = join("cdktf.out", "stacks", "team");
+
+await steps.step("the policy tests pass", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--test",
+    join(import.meta.dirname, "policies.test.ts"),
+  ]);
+  return /^. pass \d+$/m.exec(stdout)?.[0].slice(2) ?? "";
+});
+const missing = terraformMissing();
+if (missing === undefined) await play();
+else console.log(`skipped: all further steps, ${missing}`);
+process.exitCode = steps.end();
+
+/** The three commands of a pipeline. Each returns what it printed. */
+interface Tool {
+  readonly name: string;
+  diff(): Promise<string>;
+  deploy(): Promise<string>;
+  destroy(): Promise<string>;
+}
+
+async function play(): Promise<void> {
+  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
+  const gateway = await startLiveGateway({ owners: { team: { allowed_refs: ["env:ISSUES_*"] } } });
+  const { cliConfigFile } = await writeDevMirror(mirror);
+  const environment = {
+    TF_CLI_CONFIG_FILE: cliConfigFile,
+    GATEWAY_ORIGIN: gateway.origin,
+    GATEWAY_UPSTREAM: gateway.upstream,
+    GATEWAY_DIRECTORY: gateway.directory,
+    CDKTF_DISABLE_PLUGIN_CACHE_ENV: "true",
+  };
+  // Of the gateway's environment: here that is this process.
+  process.env["ISSUES_CLIENT_SECRET"] = "secret-of-the-check";
+  const workspace = createWorkspace(environment);
+  const command = process.env["CDKTF"];
+  const tool = command === undefined ? byTerraform(workspace, environment) : byCli(command, workspace, environment);
+  try {
+    await copyProgram(workspace.directory);
+    await steps.step(`the plan shows a reviewer every route (${tool.name})`, async () => {
+      const plan = await tool.diff();
+      for (const name of ["issues", "status", "wiki"]) steps.match(plan, new RegExp(`\\+ route "${name}"`));
+      steps.ok(!plan.includes("secret-of-the-check"), "the secret is in the plan");
+      steps.match(plan, /2 to add/);
+    });
+    await steps.step("apply publishes, and live traffic follows", async () => {
+      await gateway.change(() => tool.deploy());
+      const { status, seen, headers } = await gateway.get("/status/page");
+      steps.equal(status, 200);
+      steps.equal(seen["x-tier"], "silver");
+      steps.equal(seen["x-price"], "$5");
+      steps.equal(seen["x-release"], "release 2026.11", "a value that only Terraform knew");
+      steps.equal(seen["x-browser"], "node");
+      steps.equal(headers.get("x-frame-options"), "DENY");
+      steps.equal((await gateway.get("/wiki/")).status, 401, "nobody is signed in");
+      return `X-Tier: ${seen["x-tier"]}, X-Release: ${seen["x-release"]}`;
+    });
+    await steps.step("the secret is in no plan, state or bundle", async () => {
+      const files = [join(stackFolder, "terraform.tfstate"), join(stackFolder, "cdk.tf.json")];
+      const texts = [
+        ...files.map((file) => workspace.read(file)),
+        await readFile(join(gateway.directory, "team.json"), "utf8"),
+      ];
+      for (const text of texts) steps.ok(!text.includes("secret-of-the-check"), "found it");
+      steps.match(texts.join(), /env:ISSUES_CLIENT_SECRET/);
+    });
+    await steps.step("a second plan has no changes", async () => {
+      steps.match(await tool.diff(), /No changes\./);
+    });
+
+    await steps.step("the plan of an edit names the route and the field", async () => {
+      workspace.write("main.ts", workspace.read("main.ts").replace('"silver"', '"gold"'));
+      const plan = await tool.diff();
+      steps.match(plan, /~ route "status"/);
+      steps.match(plan, /"X-Tier"\s+= "silver" -> "gold"/);
+      steps.ok(!/~ route "(wiki|issues)"/.test(plan), "other routes are not in the plan");
+      return /^.*~ "X-Tier".*$/m.exec(plan)?.[0] ?? "";
+    });
+    await steps.step("apply makes it live", async () => {
+      await gateway.change(() => tool.deploy());
+      steps.equal((await gateway.get("/status/")).seen["x-tier"], "gold");
+    });
+    await steps.step("drift is shown and repaired", async () => {
+      const file = join(gateway.directory, "team.json");
+      const text = await readFile(file, "utf8");
+      await gateway.change(() => writeFile(file, text.replace('"gold"', '"by hand"')));
+      steps.match(await tool.diff(), /"X-Tier"\s+= "by hand" -> "gold"/);
+      await gateway.change(() => tool.deploy());
+      steps.equal((await gateway.get("/status/")).seen["x-tier"], "gold");
+    });
+    await steps.step("a mistake is refused at synthesis, before any plan", async () => {
+      const text = workspace.read("main.ts");
+      workspace.write("main.ts", text.replace('prefix: "/wiki"', 'prefix: "/status"'));
+      const refusal = await tool.diff().then(() => "", String);
+      workspace.write("main.ts", text);
+      steps.match(refusal, /wiki/);
+      return /^.*\[team\/gateway.*$/m.exec(refusal)?.[0] ?? refusal;
+    });
+    await steps.step("destroy removes the routes", async () => {
+      await gateway.change(() => tool.destroy());
+      steps.ok((await gateway.get("/status/")).status >= 400, "is still served");
+      steps.ok(!(await readdir(gateway.directory)).includes("team.json"), "the slice is still there");
+    });
+  } finally {
+    workspace.close();
+    await gateway.close();
+    await rm(mirror, { recursive: true });
+  }
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The program with its `cdktf.json` in a directory of its own. */
+async function copyProgram(directory: string): Promise<void> {
+  for (const name of ["cdktf.json", "main.ts", "policies.ts"]) {
+    await cp(join(import.meta.dirname, name), join(directory, name));
+    const text = await readFile(join(directory, name), "utf8");
+    await writeFile(join(directory, name), text.replaceAll("../../cdktf/", `${root}cdktf/`));
+  }
+  await symlink(join(root, "node_modules"), join(directory, "node_modules"));
+  await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module", private: true }));
+}
+
+function byTerraform(workspace: Workspace, environment: Environment): Tool {
+  const terraform = async (...args: string[]): Promise<string> => {
+    await run(process.execPath, ["main.ts"], workspace.directory, environment);
+    await workspace.succeed(`-chdir=${stackFolder}`, "init", "-no-color");
+    return workspace.succeed(`-chdir=${stackFolder}`, ...args, "-no-color");
+  };
+  return {
+    name: "node and terraform",
+    diff: () => terraform("plan"),
+    deploy: () => terraform("apply", "-auto-approve"),
+    destroy: () => terraform("destroy", "-auto-approve"),
+  };
+}
+
+function byCli(command: string, workspace: Workspace, environment: Environment): Tool {
+  const cdktf = (...args: string[]): Promise<string> => run(command, args, workspace.directory, environment);
+  return {
+    name: "cdktf-cli",
+    diff: () => cdktf("diff", "team"),
+    deploy: () => cdktf("deploy", "team", "--auto-approve"),
+    destroy: () => cdktf("destroy", "team", "--auto-approve"),
+  };
+}
+
+/** @returns what it printed, without colours. @throws Error with the same when it fails */
+async function run(command: string, args: readonly string[], cwd: string, environment: Environment): Promise<string> {
+  const env = { PATH: process.env["PATH"], HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...environment };
+  const plain = (text: unknown): string => stripVTControlCharacters(String(text));
+  try {
+    const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });
+    return plain(stdout + stderr);
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(plain(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`), { cause: error });
+  }
+}
