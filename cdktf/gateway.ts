@@ -24,6 +24,28 @@ export interface GatewayProps extends GatewaySettings {
    * @default - nothing is published; `bundleJson` may be shipped by other means
    */
   readonly file?: FileTarget;
+  /**
+   * Publish to a running gateway; not together with `file`.
+   * @default - nothing is published; `bundleJson` may be shipped by other means
+   */
+  readonly http?: HttpTarget;
+}
+
+/**
+ * Publishing to the admin address of a running gateway, which answers when every process serves the bundle: apply means
+ * live.
+ *
+ * The admin token is read by Terraform: from `tokenRef`, else from `adminToken` of the `GatewayProvider`, else from the
+ * environment variable `GATEWAY_ADMIN_TOKEN`. It gets into no state and no plan.
+ */
+export interface HttpTarget {
+  /** The admin address (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it. */
+  readonly url: string;
+  /**
+   * `env:NAME` or `file:/path` on the machine where Terraform runs.
+   * @default - the provider's `adminToken`, else `GATEWAY_ADMIN_TOKEN`
+   */
+  readonly tokenRef?: string;
 }
 
 /** Publishing as `<owner>.json` in a directory, replaced in one step. */
@@ -59,7 +81,8 @@ export class Gateway extends Construct {
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
     super(scope, id);
-    const { owner = "default", file, ...settings } = props;
+    const { owner = "default", file, http, ...settings } = props;
+    if (file && http) throw new Error(`Cannot publish gateway "${id}" twice: it has "file" and "http", must have one`);
     this.owner = owner;
     this.#settings = documentFrom(LIVE_FIELDS, settings, `gateway "${id}"`);
     // The bindings are made from the same fields as the document, so the properties fit.
@@ -68,6 +91,7 @@ export class Gateway extends Construct {
       owner: escapeForTerraform(owner),
       route: Lazy.anyValue({ produce: () => routeBlocks(this.slice.routes) }),
       ...(file && { file: escapeAllForTerraform(file) as FileTarget }),
+      ...(http && { http: escapeAllForTerraform(http) as HttpTarget }),
     });
     this.node.addValidation({ validate: () => [...this.#judgement().gateway] });
     writeBundleFile(this);
@@ -135,7 +159,7 @@ export class Gateway extends Construct {
   }
 }
 
-/** One provider per stack is needed, and it has nothing to configure: made at synthesis unless the program made it. */
+/** One provider per stack is needed, and it need not be configured: made at synthesis unless the program made it. */
 function provideProvider(gateway: Gateway): void {
   const stack = TerraformStack.of(gateway);
   Aspects.of(stack).add({

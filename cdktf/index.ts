@@ -1,6 +1,7 @@
 /** `gateform/cdktf`: routes, header settings and policies of the gateway as constructs. */
 export { Domain } from "./domains.ts";
-export { type FileTarget, Gateway, type GatewayProps } from "./gateway.ts";
+export { type FileTarget, Gateway, type GatewayProps, type HttpTarget } from "./gateway.ts";
+export { GatewayProvider, type GatewayProviderConfig } from "./generated/provider.ts";
 export type { HeaderSettings, ResponseHeaderRewrite } from "./header-settings.ts";
 export { gatewayToken, HeaderValue, headerValue, literal, requestHeader } from "./header-value.ts";
 export { McpClientRoute } from "./mcp-client-route.ts";

@@ -164,6 +164,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly file?: BundleFile;
   /**
+  * Publishes to a running gateway, which checks the bundle with everything else that it has, and answers when every process serves it: apply means live.
+  *
+  */
+  readonly http?: BundleHttp;
+  /**
   * Switches of experimental parts. Default: all off
   *
   */
@@ -298,6 +303,132 @@ export class BundleFileOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get modeInput() {
     return this._mode;
+  }
+}
+export interface BundleHttp {
+  /**
+  * Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.
+  *
+  */
+  readonly url: string;
+  /**
+  * Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
+  *
+  */
+  readonly tokenRef?: string;
+}
+
+export function bundleHttpToTerraform(struct?: BundleHttp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    url: cdktf.stringToTerraform(struct!.url),
+    token_ref: cdktf.stringToTerraform(struct!.tokenRef),
+  }
+}
+
+
+export function bundleHttpToHclTerraform(struct?: BundleHttp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    url: {
+      value: cdktf.stringToHclTerraform(struct!.url),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_ref: {
+      value: cdktf.stringToHclTerraform(struct!.tokenRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleHttpOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleHttp | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._url !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.url = this._url;
+    }
+    if (this._tokenRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenRef = this._tokenRef;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleHttp | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._url = undefined;
+      this._tokenRef = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._url = value.url;
+      this._tokenRef = value.tokenRef;
+    }
+  }
+
+  // url - computed: false, optional: false, required: true
+  private _url?: string; 
+  public get url() {
+    return this.getStringAttribute('url');
+  }
+  public set url(value: string) {
+    this._url = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get urlInput() {
+    return this._url;
+  }
+
+  // token_ref - computed: false, optional: true, required: false
+  private _tokenRef?: string; 
+  public get tokenRef() {
+    return this.getStringAttribute('token_ref');
+  }
+  public set tokenRef(value: string) {
+    this._tokenRef = value;
+  }
+  public resetTokenRef() {
+    this._tokenRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenRefInput() {
+    return this._tokenRef;
   }
 }
 export interface BundleRuntimeFlags {
@@ -2249,6 +2380,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._setResponseHeaders = config.setResponseHeaders;
     this._defaultUpstreamTimeout = config.defaultUpstreamTimeout;
     this._file.internalValue = config.file;
+    this._http.internalValue = config.http;
     this._runtimeFlags.internalValue = config.runtimeFlags;
     this._route.internalValue = config.route;
   }
@@ -2765,6 +2897,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._file.internalValue;
   }
 
+  // http - computed: false, optional: true, required: false
+  private _http = new BundleHttpOutputReference(this, "http");
+  public get http() {
+    return this._http;
+  }
+  public putHttp(value: BundleHttp) {
+    this._http.internalValue = value;
+  }
+  public resetHttp() {
+    this._http.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get httpInput() {
+    return this._http.internalValue;
+  }
+
   // runtime_flags - computed: false, optional: true, required: false
   private _runtimeFlags = new BundleRuntimeFlagsOutputReference(this, "runtime_flags");
   public get runtimeFlags() {
@@ -2834,6 +2982,7 @@ export class Bundle extends cdktf.TerraformResource {
       set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._setResponseHeaders),
       default_upstream_timeout: cdktf.stringToTerraform(this._defaultUpstreamTimeout),
       file: bundleFileToTerraform(this._file.internalValue),
+      http: bundleHttpToTerraform(this._http.internalValue),
       runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
       route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
     };
@@ -3026,6 +3175,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "BundleFile",
+      },
+      http: {
+        value: bundleHttpToHclTerraform(this._http.internalValue),
+        isBlock: true,
+        type: "struct",
+        storageClassType: "BundleHttp",
       },
       runtime_flags: {
         value: bundleRuntimeFlagsToHclTerraform(this._runtimeFlags.internalValue),

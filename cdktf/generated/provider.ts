@@ -9,6 +9,11 @@ import * as cdktf from 'cdktf';
 
 export interface GatewayProviderConfig {
   /**
+  * Admin token of the gateway, for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.
+  *
+  */
+  readonly adminToken?: string;
+  /**
   * Alias name
   *
   */
@@ -59,12 +64,29 @@ export class GatewayProvider extends cdktf.TerraformProvider {
       },
       terraformProviderSource: 'gateform/gateway'
     });
+    this._adminToken = config.adminToken;
     this._alias = config.alias;
   }
 
   // ==========
   // ATTRIBUTES
   // ==========
+
+  // admin_token - computed: false, optional: true, required: false
+  private _adminToken?: string; 
+  public get adminToken() {
+    return this._adminToken;
+  }
+  public set adminToken(value: string | undefined) {
+    this._adminToken = value;
+  }
+  public resetAdminToken() {
+    this._adminToken = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get adminTokenInput() {
+    return this._adminToken;
+  }
 
   // alias - computed: false, optional: true, required: false
   private _alias?: string; 
@@ -88,12 +110,19 @@ export class GatewayProvider extends cdktf.TerraformProvider {
 
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
+      admin_token: cdktf.stringToTerraform(this._adminToken),
       alias: cdktf.stringToTerraform(this._alias),
     };
   }
 
   protected synthesizeHclAttributes(): { [name: string]: any } {
     const attrs = {
+      admin_token: {
+        value: cdktf.stringToHclTerraform(this._adminToken),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
       alias: {
         value: cdktf.stringToHclTerraform(this._alias),
         isBlock: false,

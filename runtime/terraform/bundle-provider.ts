@@ -1,13 +1,18 @@
 /** The provider as a whole: one resource, a handful of functions. */
-import { bundleResource } from "./bundle-resource.ts";
+import type { Connection } from "./admin-token.ts";
+import { createBundleResource } from "./bundle-resource.ts";
 import { functionsByName } from "./functions.ts";
 import type { Provider } from "./provider.ts";
 import { BUNDLE_TYPE, providerBlock } from "./schema.ts";
 
 export function bundleProvider(): Provider {
+  const connection: Connection = { adminToken: null };
   return {
     schema: providerBlock,
-    resources: new Map([[BUNDLE_TYPE, bundleResource]]),
+    configure(config) {
+      connection.adminToken = config["admin_token"] ?? null;
+    },
+    resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
     functions: functionsByName,
   };
 }

@@ -7,6 +7,7 @@
 import { routeFields } from "../config/route.ts";
 import { digestOf } from "../config/slice.ts";
 import { GatewayError } from "../errors.ts";
+import type { Connection } from "./admin-token.ts";
 import { publishedValues, renderSlice, routesOf, sliceText } from "./bundle-document.ts";
 import { importBundle } from "./bundle-import.ts";
 import { publishingProblems } from "./bundle-rules.ts";
@@ -16,48 +17,56 @@ import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
 import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
 import type { Planned, Resource } from "./provider.ts";
+import { failedPublish, notLive } from "./publish-failure.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
 import { sealSecret } from "./seal.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
-export const bundleResource: Resource = {
-  schema: bundleSchema,
+export function createBundleResource(connection: Connection): Resource {
+  return {
+    schema: bundleSchema,
 
-  validate(config, caller) {
-    const problems = publishingProblems(config, caller);
-    return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values })];
-  },
+    validate(config, caller) {
+      const problems = publishingProblems(config, caller);
+      return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values })];
+    },
 
-  plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
+    plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
 
-  async apply(prior, planned, config) {
-    if (planned === null) {
-      if (prior) await targetOf(prior)?.remove();
-      return { state: null, diagnostics: [] };
-    }
-    const bundle = await sealBundle(planned, config ?? planned);
-    const problems = judgeBundle(bundle).filter(({ severity }) => severity === "error");
-    if (problems.length > 0) return { state: prior, diagnostics: problems };
-    const state = { ...bundle, ...computedValues(bundle, prior) };
-    refuseSurprise(planned, state);
-    return { state, diagnostics: await publishBundle(prior, state) };
-  },
+    async apply(prior, planned, config) {
+      if (planned === null) {
+        if (prior) await targetOf(prior, connection)?.remove();
+        return { state: null, diagnostics: [] };
+      }
+      const bundle = await sealBundle(planned, config ?? planned);
+      const problems = judgeBundle(bundle).filter(({ severity }) => severity === "error");
+      if (problems.length > 0) return { state: prior, diagnostics: problems };
+      const state = { ...bundle, ...computedValues(bundle, prior) };
+      refuseSurprise(planned, state);
+      try {
+        return { state, diagnostics: await publishBundle(prior, state, connection) };
+      } catch (error) {
+        return failedPublish(error, prior, state);
+      }
+    },
 
-  async read(state) {
-    const target = targetOf(state);
-    if (!target) return { state, diagnostics: [] };
-    const published = await target.read();
-    if (published.kind === "absent") return { state: null, diagnostics: [] };
-    if (published.kind === "unreadable") {
-      // A hash that no content has: the next plan shows that the slice must be written again.
-      return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target.place, published.reason)] };
-    }
-    if (published.digest === state["sha256"]) return { state, diagnostics: [] };
-    return { state: { ...state, ...publishedValues(published, state) }, diagnostics: [] };
-  },
+    async read(state) {
+      const target = targetOf(state, connection);
+      if (!target) return { state, diagnostics: [] };
+      const published = await target.read();
+      if (published.kind === "absent") return { state: null, diagnostics: [] };
+      if (published.kind === "unreadable") {
+        // A hash that no content has: the next plan shows that the slice must be written again.
+        return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target.place, published.reason)] };
+      }
+      const diagnostics = published.behind ? [notLive(target.place)] : [];
+      if (published.digest === state["sha256"]) return { state, diagnostics };
+      return { state: { ...state, ...publishedValues(published, state) }, diagnostics };
+    },
 
-  importState: importBundle,
-};
+    importState: (id) => importBundle(id, connection),
+  };
+}
 
 const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };
 

@@ -3,6 +3,7 @@ import { routeFields } from "../config/route.ts";
 import { placeToPointAt, routesOf } from "./bundle-document.ts";
 import { secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
+import { httpProblems } from "./http-rules.ts";
 import type { Caller } from "./provider.ts";
 import { isPublishable, RESERVED_OWNER } from "./publish.ts";
 import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
@@ -18,11 +19,11 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
     if (!checked.ok) problems.push(fault([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
   }
   for (const place of allSecretPlaces(bundle)) problems.push(...writeOnlyProblems(place, key, caller));
-  const { owner, file } = bundle;
+  const { owner, file, http } = bundle;
   if (typeof owner === "string" && isMap(file) && !isPublishable(owner)) {
     problems.push(fault([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`));
   }
-  problems.push(...fileProblems(file));
+  problems.push(...fileProblems(file), ...httpProblems(http, file));
   return problems;
 }
 

@@ -1,20 +1,26 @@
 /** Where a bundle's values say that it goes, and bringing it there. */
 import { errorText } from "../errors.ts";
+import { adminToken, type Connection } from "./admin-token.ts";
 import { parseMode } from "./bundle-rules.ts";
 import type { Diagnostic } from "./diagnostics.ts";
+import { createHttpTarget } from "./publish-http.ts";
 import { createFileTarget, type Target } from "./publish.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
 
 /** Publishes and, after a change of target, takes the slice away from where it was. */
-export async function publishBundle(prior: ValueMap | null, state: ValueMap): Promise<readonly Diagnostic[]> {
-  const target = targetOf(state);
-  const previous = prior ? targetOf(prior) : undefined;
+export async function publishBundle(
+  prior: ValueMap | null,
+  state: ValueMap,
+  connection: Connection,
+): Promise<readonly Diagnostic[]> {
+  const target = targetOf(state, connection);
+  const previous = prior ? targetOf(prior, connection) : undefined;
   const seen = typeof prior?.["sha256"] === "string" ? prior["sha256"] : null;
   await target?.write(textOf(state["bundle_json"]), seen);
   if (!previous || target?.place === previous.place) return [];
   // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
-  if (target && (await target.identity()) === (await previous.identity())) return [];
   try {
+    if (target && (await target.identity()) === (await previous.identity())) return [];
     await previous.remove();
     return [];
   } catch (error) {
@@ -24,9 +30,14 @@ export async function publishBundle(prior: ValueMap | null, state: ValueMap): Pr
 }
 
 /** Where a bundle is published; undefined when nowhere, or not known yet. */
-export function targetOf(bundle: ValueMap): Target | undefined {
-  const { owner, file } = bundle;
-  if (!isMap(file) || typeof file["directory"] !== "string" || typeof owner !== "string") return undefined;
+export function targetOf(bundle: ValueMap, connection: Connection): Target | undefined {
+  const { owner, file, http } = bundle;
+  if (typeof owner !== "string") return undefined;
+  if (isMap(http) && typeof http["url"] === "string") {
+    const ref = http["token_ref"] ?? null;
+    return createHttpTarget({ url: http["url"], owner, token: () => adminToken(ref, connection) });
+  }
+  if (!isMap(file) || typeof file["directory"] !== "string") return undefined;
   const mode = typeof file["mode"] === "string" ? parseMode(file["mode"]) : undefined;
   return createFileTarget({ directory: file["directory"], owner, mode });
 }

@@ -49,7 +49,10 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     GetResourceIdentitySchemas: () => ({}),
     GetFunctions: () => ({ functions: functions() }),
     ValidateProviderConfig: () => ({}),
-    ConfigureProvider: () => ({}),
+    ConfigureProvider(request) {
+      provider.configure?.(readObject(blockType(provider.schema), request["config"]) ?? {});
+      return {};
+    },
     StopProvider: () => ({}),
 
     async ValidateResourceConfig(request) {

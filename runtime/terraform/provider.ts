@@ -52,6 +52,8 @@ export class FunctionError extends Error {
 
 export interface Provider {
   readonly schema: SchemaBlock;
+  /** Takes the provider block's values, which may be unknown while planning. Terraform keeps them nowhere. */
+  configure?(config: ValueMap): void;
   /** By type name. */
   readonly resources: ReadonlyMap<string, Resource>;
   readonly functions: ReadonlyMap<string, ProviderFunction>;

@@ -19,6 +19,8 @@ export interface PublishedSlice {
   readonly document: Record<string, unknown>;
   /** Of its canonical JSON. */
   readonly digest: string;
+  /** Not every process of the gateway serves it yet. */
+  readonly behind?: boolean;
 }
 
 export type Published =
@@ -38,7 +40,8 @@ export interface Target {
    * Replaces the slice in one step.
    *
    * @param expected digest that the caller last saw; null when it saw none
-   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`
+   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after
+   *   `publish.not-live` it is published all the same
    */
   write(text: string, expected: string | null): Promise<void>;
   /** Removes the owner's slice; it is fine when there is none. @throws GatewayError `publish.foreign`, `publish.write` */

@@ -29,7 +29,16 @@ export const ROUTE_BLOCK = "route";
 export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
 
 /** Names at the top of the resource that are about publishing and not about the gateway. */
-export const PUBLISHING_NAMES = ["owner", "seal_key", "sha256", "generation", "bundle_json", "file", ROUTE_BLOCK];
+export const PUBLISHING_NAMES = [
+  "owner",
+  "seal_key",
+  "sha256",
+  "generation",
+  "bundle_json",
+  "file",
+  "http",
+  ROUTE_BLOCK,
+];
 
 /** Names that Terraform keeps for itself in every resource. */
 const RESERVED_NAMES = ["count", "for_each", "depends_on", "provider", "lifecycle", "connection", "provisioner"];
@@ -87,13 +96,43 @@ const fileTarget: SchemaNested = {
   },
 };
 
+const httpTarget: SchemaNested = {
+  name: "http",
+  nesting: "single",
+  block: {
+    doc: "Publishes to a running gateway, which checks the bundle with everything else that it has, and answers when every process serves it: apply means live.",
+    attributes: [
+      {
+        name: "url",
+        type: "string",
+        use: "required",
+        doc: "Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.",
+      },
+      {
+        name: "token_ref",
+        type: "string",
+        use: "optional",
+        doc: "Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
+      },
+    ],
+    blocks: [],
+  },
+};
+
 /** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
 export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeFields);
 
-/** The provider itself needs no configuration. */
 export const providerBlock: SchemaBlock = {
   doc: "Publishes routes, policies and settings of a gateway as one bundle.",
-  attributes: [],
+  attributes: [
+    {
+      name: "admin_token",
+      type: "string",
+      use: "optional",
+      sensitive: true,
+      doc: "Admin token of the gateway, for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.",
+    },
+  ],
   blocks: [],
 };
 
@@ -112,7 +151,7 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
   return {
     doc: "One owner's settings and routes, checked and published as a whole.",
     attributes: [...publishingAttributes, ...top.attributes],
-    blocks: [fileTarget, ...top.blocks, routes],
+    blocks: [fileTarget, httpTarget, ...top.blocks, routes],
   };
 }
 

@@ -1,0 +1,84 @@
+/** One request to a gateway's admin address. No redirects: the token goes to the address that was configured alone. */
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+
+export interface GatewayQuestion {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly timeoutMs: number;
+}
+
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The text as JSON, where it is an object. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Word of the gateway for what is wrong. */
+  readonly error: string | undefined;
+}
+
+/** As large as a slice may be. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Rejects with an error whose message says why there is no answer. */
+export function askGateway({ method, url, headers, body, timeoutMs }: GatewayQuestion): Promise<GatewayAnswer> {
+  const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    const options = { method, headers: { ...headers, ...length }, signal: AbortSignal.timeout(timeoutMs) };
+    const request = send(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_ANSWER_BYTES) request.destroy(new Error("its answer is too long"));
+        else chunks.push(chunk);
+      });
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        resolve(answerOf(response.statusCode ?? 0, response.headers, text));
+      });
+      response.on("error", (error) => reject(reasonOf(error, timeoutMs)));
+    });
+    request.on("error", (error) => reject(reasonOf(error, timeoutMs)));
+    request.end(body);
+  });
+}
+
+function answerOf(status: number, headers: IncomingHttpHeaders, text: string): GatewayAnswer {
+  const single = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" ? [[name, value] as const] : [],
+  );
+  const body = parseObject(text);
+  const error = typeof body?.["error"] === "string" ? body["error"] : undefined;
+  return { status, headers: Object.fromEntries(single), text, body, error };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Words for what operators meet: Node's own messages are empty when a name has several addresses. */
+function reasonOf(error: Error, timeoutMs: number): Error {
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  const text =
+    name === "AbortError" || name === "TimeoutError" ? `no answer within ${timeoutMs / 1000} s` : WORDS[code ?? ""];
+  return new Error(text ?? (message === "" ? (code ?? "no connection") : message), { cause: error });
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nobody listens there (connection refused)",
+  ECONNRESET: "the connection was cut before it answered",
+  ENOTFOUND: "the name does not exist",
+  EAI_AGAIN: "the name cannot be looked up at the moment",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "the machine cannot be reached",
+};
