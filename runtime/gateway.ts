@@ -21,8 +21,8 @@ import { serverListEndpoint } from "./mcp/server-list.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
 import { systemClock, type Clock, type Closable } from "./ports.ts";
 import { createProxy } from "./proxy/handle.ts";
+import { openRecords } from "./records.ts";
 import { createSession } from "./session/session.ts";
-import { openStore } from "./store/open.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
@@ -80,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const boot = start.settings;
     const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
     const keys = createKeys(boot.sharedSecrets);
-    const store = own(await openStore(boot.storageUrl, { clock, log }));
+    const store = own(await openRecords(boot.storageUrl, { clock, log }));
     own(startSweeper({ store, log }));
     const published = createPublishedSlices({ store });
     const bundle = own(await openBundle({ path: config, boot: start, published, log, clock }));

@@ -12,11 +12,11 @@ import { GatewayError } from "../errors.ts";
 import { createKeys } from "../keys.ts";
 import { silentLog, type Log } from "../log.ts";
 import { systemClock, type Clock } from "../ports.ts";
+import { openRecords } from "../records.ts";
 import { createExternalTokens, type ExternalTokens } from "../session/external-token.ts";
 import { createRecords, userTag, type IdentityRecord } from "../session/records.ts";
 import { createRevocations } from "../session/revocations.ts";
 import type { Revocations } from "../session/sessions.ts";
-import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 
 export interface Administration {
@@ -59,7 +59,7 @@ async function withStore<T>(
   }
   const clock = systemClock;
   const log = silentLog();
-  const store = await openStore(boot.storageUrl, { clock, log });
+  const store = await openRecords(boot.storageUrl, { clock, log });
   const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
   const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
   try {

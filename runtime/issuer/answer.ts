@@ -62,25 +62,24 @@ function statusOf(error: OAuthErrorCode): number {
   return error === "server_error" ? 500 : 400;
 }
 
-/** Sends the refusal to a validated redirect URI (RFC 6749 §4.1.2.1), with `iss` (RFC 9207 §2). */
-export function redirectRefusal(
-  exchange: Exchange,
-  to: { readonly redirectUri: string; readonly state?: string | undefined; readonly issuer: string },
-  refusal: OAuthRefusal,
-): void {
+/** Where a refusal is told to the client. */
+export interface RefusalTarget {
+  readonly redirectUri: string;
+  readonly state?: string | undefined;
+  readonly issuer: string;
+}
+
+/** Sends the refusal to a validated redirect URI (RFC 6749 §4.1.2.1). */
+export function redirectRefusal(exchange: Exchange, to: RefusalTarget, refusal: OAuthRefusal): void {
   // 303 after our own form: the browser must not send the form on to the client.
   const status = exchange.method === "POST" ? 303 : 302;
-  redirect(
-    exchange,
-    status,
-    withAnswer(to.redirectUri, {
-      error: refusal.error,
-      error_description: refusal.description,
-      state: to.state,
-      iss: to.issuer,
-    }),
-    ["referrer-policy", "no-referrer"],
-  );
+  redirect(exchange, status, refusalAddress(to, refusal), ["referrer-policy", "no-referrer"]);
+}
+
+/** The redirect URI with the refusal, and `iss` (RFC 9207 §2). */
+export function refusalAddress(to: RefusalTarget, refusal: OAuthRefusal): string {
+  const { error, description: error_description } = refusal;
+  return withAnswer(to.redirectUri, { error, error_description, state: to.state, iss: to.issuer });
 }
 
 export interface RefusalPage {
@@ -90,6 +89,7 @@ export interface RefusalPage {
   readonly title: string;
   readonly message: string;
   readonly details?: readonly (readonly [label: string, value: string])[];
+  readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 
 /** A refusal that must not leave for a redirect URI, because none is trusted: a page, or JSON for programs. */
@@ -113,6 +113,7 @@ export function respondPage(exchange: Exchange, parts: RefusalPage): void {
       message: parts.message,
       requestId: exchange.id,
       ...(parts.details ? { details: parts.details } : {}),
+      ...(parts.links ? { links: parts.links } : {}),
     }),
   );
 }

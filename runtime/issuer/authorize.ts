@@ -1,8 +1,9 @@
 /**
  * The authorization endpoint (OAuth 2.1 §4.1.1): judges the request, keeps it, and sends the browser to the consent page.
  *
- * Untrusted input: the whole query, and whoever made the browser send it. Promise: until client and redirect URI are
- * known to belong together, a refusal is a page; only then do refusals travel to the redirect URI.
+ * Untrusted input: the whole query, and whoever made the browser send it. Promises: until client and redirect URI are
+ * known to belong together, a refusal is a page; only then do refusals travel to the redirect URI. Nobody can register a
+ * client to make links that begin with our name and lead elsewhere.
  */
 import type { Snapshot } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -13,14 +14,25 @@ import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { findSite } from "../session/sites.ts";
 import type { Store } from "../store/store.ts";
-import { pass, redirectRefusal, refuse, respondNotFound, respondPage, type RefusalPage, type Step } from "./answer.ts";
+import {
+  pass,
+  redirectRefusal,
+  refusalAddress,
+  refuse,
+  respondNotFound,
+  respondPage,
+  type OAuthRefusal,
+  type RefusalPage,
+  type RefusalTarget,
+  type Step,
+} from "./answer.ts";
 import { clientRefusalPage } from "./client-refusal.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
 import { findAudience, findIssuer, type Issuer } from "./find-issuer.ts";
 import { CONSENT_PATH } from "./metadata.ts";
 import { isCodeChallenge } from "./pkce.ts";
 import { AUTHORIZATION_REQUEST_SECONDS, authorizationRequestKey, type AuthorizationRequestRecord } from "./records.ts";
-import { matchesRedirectUri } from "./redirect-uri.ts";
+import { isLoopbackRedirectUri, matchesRedirectUri, redirectTarget } from "./redirect-uri.ts";
 import { grantedScope } from "./scope.ts";
 
 export interface AuthorizeDeps {
@@ -63,7 +75,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     );
   }
 
-  // From here on the client learns what is wrong.
+  // From here on the client may learn what is wrong.
   const request = parseRequest(parameters, issuer, client, redirectUri);
   if (!request.ok) {
     const { refusal } = request;
@@ -71,7 +83,9 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
       { request: exchange.id, client: client.id, reason: refusal.error, detail: refusal.description },
       "authorization request refused",
     );
-    return redirectRefusal(exchange, { redirectUri, state: safeState(parameters), issuer: issuer.origin }, refusal);
+    const target = { redirectUri, state: safeState(parameters), issuer: issuer.origin };
+    if (mayRedirectUnseen(client, redirectUri)) return redirectRefusal(exchange, target, refusal);
+    return respondPage(exchange, refusalPage(target, refusal));
   }
 
   // The judged request waits under an unguessable id while the person signs in and decides.
@@ -94,6 +108,24 @@ function findRedirectUri(client: Client, requested: string | undefined): string 
   const registered = client.metadata.redirect_uris;
   if (requested !== undefined) return matchesRedirectUri(registered, requested) ? requested : undefined;
   return registered.length === 1 ? registered[0] : undefined;
+}
+
+/**
+ * Whether a refusal may lead a browser away before anybody signed in: to the user's own machine, or to a client that
+ * somebody vouches for. To others "the authorization server MUST always authenticate the user first" (RFC 9700 §4.11.2).
+ */
+function mayRedirectUnseen(client: Client, redirectUri: string): boolean {
+  return isLoopbackRedirectUri(redirectUri) || client.documentHost !== undefined || client.preRegistered;
+}
+
+/** The person decides whether to go where the client wants the answer. */
+function refusalPage(target: RefusalTarget, refusal: OAuthRefusal): RefusalPage {
+  return {
+    ...badRequest(`The application asked in a way that cannot be answered (${refusal.description})`),
+    code: refusal.error,
+    details: [["Answer goes to", redirectTarget(target.redirectUri)]],
+    links: [{ href: refusalAddress(target, refusal), text: "Return to the application" }],
+  };
 }
 
 /** Each check in the order of its RFC; the first that fails is the answer. */

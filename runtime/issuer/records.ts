@@ -7,6 +7,7 @@
 import type { JSONWebKeySet } from "jose";
 
 import { userTag } from "../session/records.ts";
+import { firstFormats } from "../store/formats.ts";
 import type { StoredRecord, Store } from "../store/store.ts";
 
 /** How a client proves itself at the token endpoint (RFC 7591 §2). */
@@ -151,6 +152,9 @@ export interface ConsentRecord {
 export interface AssertionRecord {
   readonly schema: 1;
 }
+
+/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+export const ISSUER_FORMATS = firstFormats(["client", "authz-request", "code", "grant", "consent", "client-assertion"]);
 
 export const CLIENT_UNUSED_SECONDS = 7 * 24 * 3600;
 export const AUTHORIZATION_REQUEST_SECONDS = 600;

@@ -4,6 +4,7 @@
  * Promise: no token, code or nonce stands here in the clear; each is sealed (`provider-tokens`, `sign-in-ticket`) or
  * hashed. Times are epoch seconds unless the name says milliseconds.
  */
+import { firstFormats } from "../store/formats.ts";
 import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
 
 /** `identity:<userId>`: one user at the provider. Lives as long as anything that may be refreshed through it. */
@@ -117,6 +118,16 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
     delete: (id) => store.delete(prefix + id),
   };
 }
+
+/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+export const SESSION_FORMATS = firstFormats([
+  "identity",
+  "session",
+  "sign-in",
+  "provider-state",
+  "sign-in-code",
+  "service-account",
+]);
 
 /** Lists all sessions. */
 export const SESSIONS_TAG = "sessions";

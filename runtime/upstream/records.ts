@@ -5,6 +5,7 @@
  * associated data; states are hashed; the `client_secret` of a route stands nowhere here.
  */
 import { hashSecret } from "../keys.ts";
+import { firstFormats } from "../store/formats.ts";
 import type { UpstreamTarget } from "./target.ts";
 
 /** Which server gave something, and how it is reached again. */
@@ -112,6 +113,9 @@ export interface RegistrationRecord {
   readonly secretExpiresAt?: number;
   readonly registeredAt: number;
 }
+
+/** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
+export const UPSTREAM_FORMATS = firstFormats(["vault", "upstream-need", "upstream-flow", "upstream-client"]);
 
 /** A flow must come back within this. */
 export const FLOW_SECONDS = 600;

@@ -20,6 +20,8 @@ import type { User } from "../../runtime/session/principal.ts";
 import { createRevocations } from "../../runtime/session/revocations.ts";
 import type { Revocations } from "../../runtime/session/sessions.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
+import { recordFormats } from "../../runtime/records.ts";
+import { withFormats } from "../../runtime/store/formats.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createBrowser, createSend, type Browser, type Send } from "./browser.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
@@ -92,7 +94,7 @@ export const SESSION_SECONDS = 3600;
 
 export async function startIssuer(options: TestIssuerOptions = {}): Promise<TestIssuer> {
   const clock = options.clock ?? createTestClock();
-  const store = options.store ?? createMemoryStore({ clock });
+  const store = withFormats(options.store ?? createMemoryStore({ clock }), recordFormats);
   const log = options.log ?? silentLog();
   const keys = createKeys([Buffer.alloc(32, 7)]);
   let snapshot: Snapshot = snapshotFrom(options.yaml ?? ONE_SERVER);

@@ -1,0 +1,100 @@
+/**
+ * Forms of stored records and how they grow: every record says by which schema of its kind it was written, and older
+ * ones are brought up to date as they are read.
+ *
+ * A kind is what stands before the first colon of a key. Its owner says which schema it writes and how to turn an older
+ * one into the next; a step is never changed once released. Promise: nobody sees a record in a form that this program
+ * does not know: one from a newer program (a replica that is ahead during an update) is unavailable, not guessed at.
+ */
+import { GatewayError } from "../errors.ts";
+import type { Json, Store, StoredRecord } from "./store.ts";
+
+export interface RecordFormat {
+  /** What is written now; the first is 1. */
+  readonly schema: number;
+  /** `upgrades[0]` turns schema 1 into 2, and so on: one less than `schema`. */
+  readonly upgrades: readonly ((value: { readonly [member: string]: Json }) => { readonly [member: string]: Json })[];
+}
+
+/** By kind: `{ grant: { schema: 1, upgrades: [] } }`. Kinds that are not listed pass as they are. */
+export type RecordFormats = Readonly<Record<string, RecordFormat>>;
+
+/** Kinds that have had one schema only. */
+export function firstFormats(kinds: readonly string[]): RecordFormats {
+  return Object.fromEntries(kinds.map((kind) => [kind, { schema: 1, upgrades: [] }]));
+}
+
+/** The same store, whose known records are always in the newest form. */
+export function withFormats(store: Store, formats: RecordFormats): Store {
+  const formatOf = (key: string): RecordFormat | undefined => {
+    const kind = key.slice(0, key.indexOf(":"));
+    return Object.hasOwn(formats, kind) ? formats[kind] : undefined;
+  };
+  const open = <T>(record: StoredRecord<T>): StoredRecord<T> => {
+    const format = formatOf(record.key);
+    return format && isObject(record.value)
+      ? { ...record, value: upgrade(record.key, record.value, format) as T }
+      : record;
+  };
+  return {
+    ...methodsOf(store),
+    async get<T = Json>(key: string) {
+      const record = await store.get<T>(key);
+      return record && open(record);
+    },
+    async take<T = Json>(key: string) {
+      const record = await store.take<T>(key);
+      return record && open(record);
+    },
+    async list<T = Json>(tag: string) {
+      return (await store.list<T>(tag)).map(open);
+    },
+    put(key, value, options) {
+      const format = formatOf(key);
+      const stamped = format && isObject(value) ? { ...value, schema: format.schema } : value;
+      return store.put(key, stamped, options);
+    },
+  };
+}
+
+/** @throws GatewayError `store.unavailable` */
+function upgrade(
+  key: string,
+  value: { readonly [member: string]: Json },
+  { schema, upgrades }: RecordFormat,
+): { readonly [member: string]: Json } {
+  const written = value["schema"];
+  if (written === schema) return value;
+  if (typeof written !== "number" || !Number.isInteger(written) || written < 1 || written > schema) {
+    const kind = key.slice(0, key.indexOf(":"));
+    throw new GatewayError(
+      "store.unavailable",
+      `Cannot read a ${kind} record: its schema is ${JSON.stringify(written) ?? "missing"}, this program knows 1 to ${schema}`,
+    );
+  }
+  let current = value;
+  for (const step of upgrades.slice(written - 1)) current = step(current);
+  return { ...current, schema };
+}
+
+/** Not a spread: the methods of a store may stand on its prototype. */
+function methodsOf(store: Store): Store {
+  return {
+    get: (key) => store.get(key),
+    put: (key, value, options) => store.put(key, value, options),
+    delete: (key, options) => store.delete(key, options),
+    take: (key) => store.take(key),
+    list: (tag) => store.list(tag),
+    deleteByTag: (tag) => store.deleteByTag(tag),
+    lease: (name, ttlMs) => store.lease(name, ttlMs),
+    append: (feed, entry, expiresAt) => store.append(feed, entry, expiresAt),
+    changesSince: (feed, sequence) => store.changesSince(feed, sequence),
+    onAppend: (feed, listener) => store.onAppend(feed, listener),
+    sweep: () => store.sweep(),
+    close: () => store.close(),
+  };
+}
+
+function isObject(value: unknown): value is { readonly [member: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
