@@ -11,7 +11,7 @@ export interface ErrorPageParts {
   readonly requestId: string;
   /** Facts worth showing, label and value ("Client ID", "https://…"). Shown escaped. */
   readonly details?: readonly (readonly [label: string, value: string])[];
-  /** Where to go from here, same host. */
+  /** Where to go from here. */
   readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 

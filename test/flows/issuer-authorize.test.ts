@@ -1,6 +1,7 @@
 /** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
+import { findLink } from "../support/browser.ts";
 import { createPkce, REDIRECT_URI, type AuthorizeOptions, type AuthorizeOutcome } from "../support/oauth-client.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE, useIssuers, type TestIssuer } from "../support/issuer.ts";
 
@@ -108,6 +109,30 @@ describe("a refusal that the client learns (RFC 6749 §4.1.2.1)", () => {
     const outcome = await attempt(await start(), { state: "x\r\nSet-Cookie: a=b" });
     expect(outcome).toMatchObject({ at: "client", parameters: { error: "invalid_request" } });
     expect(outcome.at === "client" && outcome.parameters).not.toHaveProperty("state");
+  });
+});
+
+describe("a refusal of a client that registered itself for an address on the network", () => {
+  // "MUST always authenticate the user first … before redirecting the user" (RFC 9700 §4.11.2): anybody can register.
+  test.each<Record<string, string | undefined>>([
+    { response_type: "token" },
+    { code_challenge: undefined },
+    { resource: "https://other.example.com/mcp" },
+    { prompt: "none" },
+  ])("is a page that says where the way back leads, with %j", async (parameters) => {
+    const outcome = await attempt(await start(), parameters, ["https://evil.example/cb?a=1&b=2"]);
+    if (outcome.at !== "page") throw new Error(`went to ${outcome.url}`);
+    const { status, headers, text } = outcome.page;
+    expect([status, headers["location"], headers["refresh"]]).toEqual([400, undefined, undefined]);
+    expect(text).toContain("<code>evil.example</code>");
+    expect(findLink(outcome.page, "Return to the application")).toMatch(
+      /^https:\/\/evil\.example\/cb\?a=1&b=2&error=[a-z_]+&error_description=.+&state=state-of-the-test&iss=/,
+    );
+  });
+
+  test("still goes to a program on the user's own machine by itself", async () => {
+    const outcome = await attempt(await start(), { response_type: "token" }, ["http://localhost:8080/cb"]);
+    expect(outcome).toMatchObject({ at: "client", parameters: { error: "unsupported_response_type" } });
   });
 });
 
