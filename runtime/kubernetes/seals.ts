@@ -1,0 +1,35 @@
+/**
+ * Seals that stay the same while the value and the key do. Each sealing of one text gives another text, and a slice that
+ * differs is published and put in force anew.
+ */
+import { sha256 } from "../config/slice.ts";
+import { sealSecret } from "../terraform/seal.ts";
+import type { Seal } from "./secret-values.ts";
+
+export interface Seals {
+  /** Begins a translation with the key in force. @returns undefined without a key */
+  begin(key: string | undefined): Seal | undefined;
+  /** Forgets what the translation did not use. */
+  end(): void;
+}
+
+export function createSeals(seal: (key: string, value: string) => Promise<string> = sealSecret): Seals {
+  let kept = new Map<string, string>();
+  let used = new Map<string, string>();
+  return {
+    begin(key) {
+      used = new Map();
+      if (key === undefined) return undefined;
+      return async (value, { namespace, name, key: member }) => {
+        // Of the value only its hash is kept.
+        const id = sha256(JSON.stringify([key, namespace, name, member, value]));
+        const sealed = used.get(id) ?? kept.get(id) ?? (await seal(key, value));
+        used.set(id, sealed);
+        return sealed;
+      };
+    },
+    end() {
+      kept = used;
+    },
+  };
+}
