@@ -21,6 +21,9 @@ import { createSession, type SessionModule } from "../../runtime/session/session
 import { createBrowser, type Browser } from "./scripted-browser.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { snapshotFrom } from "./config.ts";
+import { recordFormats } from "../../runtime/records.ts";
+import { withFormats } from "../../runtime/store/formats.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import { createBreakableStore, type BreakableStore } from "./store.ts";
 
 export const APP = "https://app.example.com";
@@ -56,6 +59,8 @@ export interface SessionBenchOptions {
   readonly idp?: Partial<IdentityProviderOptions>;
   /** Appended to the configuration. */
   readonly settings?: string;
+  /** Instead of an empty one. */
+  readonly store?: Store;
 }
 
 /** `shared_secret` of every replica, for tests that seal something themselves. */
@@ -90,7 +95,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
   });
   // Whole seconds of the real time: the provider has no test clock.
   const clock = createTestClock(Math.floor(Date.now() / 1000) * 1000);
-  const store = createBreakableStore(clock);
+  const store = createBreakableStore(clock, options.store);
   let log = "";
   let snapshot = snapshotFrom(benchConfig(idp.issuer, options.settings));
   const snapshots: Snapshots = { current: () => snapshot, subscribe: () => () => {} };
@@ -147,7 +152,7 @@ async function startReplica({ snapshots, store, clock, collect, development }: R
   const log = createLog({ level: "trace", destination: collect });
   const session = createSession({
     snapshots,
-    store: store.store,
+    store: withFormats(store.store, recordFormats),
     keys: createKeys([BENCH_SECRET]),
     boot: { development, signingKeys: [] },
     log,

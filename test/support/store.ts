@@ -12,8 +12,8 @@ export interface BreakableStore {
   readonly calls: string[];
 }
 
-export function createBreakableStore(clock: Clock): BreakableStore {
-  const inner = createMemoryStore({ clock });
+/** @param inner a store to break instead of an empty one in memory */
+export function createBreakableStore(clock: Clock, inner: Store = createMemoryStore({ clock })): BreakableStore {
   const calls: string[] = [];
   const handle: { broken: boolean } = { broken: false };
   const store = new Proxy(inner, {
