@@ -1,8 +1,8 @@
 /**
  * The headers of the answer: the upstream's, then what the settings put in their place, then the rewrite rules (D6).
  *
- * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names and no foreign
- * session id leaves; framing is what the server writes, a declared length what was read.
+ * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names, no foreign
+ * session id and no MCP server's own challenge leaves; framing is what the server writes, a declared length what was read.
  */
 import { connectionTokens, headerTraits } from "../http/headers.ts";
 import { isOwnCookieName } from "../session/cookie.ts";
@@ -50,6 +50,11 @@ export function responseHeaders(
       case "set-cookie":
         addCookies(headers, passage, typeof value === "string" ? [value] : value);
         continue;
+      case "www-authenticate":
+        // The client's credentials never reach the upstream, so the challenge can only lead it past us: clients look for
+        // their authorization server where it points, and some send their refresh token there.
+        if (plan.isMcpServer) continue;
+        break;
       case "mcp-session-id":
         if (plan.isMcpServer) {
           const sealed = typeof value === "string" ? sealSession(passage, value) : undefined;

@@ -2,22 +2,31 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
-import { sendRaw } from "../support/raw-client.ts";
+import { sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";
 
 let victim: Victim;
 let pipeline: Pipeline;
 let cookie = "";
+let challenge = "";
+let status = "200 OK";
 
 beforeAll(async () => {
   victim = await startVictim((_request, socket) => {
-    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\nset-cookie: ${cookie}\r\nset-cookie: mine=1\r\n\r\nok`);
+    socket.write(
+      `HTTP/1.1 ${status}\r\ncontent-length: 2\r\nset-cookie: ${cookie}\r\nset-cookie: mine=1\r\nWWW-Authenticate: ${challenge}\r\n\r\nok`,
+    );
   });
   pipeline = await startPipeline(`
+    runtime_flags: { mcp: true }
     routes:
       - from: https://app.example
         to: ${victim.origin}
         policy: [{ allow: { and: [{ accept: true }] } }]
+      - from: https://mcp.example
+        to: ${victim.origin}
+        mcp: { server: {} }
+        policy: [{ allow: { and: [{ authenticated_user: true }] } }]
   `);
 });
 afterAll(async () => {
@@ -47,5 +56,34 @@ describe("an upstream's Set-Cookie", () => {
     cookie = "=theirs";
     const answer = await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
     expect(answer.headers.get("set-cookie")).toEqual(["=theirs", "mine=1"]);
+  });
+});
+
+describe("an MCP server's own challenge", () => {
+  const EVIL = 'Bearer resource_metadata="https://evil.example/.well-known/oauth-protected-resource"';
+  const ask = (): Promise<RawAnswer> =>
+    sendRaw(
+      pipeline.port,
+      "GET / HTTP/1.1\r\nHost: mcp.example\r\nAuthorization: Bearer gwt_alice\r\nConnection: close\r\n\r\n",
+    );
+
+  // Clients look for their authorization server at the address it names, and some send their refresh token there.
+  test.each([
+    ["401 Unauthorized", EVIL],
+    ["401 Unauthorized", `Basic realm="x"\r\nwww-authenticate: ${EVIL}`],
+    ["403 Forbidden", `${EVIL}, error="insufficient_scope", scope="all"`],
+    ["200 OK", EVIL],
+  ])("never reaches the client: %s with %s", async (line, value) => {
+    [status, challenge] = [line, value];
+    const answer = await ask();
+    expect(answer.status).toBe(Number(line.slice(0, 3)));
+    expect(answer.headers.has("www-authenticate")).toBe(false);
+    expect(answer.text).not.toContain("evil.example");
+  });
+
+  test("of an ordinary route is between browser and application", async () => {
+    [status, challenge] = ["401 Unauthorized", 'Basic realm="theirs"'];
+    const answer = await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
+    expect(answer.headers.get("www-authenticate")).toEqual(['Basic realm="theirs"']);
   });
 });
