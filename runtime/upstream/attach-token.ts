@@ -73,9 +73,11 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     return cache;
   };
 
-  const load = async (userId: string, target: UpstreamTarget, renew: boolean): Promise<Loaded> => {
+  /** @param renew an access token that should be replaced */
+  const load = async (userId: string, target: UpstreamTarget, renew: string | undefined): Promise<Loaded> => {
     if (!canConnect(target, deps.snapshots.current().settings)) return { attachment: withoutToken(target), held: NONE };
-    const held = renew ? await vault.refresh(userId, target) : await vault.hold(userId, target);
+    const held =
+      renew === undefined ? await vault.hold(userId, target) : await vault.replace(userId, target, renew, false);
     if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held };
     if (held.kind === "none") return { attachment: withoutToken(target), held };
     const { accessToken } = held;
@@ -104,7 +106,12 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   };
 
   /** In the background: nobody waits for it, and a failure leaves what is known. */
-  const readAgain = (target: UpstreamTarget, userId: string, entry: Entry, renew: boolean): Promise<Attachment> => {
+  const readAgain = (
+    target: UpstreamTarget,
+    userId: string,
+    entry: Entry,
+    renew: string | undefined,
+  ): Promise<Attachment> => {
     const running = pending.get(entry);
     if (running) return running;
     const reading = load(userId, target, renew)
@@ -135,7 +142,7 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     if (!running) firsts.set(target.route, (running = new Map()));
     const known = running.get(userId);
     if (known) return known;
-    const reading = load(userId, target, false)
+    const reading = load(userId, target, undefined)
       .then(
         (loaded) => {
           remember(target, userId, undefined, loaded);
@@ -161,7 +168,9 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         if (age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
         const target = findTarget(route);
         if (!target) return NOTHING;
-        const reading = readAgain(target, userId, entry, now >= entry.renewAtMs);
+        const { attachment } = entry;
+        const renew = now >= entry.renewAtMs && attachment.kind === "token" ? attachment.accessToken : undefined;
+        const reading = readAgain(target, userId, entry, renew);
         return age < HARD_MS ? entry.attachment : reading;
       }
       const target = findTarget(route);

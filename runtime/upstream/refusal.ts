@@ -70,7 +70,9 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
       return CONNECT;
     }
     const held =
-      accessToken === undefined ? await vault.hold(userId, target) : await vault.refresh(userId, target, accessToken);
+      accessToken === undefined
+        ? await vault.hold(userId, target)
+        : await vault.replace(userId, target, accessToken, true);
     switch (held.kind) {
       case "none":
         return CONNECT;

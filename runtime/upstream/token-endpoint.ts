@@ -190,9 +190,22 @@ function serverOf({ server }: Asking): oauth.AuthorizationServer {
 
 function authOf({ client, clientSecret }: Asking): oauth.ClientAuth {
   if (client.authMethod === "none" || clientSecret === undefined || clientSecret === "") return oauth.None();
-  return client.authMethod === "client_secret_post"
-    ? oauth.ClientSecretPost(clientSecret)
-    : oauth.ClientSecretBasic(clientSecret);
+  return client.authMethod === "client_secret_post" ? oauth.ClientSecretPost(clientSecret) : basicAuth(clientSecret);
+}
+
+/**
+ * HTTP Basic with both parts form-encoded (RFC 6749 §2.3.1), and no character more than that asks for: servers that do not
+ * decode still understand identifiers of letters, digits, "-", "." and "_", which nearly all are.
+ */
+function basicAuth(clientSecret: string): oauth.ClientAuth {
+  return (_server, client, _body, headers) => {
+    const encoded = `${formEncode(client.client_id)}:${formEncode(clientSecret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(encoded).toString("base64")}`);
+  };
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
 export class FetchRefused extends Error {}

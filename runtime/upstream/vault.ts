@@ -20,6 +20,7 @@ import { VAULT_SECONDS, vaultKey, vaultTag, type FlowRecord, type VaultRecord } 
 import { joinScopes } from "./scopes.ts";
 import type { UpstreamTarget } from "./target.ts";
 import { exchangeRefreshToken, revokeToken, type Asking, type TokenSet } from "./token-endpoint.ts";
+import { createTurns } from "./turns.ts";
 
 export interface VaultDeps {
   readonly store: Store;
@@ -50,8 +51,12 @@ export type StepUp = "connect" | "exhausted";
 export interface Vault {
   /** The token as it stands, refreshed first when it has expired. @throws GatewayError `store.unavailable` */
   hold(userId: string, target: UpstreamTarget): Promise<Held>;
-  /** Refreshes now. @param refused the access token that the upstream would not take: a newer one needs no refresh */
-  refresh(userId: string, target: UpstreamTarget, refused?: string): Promise<Held>;
+  /**
+   * A token in place of this one: refreshed now, unless somebody did so already.
+   *
+   * @param isRefused the upstream would not take it, so it is no answer
+   */
+  replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held>;
   find(userId: string, target: UpstreamTarget): Promise<VaultRecord | undefined>;
   /** Stores what a completed flow brought. */
   keep(flow: FlowRecord, target: UpstreamTarget, tokens: TokenSet): Promise<void>;
@@ -67,6 +72,9 @@ export interface Vault {
 /** Longer than a server may take to answer, so that a lease is lost only with its holder. */
 const LEASE_MS = 30_000;
 const LEASE_POLL_MS = 50;
+const MAX_POLL_MS = 500;
+/** Refreshes of one process at once: a thousand connections that end in one second must not time each other out. */
+const AT_ONCE = 32;
 /** A caller waits no longer for another holder. */
 const WAIT_MS = 15_000;
 /** Between two attempts while the server is away. */
@@ -91,6 +99,7 @@ export function createVault(deps: VaultDeps): Vault {
   const retryAt = new Map<string, number>();
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
   const unsaved = new Map<string, { readonly stored: Stored; readonly next: VaultRecord }>();
+  const turns = createTurns(AT_ONCE);
   const closing = new AbortController();
 
   const read = (key: string): Promise<Stored | undefined> => store.get<VaultRecord>(key);
@@ -192,20 +201,21 @@ export function createVault(deps: VaultDeps): Vault {
     await put(key, { ...rest, canRefresh: false, ended: why }, stored.version);
   };
 
-  const refreshShared = async (key: string, target: UpstreamTarget, refused: string | undefined): Promise<Held> => {
-    const before = await read(key);
-    if (!before) return NONE;
+  const replaceShared = async (
+    key: string,
+    target: UpstreamTarget,
+    accessToken: string,
+    isRefused: boolean,
+  ): Promise<Held> => {
     const settled = (stored: Stored | undefined): Held | undefined => {
       if (!stored || stored.value.ended !== undefined) return NONE;
       const tokens = open(key, stored.value);
       if (!tokens) return NONE;
       // Somebody was faster: their answer is as new as ours would be.
-      const isNewer =
-        stored.value.tokens !== before.value.tokens || (refused !== undefined && tokens.access !== refused);
-      return isNewer && !isExpired(stored.value) ? held(key, stored.value) : undefined;
+      return tokens.access !== accessToken && !isExpired(stored.value) ? held(key, stored.value) : undefined;
     };
     const giveUpAt = performance.now() + WAIT_MS;
-    for (;;) {
+    for (let pollMs = LEASE_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
       const lease = await store.lease(`refresh-${key}`, LEASE_MS);
       if (lease) {
         try {
@@ -221,34 +231,32 @@ export function createVault(deps: VaultDeps): Vault {
           unsaved.delete(key);
           const tokens = open(key, stored.value);
           if (tokens?.refresh === undefined) {
-            await endRecord(key, stored, refused === undefined ? "expired" : "refused");
+            if (!isRefused && !isExpired(stored.value)) return held(key, stored.value);
+            await endRecord(key, stored, isRefused ? "refused" : "expired");
             return NONE;
           }
           if (clock.now() < (retryAt.get(key) ?? 0)) {
-            return isExpired(stored.value) || refused !== undefined ? UNAVAILABLE : held(key, stored.value);
+            return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
           }
-          const result = await askServer(key, target, stored, tokens);
-          // A refused token that could not be replaced is no token.
-          return refused !== undefined && result.kind === "token" && result.accessToken === refused
-            ? UNAVAILABLE
-            : result;
+          return await askServer(key, target, stored, tokens);
         } finally {
           // It ends by itself.
           await lease.release().catch(() => {});
         }
       }
       if (performance.now() >= giveUpAt || closing.signal.aborted) return UNAVAILABLE;
-      await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
+      await delay(pollMs, undefined, { signal: closing.signal });
       const done = settled(await read(key));
       if (done) return done;
     }
   };
 
-  const refresh = (userId: string, target: UpstreamTarget, refused?: string): Promise<Held> => {
+  const replace: Vault["replace"] = (userId, target, accessToken, isRefused) => {
     const key = vaultKey(userId, target);
     let running = refreshing.get(key);
     if (!running) {
-      running = refreshShared(key, target, refused)
+      running = turns
+        .take(() => replaceShared(key, target, accessToken, isRefused))
         .catch((error: unknown): Held => {
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
           return UNAVAILABLE;
@@ -264,7 +272,7 @@ export function createVault(deps: VaultDeps): Vault {
   }
 
   return {
-    refresh,
+    replace,
     async find(userId, target) {
       return (await read(vaultKey(userId, target)))?.value;
     },
@@ -272,9 +280,8 @@ export function createVault(deps: VaultDeps): Vault {
       const key = vaultKey(userId, target);
       const stored = await read(key);
       if (!stored) return NONE;
-      return isExpired(stored.value) && stored.value.ended === undefined
-        ? refresh(userId, target)
-        : held(key, stored.value);
+      const now = held(key, stored.value);
+      return now.kind === "token" && isExpired(stored.value) ? replace(userId, target, now.accessToken, false) : now;
     },
     async keep(flow, target, tokens) {
       const key = vaultKey(flow.userId, target);

@@ -254,7 +254,8 @@ export async function startUpstreamService(): Promise<UpstreamService> {
 
   function register(metadata: Record<string, unknown>, response: ServerResponse): void {
     service.registrations.push(metadata);
-    const method = String(metadata["token_endpoint_auth_method"] ?? "client_secret_basic");
+    const asked = metadata["token_endpoint_auth_method"];
+    const method = typeof asked === "string" ? asked : "client_secret_basic";
     const clientId = `registered-${service.registrations.length}`;
     const clientSecret = method === "none" ? undefined : secret("registered-secret");
     service.clients.set(clientId, {

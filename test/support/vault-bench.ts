@@ -1,0 +1,121 @@
+/** The vault and what hangs on it, on a store that can break and an upstream that can lie; several of them are replicas. */
+import { pino } from "pino";
+
+import type { Snapshot } from "../../runtime/config/compiled.ts";
+import { createSafeFetch, type SafeFetch } from "../../runtime/http/safe-fetch.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { createTokenAttacher, type TokenAttacher } from "../../runtime/upstream/attach-token.ts";
+import { createClientChooser } from "../../runtime/upstream/client-choice.ts";
+import type { FlowRecord } from "../../runtime/upstream/records.ts";
+import { findTarget, type UpstreamTarget } from "../../runtime/upstream/target.ts";
+import { createVault, type Vault } from "../../runtime/upstream/vault.ts";
+import { createTestClock, type TestClock } from "./clock.ts";
+import { routeNamed, snapshotFrom } from "./config.ts";
+import { createBreakableStore, type BreakableStore } from "./store.ts";
+import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
+
+export interface VaultReplica {
+  readonly vault: Vault;
+  readonly attacher: TokenAttacher;
+}
+
+export interface VaultBench {
+  readonly service: UpstreamService;
+  readonly store: BreakableStore;
+  readonly clock: TestClock;
+  readonly target: UpstreamTarget;
+  snapshot: Snapshot;
+  /** Passes every request on, until a test puts something in its way. */
+  intercept: (request: Parameters<SafeFetch>[0], send: SafeFetch) => ReturnType<SafeFetch>;
+  replica(): VaultReplica;
+  /** Stores tokens for a user as a completed flow would. */
+  connect(userId: string, more?: { readonly expiresAt?: number; readonly refresh?: boolean }): Promise<string>;
+  log(): string;
+  close(): Promise<void>;
+}
+
+export const VAULT_CLIENT_SECRET = "route-client-secret-sentinel";
+
+export function vaultYaml(service: UpstreamService, secret = VAULT_CLIENT_SECRET): string {
+  return `
+runtime_flags: { mcp: true }
+development: true
+address: 127.0.0.1:0
+mcp_allowed_as_metadata_domains: ["127.0.0.1"]
+routes:
+  - name: server
+    from: http://localhost:1
+    to: ${service.origin}
+    mcp:
+      server:
+        path: /mcp
+        upstream_oauth2:
+          client_id: route-client
+          client_secret: ${secret}
+          endpoint: { auth_url: "${service.origin}/authorize", token_url: "${service.origin}/token" }
+    policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+`;
+}
+
+export async function startVaultBench(): Promise<VaultBench> {
+  const service = await startUpstreamService();
+  service.clients.set("route-client", { secret: VAULT_CLIENT_SECRET, redirectUris: [] });
+  const clock = createTestClock();
+  const store = createBreakableStore(clock);
+  const keys = createKeys([Buffer.alloc(32, 3)]);
+  const send = createSafeFetch({ development: true });
+  let text = "";
+  const log = pino({ level: "trace" }, { write: (line: string) => void (text += line) });
+  const snapshot = snapshotFrom(vaultYaml(service));
+  const target = findTarget(routeNamed(snapshot, "server"));
+  if (!target) throw new Error("the route is no MCP server route");
+  const replicas: VaultReplica[] = [];
+
+  const bench: VaultBench = {
+    service,
+    store,
+    clock,
+    target,
+    snapshot,
+    intercept: (request, pass) => pass(request),
+    replica() {
+      const snapshots = { current: () => bench.snapshot, subscribe: () => () => {} };
+      const fetch: SafeFetch = (request) => bench.intercept(request, send);
+      const clients = createClientChooser({ store: store.store, keys, fetch, clock, log });
+      const vault = createVault({ store: store.store, snapshots, keys, clients, fetch, clock, log });
+      const replica = { vault, attacher: createTokenAttacher({ vault, snapshots, clock, log }) };
+      replicas.push(replica);
+      return replica;
+    },
+    async connect(userId, more = {}) {
+      const access = `access-sentinel-${userId}`;
+      const refresh = `refresh-sentinel-${userId}`;
+      const issued = { clientId: "route-client", scope: "read", resource: target.url };
+      service.accessTokens.set(access, issued);
+      service.refreshTokens.set(refresh, issued);
+      service.secrets.add(access).add(refresh);
+      const flow = {
+        schema: 1,
+        userId,
+        routeKey: target.route.key,
+        server: { tokenEndpoint: `${service.origin}/token` },
+        client: { kind: "route", clientId: "route-client", authMethod: "client_secret_basic" },
+        resource: target.url,
+        scopes: ["read"],
+      } as unknown as FlowRecord;
+      const keeper = bench.replica();
+      await keeper.vault.keep(flow, target, {
+        accessToken: access,
+        ...(more.refresh === false ? {} : { refreshToken: refresh }),
+        ...(more.expiresAt === undefined ? {} : { expiresAt: more.expiresAt }),
+      });
+      return access;
+    },
+    log: () => text,
+    async close() {
+      for (const { vault } of replicas) await vault.close();
+      await service.close();
+    },
+  };
+  return bench;
+}
