@@ -34,7 +34,12 @@ export interface IssuerModule extends Closable {
   challenge(route: CompiledRoute, origin: string, failure: ChallengeReason, requestPath?: string): string;
 }
 
-/** Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address. */
+/**
+ * Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address.
+ *
+ * Behind a load balancer all clients are one peer, since nothing that a client can write tells them apart: then this
+ * bounds the process, at 1,800 an hour after the first 60, and an honest client that meets it is told when to come back.
+ */
 const REGISTRATION_BURST = 60;
 const REGISTRATIONS_PER_SECOND = 0.5;
 
