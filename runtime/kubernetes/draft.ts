@@ -25,6 +25,9 @@ export interface IngressDraft {
   readonly complaints: readonly Complaint[];
   /** What is missing would make sound settings look wrong, so the routes are not worth judging. */
   readonly partial: boolean;
+  /** "namespace/name" of the Secrets that its annotations name. */
+  readonly secrets: readonly string[];
+  readonly usesEndpoints: boolean;
 }
 
 export interface DraftContext extends ClusterServices {
@@ -38,7 +41,10 @@ export interface DraftContext extends ClusterServices {
 export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
   const key = keyOf(ingress);
   const shape = shapeFaults(ingress);
-  if (shape.length > 0) return { key, routes: [], annotations: new Map(), complaints: shape, partial: true };
+  if (shape.length > 0) {
+    const nothing = { routes: [], annotations: new Map<string, string>(), secrets: [], usesEndpoints: false };
+    return { key, ...nothing, complaints: shape, partial: true };
+  }
   const namespace = namespaceOf(ingress);
   const reading = readAnnotations(ingress.metadata.annotations ?? {});
   const complaints = [...reading.complaints];
@@ -71,5 +77,13 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     };
     routes.set(name, { name, doc, place });
   }
-  return { key, routes: [...routes.values()], annotations: reading.places, complaints, partial: missing.length > 0 };
+  return {
+    key,
+    routes: [...routes.values()],
+    annotations: reading.places,
+    complaints,
+    partial: missing.length > 0,
+    secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
+    usesEndpoints: !reading.viaService,
+  };
 }

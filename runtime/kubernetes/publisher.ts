@@ -123,8 +123,8 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
     .map((each) => ({
       severity: each["severity"] === "warning" ? ("warning" as const) : ("error" as const),
       // A problem of another slice or of the gateway's own file is none of ours, whatever its path.
-      path: each["source"] === undefined ? String(each["path"] ?? "") : "",
-      message: String(each["message"] ?? ""),
+      path: each["source"] === undefined ? textOf(each["path"]) : "",
+      message: textOf(each["message"]),
     }));
   if (found.length > 0) return found;
   return [{ severity: "error", path: "", message: typeof message === "string" ? message : "the gateway refused it" }];
@@ -132,7 +132,11 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
 
 function laggardsOf({ laggards }: Readonly<Record<string, unknown>>): string {
   const ids = Array.isArray(laggards)
-    ? laggards.map((each) => (isMembers(each) ? `${String(each["id"])} ${String(each["reason"])}` : ""))
+    ? laggards.map((each) => (isMembers(each) ? `${textOf(each["id"])} ${textOf(each["reason"])}` : ""))
     : [];
   return `not live yet in ${ids.join("; ")}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

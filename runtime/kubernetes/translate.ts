@@ -8,18 +8,14 @@
  *
  * @see requirements, "Header settings (per route)"; decisions D2, D5, D7
  */
-import { judgeConflicts } from "../config/conflicts.ts";
-import { formatProblem, type Problem } from "../config/problem.ts";
-import { type ReadSlice, readSlice } from "../config/read-slice.ts";
-import type { RouteDoc } from "../config/route.ts";
+import type { Problem } from "../config/problem.ts";
 import type { Slice } from "../config/slice.ts";
-import { GatewayError } from "../errors.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
 import { createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
-import { complaintOf } from "./place.ts";
-import { type Complaint, fault, type IngressProblem } from "./problem.ts";
+import type { Complaint, IngressProblem } from "./problem.ts";
 import type { Seal } from "./secret-values.ts";
+import { assignProblems, settle, sliceOf } from "./settle.ts";
 
 export interface TranslateOptions {
   /** Name of our IngressClass. */
@@ -32,6 +28,8 @@ export interface TranslateOptions {
   /** Behind which names of Services end. */
   readonly clusterDomain?: string;
   readonly seal?: Seal;
+  /** What the gateway itself said of Ingresses ("namespace/name") that it refused: they are left out too. */
+  readonly refused?: ReadonlyMap<string, readonly Complaint[]>;
 }
 
 export interface TlsRequest {
@@ -48,11 +46,18 @@ export interface Translation {
   readonly problems: readonly IngressProblem[];
   /** "namespace/name" of every Ingress of our class, in the order of their age, and whether it is served. */
   readonly ingresses: readonly { readonly key: string; readonly served: boolean }[];
-  /** Route name → "namespace/name" of its Ingress. */
-  readonly origins: ReadonlyMap<string, string>;
   /** What Ingresses say about TLS. Certificates are settings of the gateway's boot file, which no slice may set. */
   readonly tls: readonly TlsRequest[];
+  /** "namespace/name" of every Secret that annotations name, there or not. */
+  readonly secrets: readonly string[];
+  /** Some Ingress wants the endpoints of its Services rather than the Services. */
+  readonly usesEndpoints: boolean;
+  /** Gives problems that a gateway has with the slice back to the Ingresses that caused them. */
+  readonly assign: (problems: readonly SliceProblem[], file: string) => AssignedProblems;
 }
+
+export type SliceProblem = Pick<Problem, "severity" | "path" | "message">;
+export type AssignedProblems = ReturnType<typeof assignProblems<SliceProblem>>;
 
 export const DEFAULT_OWNER = "kubernetes";
 
@@ -76,93 +81,17 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   for (const ingress of ours) drafts.push(await draftIngress(ingress, context));
 
   const bad = new Map<string, Complaint[]>();
-  for (const { key, complaints } of drafts) bad.set(key, [...complaints]);
+  for (const { key, complaints } of drafts) bad.set(key, [...complaints, ...(options.refused?.get(key) ?? [])]);
   const served = settle(drafts, owner, bad);
   return {
     slice: sliceOf(served, owner),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: served.includes(draft) })),
-    origins: new Map(served.flatMap(({ key, routes }) => routes.map(({ name }) => [name, key] as const))),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
+    secrets: [...new Set(drafts.flatMap(({ secrets }) => secrets))].toSorted((a, b) => (a < b ? -1 : 1)),
+    usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
+    assign: (problems, file) => assignProblems(problems, drafts, file),
   };
-}
-
-/** Those that can be served together. What is wrong with the others is added to `bad`. */
-function settle(
-  drafts: readonly IngressDraft[],
-  owner: string,
-  bad: Map<string, Complaint[]>,
-): readonly IngressDraft[] {
-  // First each by itself, bad ones too, so that everything wrong is told at once. An Ingress that is bad anyway takes no
-  // request from another one: conflicts are looked for among the good ones.
-  const whole = drafts.filter(({ partial }) => !partial);
-  for (const [key, complaints] of judge(whole, owner, false)) addNew(bad, key, complaints);
-  for (;;) {
-    const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
-    const found = judge(left, owner, true);
-    for (const [key, complaints] of found) addNew(bad, key, complaints);
-    if (left.every(({ key }) => !isBad(found.get(key)))) return left;
-  }
-}
-
-/** Judges the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
-function judge(
-  drafts: readonly IngressDraft[],
-  owner: string,
-  withConflicts: boolean,
-): ReadonlyMap<string, readonly Complaint[]> {
-  const problems: Problem[] = [];
-  const text = JSON.stringify(sliceOf(drafts, owner));
-  const slice: ReadSlice | undefined = readSlice({ file: FILE, text, boot: false }, problems);
-  if (withConflicts && slice) judgeConflicts(slice.routes);
-  const { found, others } = complaintsByIngress(problems, drafts);
-  if (others.length === 0) return found;
-  // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
-  const [draft] = drafts;
-  if (drafts.length === 1 && draft) return new Map([[draft.key, others.map(({ message }) => fault({}, message))]]);
-  const alone = drafts.flatMap((each) => [...judge([each], owner, false)]);
-  if (alone.some(([, complaints]) => isBad(complaints))) return new Map(alone);
-  throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
-}
-
-/** Name of the slice in messages of the judge; never shown. */
-const FILE = "slice";
-
-function complaintsByIngress(
-  problems: readonly Problem[],
-  drafts: readonly IngressDraft[],
-): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly Problem[] } {
-  const others: Problem[] = [];
-  const found = new Map<string, Complaint[]>();
-  const drafted = new Map(drafts.flatMap((draft) => draft.routes.map((route) => [route.name, draft] as const)));
-  const ingressOf = (name: string): string | undefined => drafted.get(name)?.key;
-  for (const problem of problems) {
-    const complaint = complaintOf(problem, drafted, { file: FILE, ingressOf });
-    if (complaint) addNew(found, complaint.key, [complaint.complaint]);
-    else if (problem.severity === "error") others.push(problem);
-  }
-  return { found, others };
-}
-
-function sliceOf(drafts: readonly IngressDraft[], owner: string): Slice {
-  const routes = drafts.flatMap((draft) => draft.routes.map(({ name, doc }) => [name, doc as RouteDoc] as const));
-  return { version: 1, owner, routes: Object.fromEntries(routes) };
-}
-
-/** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */
-function addNew(target: Map<string, Complaint[]>, key: string, complaints: readonly Complaint[]): void {
-  const known = target.get(key) ?? [];
-  const texts = new Set(known.map((each) => JSON.stringify(each)));
-  for (const complaint of complaints) {
-    const text = JSON.stringify(complaint);
-    if (!texts.has(text)) known.push(complaint);
-    texts.add(text);
-  }
-  target.set(key, known);
-}
-
-function isBad(complaints: readonly Complaint[] = []): boolean {
-  return complaints.some(({ severity }) => severity === "error");
 }
 
 function problemsOf(key: string, complaints: readonly Complaint[]): readonly IngressProblem[] {

@@ -1,0 +1,98 @@
+/**
+ * Drafts of Ingresses → those that can be served together, judged by the rules that the gateway itself will judge by.
+ *
+ * Each problem goes back to the Ingress that caused it.
+ */
+import { judgeConflicts } from "../config/conflicts.ts";
+import { formatProblem, type Problem } from "../config/problem.ts";
+import { type ReadSlice, readSlice } from "../config/read-slice.ts";
+import type { RouteDoc } from "../config/route.ts";
+import type { Slice } from "../config/slice.ts";
+import { GatewayError } from "../errors.ts";
+import type { IngressDraft } from "./draft.ts";
+import { complaintOf } from "./place.ts";
+import { type Complaint, fault } from "./problem.ts";
+
+/** Those that can be served together. What is wrong with the others is added to `bad`. */
+export function settle(
+  drafts: readonly IngressDraft[],
+  owner: string,
+  bad: Map<string, Complaint[]>,
+): readonly IngressDraft[] {
+  // First each by itself, bad ones too, so that everything wrong is told at once. An Ingress that is bad anyway takes no
+  // request from another one: conflicts are looked for among the good ones.
+  const whole = drafts.filter(({ partial }) => !partial);
+  for (const [key, complaints] of judge(whole, owner, false)) addNew(bad, key, complaints);
+  for (;;) {
+    const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
+    const found = judge(left, owner, true);
+    for (const [key, complaints] of found) addNew(bad, key, complaints);
+    if (left.every(({ key }) => !isBad(found.get(key)))) return left;
+  }
+}
+
+/** Judges the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
+function judge(
+  drafts: readonly IngressDraft[],
+  owner: string,
+  withConflicts: boolean,
+): ReadonlyMap<string, readonly Complaint[]> {
+  const problems: Problem[] = [];
+  const text = JSON.stringify(sliceOf(drafts, owner));
+  const slice: ReadSlice | undefined = readSlice({ file: FILE, text, boot: false }, problems);
+  if (withConflicts && slice) judgeConflicts(slice.routes);
+  const { found, others } = assignProblems(problems, drafts, FILE);
+  if (others.length === 0) return found;
+  // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
+  const [draft] = drafts;
+  if (drafts.length === 1 && draft) return new Map([[draft.key, others.map(({ message }) => fault({}, message))]]);
+  const alone = drafts.flatMap((each) => [...judge([each], owner, false)]);
+  if (alone.some(([, complaints]) => isBad(complaints))) return new Map(alone);
+  throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
+}
+
+/** Name of the slice in messages of the judge; never shown. */
+const FILE = "slice";
+
+/**
+ * Problems of a slice by the Ingress ("namespace/name") that caused them; `others` are the errors that none did.
+ *
+ * @param file name of the slice in the messages
+ */
+export function assignProblems<P extends Pick<Problem, "severity" | "path" | "message">>(
+  problems: readonly P[],
+  drafts: readonly IngressDraft[],
+  file: string,
+): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly P[] } {
+  const others: P[] = [];
+  const found = new Map<string, Complaint[]>();
+  const drafted = new Map(drafts.flatMap((draft) => draft.routes.map((route) => [route.name, draft] as const)));
+  const ingressOf = (name: string): string | undefined => drafted.get(name)?.key;
+  for (const problem of problems) {
+    const complaint = complaintOf(problem, drafted, { file, ingressOf });
+    if (complaint) addNew(found, complaint.key, [complaint.complaint]);
+    else if (problem.severity === "error") others.push(problem);
+  }
+  return { found, others };
+}
+
+export function sliceOf(drafts: readonly IngressDraft[], owner: string): Slice {
+  const routes = drafts.flatMap((draft) => draft.routes.map(({ name, doc }) => [name, doc as RouteDoc] as const));
+  return { version: 1, owner, routes: Object.fromEntries(routes) };
+}
+
+/** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */
+function addNew(target: Map<string, Complaint[]>, key: string, complaints: readonly Complaint[]): void {
+  const known = target.get(key) ?? [];
+  const texts = new Set(known.map((each) => JSON.stringify(each)));
+  for (const complaint of complaints) {
+    const text = JSON.stringify(complaint);
+    if (!texts.has(text)) known.push(complaint);
+    texts.add(text);
+  }
+  target.set(key, known);
+}
+
+function isBad(complaints: readonly Complaint[] = []): boolean {
+  return complaints.some(({ severity }) => severity === "error");
+}
