@@ -1,9 +1,10 @@
-/** The provider as a whole: one resource, a handful of functions. */
+/** The provider as a whole: one resource, one data source, a handful of functions. */
 import type { Connection } from "./admin-token.ts";
 import { createBundleResource } from "./bundle-resource.ts";
 import { functionsByName } from "./functions.ts";
 import type { Provider } from "./provider.ts";
 import { BUNDLE_TYPE, providerBlock } from "./schema.ts";
+import { createStatusDataSource, STATUS_TYPE } from "./status-data-source.ts";
 
 export function bundleProvider(): Provider {
   const connection: Connection = { adminToken: null };
@@ -13,6 +14,7 @@ export function bundleProvider(): Provider {
       connection.adminToken = config["admin_token"] ?? null;
     },
     resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
+    dataSources: new Map([[STATUS_TYPE, createStatusDataSource(connection)]]),
     functions: functionsByName,
   };
 }

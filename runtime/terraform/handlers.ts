@@ -6,7 +6,7 @@
  */
 import { errorText, GatewayError } from "../errors.ts";
 import { type Diagnostic, wireDiagnostic, wirePath } from "./diagnostics.ts";
-import type { Caller, Provider, Resource } from "./provider.ts";
+import type { Caller, DataSource, Provider, Resource } from "./provider.ts";
 import { blockType, wireFunction, wireSchema } from "./schema-model.ts";
 import { decodeValue, encodeValue, parseJson, valueFromJson } from "./value-codec.ts";
 import type { ValueMap, ValueType } from "./value.ts";
@@ -21,6 +21,19 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
   // Implied types are asked for with every call but never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
+
+  const dataSources = provider.dataSources ?? new Map<string, DataSource>();
+
+  const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {
+    const name = request["typeName"] as string;
+    const source = dataSources.get(name);
+    if (!source)
+      throw new GatewayError(
+        "terraform.type",
+        `Cannot read data source "${name}": this provider has none of that name`,
+      );
+    return { source, type: blockType(source.schema) };
+  };
 
   const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
@@ -37,12 +50,14 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   return {
     GetMetadata: () => ({
       capabilities,
+      dataSources: [...dataSources.keys()].map((name) => ({ name })),
       resources: [...provider.resources.keys()].map((name) => ({ name })),
       functions: [...provider.functions.keys()].map((name) => ({ name })),
     }),
     GetProviderSchema: () => ({
       provider: wireSchema(provider.schema),
       resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
+      dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
       functions: functions(),
       capabilities,
     }),
@@ -95,6 +110,15 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
           (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
         );
       return { ...writeOutcome(type, "state", outcome), private: request["private"] };
+    },
+    ValidateDataResourceConfig(request) {
+      const { source, type } = findDataSource(request);
+      return { diagnostics: wireDiagnostics(source.validate(readObject(type, request["config"]) ?? {})) };
+    },
+    async ReadDataSource(request) {
+      const { source, type } = findDataSource(request);
+      const state = await source.read(readObject(type, request["config"]) ?? {});
+      return { state: { msgpack: encodeValue(type, state) } };
     },
     async ImportResourceState(request) {
       const { resource, type, name } = find(request);

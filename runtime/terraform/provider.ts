@@ -33,6 +33,13 @@ export interface Resource {
   importState(id: string): Promise<StateOutcome>;
 }
 
+export interface DataSource {
+  readonly schema: SchemaBlock;
+  validate(config: ValueMap): readonly Diagnostic[];
+  /** @returns every attribute of the schema. @throws GatewayError */
+  read(config: ValueMap): Promise<ValueMap>;
+}
+
 export interface ProviderFunction {
   readonly schema: SchemaFunction;
   /** Pure. @throws FunctionError */
@@ -56,5 +63,6 @@ export interface Provider {
   configure?(config: ValueMap): void;
   /** By type name. */
   readonly resources: ReadonlyMap<string, Resource>;
+  readonly dataSources?: ReadonlyMap<string, DataSource>;
   readonly functions: ReadonlyMap<string, ProviderFunction>;
 }

@@ -19,6 +19,7 @@ import {
   wireSchema,
 } from "./schema-model.ts";
 import type { Message } from "./wire.ts";
+import { STATUS_TYPE, statusSchema } from "./status-data-source.ts";
 
 export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
 export const PROVIDER_SOURCE = "gateform/gateway";
@@ -172,6 +173,7 @@ export function providerSchemaJson(): unknown {
       [PROVIDER_ADDRESS]: {
         provider: jsonSchema(providerBlock),
         resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleSchema) },
+        data_source_schemas: { [STATUS_TYPE]: jsonSchema(statusSchema) },
         functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, jsonFunction(fn)])),
       },
     },

@@ -27,6 +27,8 @@ const METHODS: Readonly<Record<string, readonly [request: string, response: stri
   PlanResourceChange: ["PlanRequest", "PlanResponse"],
   ApplyResourceChange: ["ApplyRequest", "ApplyResponse"],
   ImportResourceState: ["ImportRequest", "ImportResponse"],
+  ValidateDataResourceConfig: ["ValidateRequest", "ValidateResponse"],
+  ReadDataSource: ["ReadDataRequest", "ReadDataResponse"],
   CallFunction: ["CallRequest", "CallResponse"],
 };
 

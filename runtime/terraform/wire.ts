@@ -61,6 +61,8 @@ const TABLE: Readonly<Record<string, string>> = {
   ImportRequest: "typeName string=1, id string=2",
   Imported: "typeName string=1, state DynamicValue=2, private bytes=3",
   ImportResponse: "*imported Imported=1, *diagnostics Diagnostic=2",
+  ReadDataRequest: "typeName string=1, config DynamicValue=2",
+  ReadDataResponse: "state DynamicValue=1, *diagnostics Diagnostic=2",
   CallRequest: "name string=1, *arguments DynamicValue=2",
   CallError: "text string=1, ?argument int64=2",
   CallResponse: "result DynamicValue=1, error CallError=2",

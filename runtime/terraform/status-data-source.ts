@@ -1,0 +1,127 @@
+/**
+ * Data source `gateway_status`: what a running gateway serves, for checks after an apply and for other modules.
+ *
+ * Untrusted: the answer, which is bounded and read member by member; what is missing becomes null or empty.
+ */
+import { errorText, GatewayError } from "../errors.ts";
+import { adminToken, type Connection } from "./admin-token.ts";
+import { askGateway } from "./ask-gateway.ts";
+import type { DataSource } from "./provider.ts";
+import type { SchemaBlock } from "./schema-model.ts";
+import { isUnknown, type Value, type ValueMap } from "./value.ts";
+
+export const STATUS_TYPE = "gateway_status";
+
+const TIMEOUT_MS = 15_000;
+
+export const statusSchema: SchemaBlock = {
+  doc: "What a running gateway serves: the digest and generation in force, and its slices.",
+  attributes: [
+    {
+      name: "url",
+      type: "string",
+      use: "required",
+      doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
+    },
+    {
+      name: "token_ref",
+      type: "string",
+      use: "optional",
+      doc: "Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
+    },
+    { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },
+    {
+      name: "generation",
+      type: "number",
+      use: "computed",
+      doc: "Grows with each configuration that a process puts in force.",
+    },
+    { name: "store_ok", type: "bool", use: "computed", doc: "The gateway reaches its store." },
+    {
+      name: "problems",
+      type: ["list", "string"],
+      use: "computed",
+      doc: "What keeps the newest configuration from being in force; empty when it is.",
+    },
+    {
+      name: "slices",
+      type: ["list", ["object", { owner: "string", file: "string", ok: "bool" }]],
+      use: "computed",
+      doc: "Files and published slices as the gateway has them, in force or not.",
+    },
+    {
+      name: "seal_key",
+      type: "string",
+      use: "computed",
+      doc: "Public key of the gateway as JSON, for `seal_key` of a bundle with write-only secrets. Null without `shared_secret`.",
+    },
+  ],
+  blocks: [],
+};
+
+export function createStatusDataSource(connection: Connection): DataSource {
+  return {
+    schema: statusSchema,
+    validate(config) {
+      const url = config["url"];
+      if (typeof url !== "string" || /^https?:\/\//.test(url)) return [];
+      const detail = `"url" is "${url}", must begin with http:// or https://`;
+      return [{ severity: "error", summary: "Cannot use this address", detail, path: [{ attribute: "url" }] }];
+    },
+    async read(config) {
+      const url = config["url"];
+      // Terraform itself waits with the reading while the address is unknown.
+      if (isUnknown(url) || typeof url !== "string")
+        throw new GatewayError("status.url", 'Cannot ask the gateway: "url" is not known');
+      const base = url.replace(/\/+$/, "");
+      const authorization = `Bearer ${await adminToken(config["token_ref"] ?? null, connection)}`;
+      const answer = await askGateway({
+        method: "GET",
+        url: `${base}/status`,
+        headers: { authorization },
+        body: undefined,
+        timeoutMs: TIMEOUT_MS,
+      }).catch((error: unknown) => {
+        throw new GatewayError("status.read", `Cannot reach the gateway at "${base}": ${errorText(error)}`, {
+          cause: error,
+        });
+      });
+      if (answer.status !== 200 || !answer.body) {
+        throw new GatewayError(
+          "status.read",
+          `Cannot read the status of the gateway at "${base}": it answered ${answer.status}`,
+        );
+      }
+      return { ...config, ...statusValues(answer.body) };
+    },
+  };
+}
+
+function statusValues(body: Readonly<Record<string, unknown>>): ValueMap {
+  const bundle = recordOf(body["bundle"]);
+  const problems = recordOf(bundle["lastError"])["problems"];
+  return {
+    digest: textOf(bundle["digest"]),
+    generation: typeof bundle["generation"] === "number" ? bundle["generation"] : null,
+    store_ok: body["store"] === "ok",
+    problems: Array.isArray(problems) ? problems.map(String) : [],
+    slices: listOf(bundle["slices"]).map((slice) => ({
+      owner: textOf(slice["owner"]),
+      file: textOf(slice["file"]),
+      ok: slice["ok"] === true,
+    })),
+    seal_key: body["seal_key"] ? JSON.stringify(body["seal_key"]) : null,
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(recordOf) : [];
+}
+
+function textOf(value: unknown): Value {
+  return typeof value === "string" ? value : null;
+}
