@@ -50,9 +50,7 @@ export function loadSlices(sources: readonly SliceSource[]): LoadOutcome {
   // The boot file first, so that conflicts are reported at what was published against it.
   const ordered = sources.toSorted(
     (a, b) =>
-      Number(b.boot) - Number(a.boot) ||
-      Number(a.isNew ?? false) - Number(b.isNew ?? false) ||
-      compare(a.file, b.file),
+      Number(b.boot) - Number(a.boot) || Number(a.isNew ?? false) - Number(b.isNew ?? false) || compare(a.file, b.file),
   );
   const slices = ordered.map((source) => readSlice(source, problems)).filter((slice) => slice !== undefined);
   const sound = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
