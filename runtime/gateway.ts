@@ -11,18 +11,20 @@ import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
 import { processName, startPresence } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
+import { openCertificates } from "./http/certificates.ts";
+import { startRedirectServer } from "./http/redirect-server.ts";
 import { createSafeFetch } from "./http/safe-fetch.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createFetchDocument } from "./issuer/fetch-document.ts";
 import { createIssuer } from "./issuer/issuer.ts";
 import { createKeys } from "./keys.ts";
 import { createLog, type Log } from "./log.ts";
-import { serverListEndpoint } from "./mcp/server-list.ts";
+import { serverListEndpoints } from "./mcp/server-list.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
 import { systemClock, type Clock, type Closable } from "./ports.ts";
 import { createProxy } from "./proxy/handle.ts";
 import { openRecords } from "./records.ts";
-import { createSession } from "./session/session.ts";
+import { createSession, type SessionModule } from "./session/session.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
@@ -91,14 +93,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     );
     const metrics = createMetrics();
-    const session = own(createSession({ snapshots: bundle, store, keys, boot, log, clock }));
+    const session: SessionModule = own(
+      createSession({
+        snapshots: bundle,
+        store,
+        keys,
+        boot,
+        log,
+        clock,
+        // Made further down, from this very session.
+        userSection: (...of) => upstream.userSection(...of),
+      }),
+    );
     const fetch = createSafeFetch({ development: boot.development });
     const fetchClientDocument = createFetchDocument({ fetch });
     const { development } = boot;
-    const { browser } = session;
+    const { browser, csrf } = session;
     const { clientDocumentUrl } = options;
     const upstream = own(
-      createUpstream({ snapshots: bundle, store, keys, browser, fetch, development, log, clock, clientDocumentUrl }),
+      createUpstream({
+        snapshots: bundle,
+        store,
+        keys,
+        browser,
+        csrf,
+        fetch,
+        development,
+        log,
+        clock,
+        clientDocumentUrl,
+      }),
     );
     const issuer = own(
       createIssuer({ snapshots: bundle, store, session, upstream, keys, log, clock, fetchClientDocument }),
@@ -109,9 +133,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         endpoints: [
           ...session.endpoints,
           ...issuer.endpoints,
-          serverListEndpoint({
+          ...serverListEndpoints({
             authenticator: session.authenticator,
             isConnected: (user, route) => upstream.isConnected(user, route),
+            disconnect: (userId, route) => upstream.disconnect(userId, route),
+            log,
           }),
           ...upstream.endpoints,
         ],
@@ -137,14 +163,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const pages = admin?.pages ?? own(createPages(told));
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
     own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
+    const certificates =
+      boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log }));
     const server = await createHttpServer({
       address: boot.address,
       insecure: boot.insecureServer,
+      certificates,
+      maxConnections: boot.maxConnections,
       handle: (exchange) => proxy.handle(exchange),
       log,
       onRefused: (reason) => metrics.refused(reason),
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
+    if (boot.httpRedirectAddress !== undefined)
+      own(await startRedirectServer({ address: boot.httpRedirectAddress, securePort: server.port }));
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {

@@ -1,6 +1,17 @@
 /** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
 import { quotedWish, readable } from "./checks.ts";
-import { choice, domainPatternList, duration, flag, labelled, secret, text, textList } from "./kinds.ts";
+import {
+  blockList,
+  choice,
+  count,
+  domainPatternList,
+  duration,
+  flag,
+  labelled,
+  secret,
+  text,
+  textList,
+} from "./kinds.ts";
 import { liveShape } from "./live-settings.ts";
 import { quote } from "./problem.ts";
 import { decodeBase64, parseListener } from "./values.ts";
@@ -15,6 +26,9 @@ export function isOwner(name: string): boolean {
   return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name) && name !== "gateway";
 }
 
+const fileWish = (path: string): string | undefined =>
+  path === "" || path.includes("\0") ? quotedWish(path, "must be the path of a file") : undefined;
+
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
 export const bootShape = {
@@ -26,6 +40,31 @@ export const bootShape = {
   insecure_server: flag({
     doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS.",
     default: "false",
+  }),
+  certificates: blockList(
+    {
+      certificate_file: text({
+        doc: "PEM file: the certificate, then those between it and the root.",
+        required: true,
+        check: fileWish,
+      }),
+      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: fileWish }),
+    },
+    {
+      doc: "Certificates of the public listener, chosen by the host a client asks for; the first is for all other hosts. The files are read anew when they change.",
+      default: "- none: `insecure_server` is needed",
+    },
+  ),
+  http_redirect_address: text({
+    doc: 'Plain listener that only redirects to https, "host:port" or ":port". Needs `certificates`.',
+    default: "- no such listener",
+    check: readable(parseListener),
+  }),
+  max_connections: count({
+    doc: "Connections the public listener holds open at once, per process; more are closed at once.",
+    default: "- no limit but the system's",
+    min: 1,
+    max: 1_000_000,
   }),
   development: flag({
     doc: "Accept http and loopback addresses in OAuth discovery. Listeners must be on loopback.",

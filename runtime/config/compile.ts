@@ -27,6 +27,12 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   return {
     address: doc.address ?? (development ? "127.0.0.1:8080" : insecureServer ? ":8080" : ":443"),
     insecureServer,
+    certificates: (doc.certificates ?? []).map((each) => ({
+      certificateFile: each.certificate_file,
+      keyFile: each.certificate_key_file,
+    })),
+    httpRedirectAddress: doc.http_redirect_address,
+    maxConnections: doc.max_connections,
     development,
     adminAddress: doc.admin_address ?? DEFAULT_ADMIN_ADDRESS,
     adminToken: secretValues(doc, "admin_token", secrets)[0],

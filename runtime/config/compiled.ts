@@ -12,6 +12,12 @@ export interface BootSettings {
   readonly address: string;
   /** Plain HTTP on the public listener, for development or behind a terminating load balancer. */
   readonly insecureServer: boolean;
+  /** Of the public listener, the first for hosts that no other names; [] = plain HTTP. */
+  readonly certificates: readonly { readonly certificateFile: string; readonly keyFile: string }[];
+  /** Plain listener that redirects to https; undefined = none. */
+  readonly httpRedirectAddress: string | undefined;
+  /** Open connections of the public listener. */
+  readonly maxConnections: number | undefined;
   /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */
   readonly development: boolean;
   readonly adminAddress: string;

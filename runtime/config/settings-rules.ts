@@ -8,6 +8,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* openidScope(settings);
   yield* sharedSecrets(settings);
   yield* developmentListeners(settings);
+  yield* tlsListener(settings);
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
     yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
@@ -35,10 +36,21 @@ function* sharedSecrets(settings: Partial<BootDoc>): Iterable<Finding> {
 /** Development mode weakens the guarded fetch, so nobody else may reach it. */
 function* developmentListeners(settings: Partial<BootDoc>): Iterable<Finding> {
   if (settings.development !== true) return;
-  for (const name of ["address", "admin_address"] as const) {
+  for (const name of ["address", "admin_address", "http_redirect_address"] as const) {
+    if (name === "http_redirect_address" && settings[name] === undefined) continue;
     const listener = parseListener(settings[name] ?? "");
     if (listener.ok && !isLoopbackHost(listener.value.host)) {
       yield fault([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
     }
   }
+}
+
+/** One listener speaks either TLS or plain HTTP. */
+function* tlsListener(settings: Partial<BootDoc>): Iterable<Finding> {
+  const { certificates, insecure_server: insecure, http_redirect_address: redirect } = settings;
+  if (certificates?.length === 0) yield fault(["certificates"], "is an empty list, must have a certificate");
+  if (certificates && insecure === true)
+    yield fault(["certificates"], 'cannot stand beside "insecure_server": true, must be one of them');
+  if (redirect !== undefined && !certificates)
+    yield fault(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
 }

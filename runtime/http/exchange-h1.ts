@@ -1,10 +1,12 @@
 /** The Exchange over one request and response of node:http. server.ts has judged target and headers before. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, UpgradeOffer } from "./exchange.ts";
+import { allHeaders, findHeader } from "./header-lookup.ts";
 import type { HeaderTraits } from "./headers.ts";
+import { acceptOf } from "./websocket.ts";
 
 /** What the exchange asks of the server it belongs to. */
 export interface ExchangeOwner {
@@ -34,6 +36,7 @@ export class Http1Exchange implements Exchange {
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
+  upgrade: UpgradeOffer | undefined;
   started = false;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -82,26 +85,11 @@ export class Http1Exchange implements Exchange {
   }
 
   header(lowerName: string): string | undefined {
-    const raw = this.rawHeaders;
-    let value: string | undefined;
-    for (let index = 0; index < raw.length; index += 2) {
-      const name = raw[index] as string;
-      if (name.length !== lowerName.length || (name !== lowerName && name.toLowerCase() !== lowerName)) continue;
-      const next = raw[index + 1] as string;
-      if (value !== undefined && value !== next) return undefined;
-      value = next;
-    }
-    return value;
+    return findHeader(this.rawHeaders, lowerName);
   }
 
   headerValues(lowerName: string): readonly string[] {
-    const raw = this.rawHeaders;
-    const values: string[] = [];
-    for (let index = 0; index < raw.length; index += 2) {
-      const name = raw[index] as string;
-      if (name.length === lowerName.length && name.toLowerCase() === lowerName) values.push(raw[index + 1] as string);
-    }
-    return values;
+    return allHeaders(this.rawHeaders, lowerName);
   }
 
   start(status: number, headers: readonly string[]): void {
@@ -160,6 +148,11 @@ export class Http1Exchange implements Exchange {
     });
   }
 
+  /** Makes this the opening handshake of WebSocket. @param rest what came behind the head already */
+  offerWebSocket(key: string, rest: Buffer): void {
+    this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, rest, headers) };
+  }
+
   /** Sends the head alone when nothing has been written with it by now. For `start()`. */
   flush(): void {
     if (!this.#wrote && !this.#response.writableEnded) this.#response.flushHeaders();
@@ -168,8 +161,20 @@ export class Http1Exchange implements Exchange {
   #head(status: number, headers: readonly string[]): void {
     this.started = true;
     // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
-    const closes = this.#owner.draining || this.#awaitsContinue;
+    // The parser has let go of a connection that was to be upgraded: nothing would read a next request.
+    const closes = this.#owner.draining || this.#awaitsContinue || this.upgrade !== undefined;
     this.#response.writeHead(status, (closes ? [...headers, "connection", "close"] : headers) as string[]);
+  }
+
+  #acceptWebSocket(key: string, rest: Buffer, headers: readonly string[]): Duplex {
+    this.started = true;
+    const { socket } = this.#request;
+    this.#response.detachSocket(socket);
+    let head = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptOf(key)}\r\n`;
+    for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+    socket.write(`${head}\r\n`, "latin1");
+    if (rest.length > 0) socket.unshift(rest);
+    return socket;
   }
 
   /** Reads on for a while after an early answer: closing at once would destroy the answer on its way (RFC 9112 §9.6). */

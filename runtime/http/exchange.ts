@@ -1,11 +1,11 @@
 /**
- * One request and its answer, in the same form for HTTP/1.1 and (later) HTTP/2.
+ * One request and its answer, in the same form for HTTP/1.1 and HTTP/2.
  *
  * Untrusted input: everything the client sent. Promises: `host` and `path` are canonical (see server.ts: what cannot be
  * made canonical was refused before an Exchange exists); header values reach us as the bytes they are (latin1);
  * an answer is started at most once.
  */
-import type { Readable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 
 import type { HeaderTraits } from "./headers.ts";
 
@@ -31,6 +31,8 @@ export interface Exchange {
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
+  /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */
+  readonly upgrade?: UpgradeOffer | undefined;
 
   /** Value of a header that may stand once; undefined when absent or when it stands several times with different values. */
   header(lowerName: string): string | undefined;
@@ -51,4 +53,16 @@ export interface Exchange {
   abort(): void;
   /** Called once when the client went away before the answer was complete, or when the answer is complete. */
   onClose(listener: (complete: boolean) => void): void;
+}
+
+/** A handshake that only waits for the yes; its own headers have been judged. */
+export interface UpgradeOffer {
+  readonly protocol: "websocket";
+  /**
+   * Says yes. Nothing else of the exchange may be called afterwards, except `abort`.
+   *
+   * @param headers more headers of the answer, flat; none of the connection's
+   * @returns both directions of the messages; the caller closes it
+   */
+  accept(headers: readonly string[]): Duplex;
 }

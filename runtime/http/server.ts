@@ -4,24 +4,33 @@
  * Untrusted input: everything. Promises to what stands behind: the message had one framing, headers that may stand once
  * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
  */
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, ServerResponse, STATUS_CODES, type IncomingMessage } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { randomUUID } from "node:crypto";
 
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { Http1Exchange, type ExchangeOwner } from "./exchange-h1.ts";
+import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
+import type { Certificates } from "./certificates.ts";
 import type { Exchange } from "./exchange.ts";
-import { headerTraits, type HeaderTraits } from "./headers.ts";
+import { findHeader } from "./header-lookup.ts";
+import { listen, shownAddress } from "./listen.ts";
 import { respondError } from "./respond.ts";
-import { canonicalTarget, type TargetRefusal } from "./target.ts";
+import { createHttp2Sessions, type Http2Sessions } from "./server-h2.ts";
+import { asksForWebSocket, isKey, WEBSOCKET_VERSION } from "./websocket.ts";
 
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
   readonly address: string;
   /** Plain HTTP; required as long as there are no certificates. */
   readonly insecure: boolean;
+  /** Makes it TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
+  readonly certificates?: Certificates | undefined;
+  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  readonly maxConnections?: number | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
@@ -39,62 +48,68 @@ export interface HttpServer {
   close(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-export type RequestRefusal =
-  | TargetRefusal
-  | "target-too-long"
-  | "too-many-headers"
-  | "duplicate-header"
-  | "transfer-encoding"
-  | "method";
-
 const MAX_HEADER_BYTES = 32_768;
-const MAX_HEADER_COUNT = 200;
-const MAX_TARGET_LENGTH = 8_192;
 const HEADERS_TIMEOUT_MS = 30_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Above the 60 s that load balancers keep idle connections, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const DEFAULT_DRAIN_MS = 10_000;
 
+const HTTP_OPTIONS = {
+  // llhttp's strict mode: no CL with TE, no obs-fold, no bare LF, no space before a colon.
+  insecureHTTPParser: false,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  // We answer it ourselves, with a body.
+  requireHostHeader: false,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  // A long upload is not an attack; idle bodies are bounded where they are read.
+  requestTimeout: 0,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: 5_000,
+  noDelay: true,
+  shouldUpgradeCallback: asksForWebSocket,
+} as const;
+
 /** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  if (!options.insecure) {
+  const { certificates, log } = options;
+  if (!options.insecure && !certificates) {
     throw new GatewayError(
       "http.no-certificate",
-      "Cannot listen: no certificate is configured, wish insecure_server: true behind a terminating load balancer",
+      'Cannot listen: no certificate is configured, wish "certificates", or insecure_server: true behind a terminating load balancer',
     );
   }
-  const { host, port } = parseAddress(options.address);
-  const owner = { secure: false, draining: false };
-  /** Connections that have not sent a request yet; node does not count them as idle. */
-  const fresh = new Set<Socket>();
+  const owner = { secure: certificates !== undefined, draining: false };
+  /** Connections that have not sent a request yet, with the bytes they had sent when they were ready for one; node does not count them as idle. */
+  const fresh = new Map<Socket, number>();
+  /** Connections that left HTTP; node does not know them any more. */
+  const upgraded = new Set<Duplex>();
 
-  const server = createServer({
-    // llhttp's strict mode: no CL with TE, no obs-fold, no bare LF, no space before a colon.
-    insecureHTTPParser: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // We answer it ourselves, with a body.
-    requireHostHeader: false,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    // A long upload is not an attack; idle bodies are bounded where they are read.
-    requestTimeout: 0,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    connectionsCheckingInterval: 5_000,
-    noDelay: true,
-  });
-  // By default node drops headers past its limit and goes on; we count them ourselves and refuse.
-  server.maxHeadersCount = 0;
-
-  const accept = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
-    fresh.delete(request.socket);
-    const exchange = acceptRequest(request, response, owner, awaitsContinue, options);
-    if (!exchange) return;
+  const handle = (exchange: Exchange): void => {
     try {
       options.handle(exchange);
     } catch (error) {
-      options.log.error({ request: exchange.id, reason: errorText(error) }, "request failed");
+      log.error({ request: exchange.id, reason: errorText(error) }, "request failed");
       if (exchange.started) exchange.abort();
       else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
     }
+  };
+  const http2 = createHttp2Sessions({
+    ...options,
+    handle,
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  const secure = certificates && createTlsServer(certificates, http2, fresh, log);
+  const server = secure ?? createServer(HTTP_OPTIONS);
+  // By default node drops headers past its limit and goes on; we count them ourselves and refuse.
+  server.maxHeadersCount = 0;
+  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
+
+  const accept = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    fresh.delete(request.socket);
+    const exchange = acceptRequest(options, request, response, owner, awaitsContinue);
+    if (exchange) handle(exchange);
   };
   server.on("request", (request, response) => accept(request, response, false));
   server.on("checkContinue", (request, response) => accept(request, response, true));
@@ -103,21 +118,47 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     response.writeHead(417, ["connection", "close", "content-length", "0"]).end();
   });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => refuseConnection(socket, 405, "method"));
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, rest: Buffer) => {
+    // An answer to an earlier request is still on its way: two would share the connection.
+    if ((socket as { _httpMessage?: unknown })._httpMessage) {
+      socket.destroy();
+      return;
+    }
+    fresh.delete(request.socket);
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    socket.on("error", ignore);
+    const response = new ServerResponse(request);
+    response.assignSocket(request.socket);
+    response.once("finish", () => socket.end());
+    const exchange = acceptRequest(options, request, response, owner, false);
+    if (!exchange) return;
+    const key = findHeader(request.rawHeaders, "sec-websocket-key");
+    if (findHeader(request.rawHeaders, "sec-websocket-version") !== WEBSOCKET_VERSION) {
+      exchange.respond(426, ["sec-websocket-version", WEBSOCKET_VERSION, "connection", "close"]);
+    } else if (!isKey(key)) {
+      respondError(exchange, 400, {
+        code: "request.websocket-key",
+        message: "The WebSocket handshake has no valid key",
+      });
+    } else {
+      exchange.offerWebSocket(key.trim(), rest);
+      handle(exchange);
+    }
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     refuseConnection(socket, statusOf(error.code), error.code ?? "parse");
-    options.log.debug({ code: error.code }, "request could not be read");
+    log.debug({ code: error.code }, "request could not be read");
   });
   server.on("connection", (socket: Socket) => {
-    fresh.add(socket);
+    fresh.set(socket, 0);
     socket.once("close", () => fresh.delete(socket));
   });
-
-  await listen(server, host, port, options.address);
+  await listen(server, options.address);
   const bound = server.address() as AddressInfo;
-  const shown = host === undefined || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return {
     port: bound.port,
-    origin: `http://${shown.includes(":") ? `[${shown}]` : shown}:${bound.port}`,
+    origin: `${owner.secure ? "https" : "http"}://${shownAddress(options.address, bound.port)}`,
     connections: () =>
       new Promise((resolve, reject) => {
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
@@ -125,71 +166,56 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
       owner.draining = true;
       return new Promise((resolve) => {
-        const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+        const timer = setTimeout(() => {
+          server.closeAllConnections();
+          http2.destroy();
+          for (const socket of upgraded) socket.destroy();
+        }, timeoutMs);
         server.close(() => {
           clearTimeout(timer);
           resolve();
         });
         server.closeIdleConnections();
-        for (const socket of fresh) if (socket.bytesRead === 0) socket.destroy();
+        http2.drain();
+        for (const [socket, bytes] of fresh) if (socket.bytesRead === bytes) socket.destroy();
       });
     },
   };
 }
 
-/** Judges framing, header counts and target. @returns undefined when the request was answered here */
-function acceptRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  owner: ExchangeOwner,
-  awaitsContinue: boolean,
-  options: HttpServerOptions,
-): Http1Exchange | undefined {
-  const raw = request.rawHeaders;
-  const target = request.url ?? "";
-  if (target.length > MAX_TARGET_LENGTH) return refuse(414, "target-too-long");
-  if (raw.length > 2 * MAX_HEADER_COUNT) return refuse(431, "too-many-headers");
-  if (request.method === "TRACE") return refuse(405, "method");
-
-  const known: HeaderTraits[] = [];
-  let seen = 0;
-  let host: string | undefined;
-  let hasBody = false;
-  for (let index = 0; index < raw.length; index += 2) {
-    const traits = headerTraits(raw[index] as string);
-    known.push(traits);
-    if (traits.singleBit === 0) continue;
-    if ((seen & traits.singleBit) !== 0) return refuse(400, "duplicate-header");
-    seen |= traits.singleBit;
-    const value = raw[index + 1] as string;
-    if (traits.lower === "host") host = value;
-    else if (traits.lower === "content-length") hasBody ||= value !== "0";
-    else if (traits.lower === "transfer-encoding") {
-      // Another coding than chunked cannot be undone here, and HTTP/1.0 has none (RFC 9112 §6.1).
-      if (value.trim().toLowerCase() !== "chunked" || request.httpVersionMinor === 0)
-        return refuse(400, "transfer-encoding");
-      hasBody = true;
+/** HTTP/1.1 and HTTP/2 behind one handshake; the certificate is the one for the name that the client asks for. */
+function createTlsServer(
+  certificates: Certificates,
+  http2: Http2Sessions,
+  fresh: Map<Socket, number>,
+  log: Log,
+): SecureServer {
+  const server = createSecureServer({
+    ...HTTP_OPTIONS,
+    ...certificates.fallback,
+    minVersion: "TLSv1.2",
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    ALPNProtocols: ["h2", "http/1.1"],
+    SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
+  });
+  certificates.onChange((fallback) => server.setSecureContext(fallback));
+  // node:https takes every connection for HTTP/1.1; those that agreed on HTTP/2 go to the stream API instead.
+  const [serveHttp1] = server.listeners("secureConnection") as ((socket: TLSSocket) => void)[];
+  server.removeAllListeners("secureConnection");
+  server.on("secureConnection", (socket) => {
+    if (socket.alpnProtocol === "h2") {
+      http2.serve(socket);
+      return;
     }
-  }
-  const canonical = canonicalTarget(target, host, owner.secure ? "443" : "80");
-  if (!canonical.ok) return refuse(400, canonical.reason);
-  return new Http1Exchange(request, response, owner, canonical, known, hasBody, awaitsContinue);
-
-  function refuse(status: number, reason: RequestRefusal): undefined {
-    options.onRefused?.(reason);
-    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, awaitsContinue);
-    options.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
-    respondError(
-      exchange,
-      status,
-      { code: `request.${reason}`, message: "The gateway cannot understand this request" },
-      ["connection", "close"],
-    );
-    return undefined;
-  }
+    fresh.set(socket, socket.bytesRead);
+    socket.once("close", () => fresh.delete(socket));
+    serveHttp1?.call(server, socket);
+  });
+  server.on("tlsClientError", (error, socket) => {
+    log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake failed");
+  });
+  return server;
 }
-
-const NO_TARGET = { path: "/", query: "", host: "" };
 
 /** Answers a connection on which no message can be read any more. */
 function refuseConnection(socket: Duplex, status: number, reason: string): void {
@@ -217,28 +243,4 @@ function statusOf(code: string | undefined): number {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
 }
 
-function parseAddress(address: string): { readonly host: string | undefined; readonly port: number } {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:]*)):([0-9]{1,5})$/.exec(address);
-  const port = Number(match?.[3]);
-  if (!match || port > 65_535)
-    throw new GatewayError(
-      "http.address",
-      `Cannot listen on ${JSON.stringify(address)}: must be "host:port" or ":port"`,
-    );
-  const host = match[1] ?? match[2];
-  return { host: host === undefined || host === "" ? undefined : host, port };
-}
-
-function listen(server: Server, host: string | undefined, port: number, address: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (cause: Error): void =>
-      reject(
-        new GatewayError("http.listen", `Cannot listen on ${JSON.stringify(address)}: ${cause.message}`, { cause }),
-      );
-    server.once("error", onError);
-    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
-      server.off("error", onError);
-      resolve();
-    });
-  });
-}
+function ignore(): void {}

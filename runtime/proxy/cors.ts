@@ -5,7 +5,7 @@
  * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
-import type { Exchange } from "../http/exchange.ts";
+import type { Exchange, UpgradeOffer } from "../http/exchange.ts";
 import type { Readable } from "node:stream";
 
 const MAX_AGE_SECONDS = "600";
@@ -133,6 +133,9 @@ class ExtraHeaders implements Exchange {
   }
   get hasBody(): boolean {
     return this.#inner.hasBody;
+  }
+  get upgrade(): UpgradeOffer | undefined {
+    return this.#inner.upgrade;
   }
   get started(): boolean {
     return this.#inner.started;

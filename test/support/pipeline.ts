@@ -7,6 +7,7 @@
 import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/compiled.ts";
 import { parseCookies } from "../../runtime/http/cookies.ts";
 import { respondError } from "../../runtime/http/respond.ts";
+import type { Certificates } from "../../runtime/http/certificates.ts";
 import { createHttpServer, type HttpServer } from "../../runtime/http/server.ts";
 import { createKeys } from "../../runtime/keys.ts";
 import { silentLog, type Log } from "../../runtime/log.ts";
@@ -18,6 +19,8 @@ import type { Authenticator, Revocations } from "../../runtime/session/sessions.
 import { snapshotFrom } from "./config.ts";
 
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
+  /** Makes the listener speak TLS. */
+  readonly certificates?: Certificates;
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -67,7 +70,8 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
   });
   const server = await createHttpServer({
     address: "127.0.0.1:0",
-    insecure: true,
+    insecure: options.certificates === undefined,
+    certificates: options.certificates,
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

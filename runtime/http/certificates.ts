@@ -1,0 +1,125 @@
+/**
+ * The certificates of the public listener: read from files, chosen by the name a client asks for (SNI), read anew when
+ * the files change.
+ *
+ * Promise: a change that cannot be used (half written, key of another certificate) keeps what was there before and is
+ * logged; connections that are open keep the certificate they began with.
+ */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
+
+import { errorText, GatewayError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Closable } from "../ports.ts";
+
+export interface CertificateFiles {
+  /** PEM: the certificate, then those between it and the root. */
+  readonly certificateFile: string;
+  /** PEM, not encrypted. */
+  readonly keyFile: string;
+}
+
+export interface Certificates extends Closable {
+  /** For clients that name no host, and what TLS needs at start. */
+  readonly fallback: SecureContextOptions;
+  /** @returns undefined: the fallback */
+  find(serverName: string): SecureContext | undefined;
+  /** Looks at the files now. @returns true when something changed and is in force */
+  reload(): Promise<boolean>;
+  /** Called after each change, with the new fallback. */
+  onChange(listener: (fallback: SecureContextOptions) => void): void;
+}
+
+export interface CertificateDeps {
+  readonly log: Log;
+  /** What every context has besides certificate and key. */
+  readonly shared?: SecureContextOptions;
+  /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
+  readonly pollMs?: number;
+}
+
+interface Loaded {
+  readonly text: string;
+  readonly names: readonly string[];
+  readonly options: SecureContextOptions;
+  readonly context: SecureContext;
+}
+
+const POLL_MS = 2_000;
+
+/** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
+export async function openCertificates(
+  files: readonly CertificateFiles[],
+  { log, shared = {}, pollMs = POLL_MS }: CertificateDeps,
+): Promise<Certificates> {
+  let loaded = await Promise.all(files.map((each) => load(each, shared)));
+  let byName = indexOf(loaded);
+  let listener: (fallback: SecureContextOptions) => void = () => {};
+  /** So that a broken file is reported once, not with each look. */
+  let complaint = "";
+
+  const certificates: Certificates = {
+    get fallback() {
+      return (loaded[0] as Loaded).options;
+    },
+    find: (serverName) => byName.get(serverName) ?? byName.get(serverName.replace(/^[^.]+/, "*")),
+    async reload() {
+      try {
+        const next = await Promise.all(files.map((each, index) => load(each, shared, loaded[index])));
+        complaint = "";
+        if (next.every((each, index) => each === loaded[index])) return false;
+        loaded = next;
+        byName = indexOf(loaded);
+        listener(certificates.fallback);
+        log.info({ names: [...byName.keys()] }, "certificates reloaded");
+        return true;
+      } catch (error) {
+        const reason = errorText(error);
+        if (reason !== complaint) log.error({ reason }, "certificates cannot be reloaded, the earlier ones stay");
+        complaint = reason;
+        return false;
+      }
+    },
+    onChange(next) {
+      listener = next;
+    },
+    close() {
+      clearInterval(timer);
+      return Promise.resolve();
+    },
+  };
+  const timer = setInterval(() => void certificates.reload(), pollMs);
+  timer.unref();
+  return certificates;
+}
+
+/** @param earlier what the files held before; given back when they still do */
+async function load(files: CertificateFiles, shared: SecureContextOptions, earlier?: Loaded): Promise<Loaded> {
+  try {
+    const [cert, key] = await Promise.all([readFile(files.certificateFile), readFile(files.keyFile)]);
+    const text = `${cert.toString("latin1")}\0${key.toString("latin1")}`;
+    if (earlier?.text === text) return earlier;
+    const leaf = new X509Certificate(cert);
+    // OpenSSL takes any pair and fails with the first handshake.
+    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new TypeError("the key is not the certificate's");
+    const options = { ...shared, cert, key };
+    return { text, names: namesOf(leaf), options, context: createSecureContext(options) };
+  } catch (cause) {
+    const file = JSON.stringify(files.certificateFile);
+    throw new GatewayError("http.certificate", `Cannot use certificate ${file}: ${errorText(cause)}`, { cause });
+  }
+}
+
+/** DNS names of the certificate, lower case (RFC 6125 §6.4: the common name is not looked at). */
+function namesOf(leaf: X509Certificate): readonly string[] {
+  const found = (leaf.subjectAltName ?? "").matchAll(/(?:^|, )DNS:([^,\s"]+)/g);
+  return [...found].map(([, name = ""]) => name.toLowerCase());
+}
+
+/** Of two certificates for one name the first in the list is taken. */
+function indexOf(loaded: readonly Loaded[]): ReadonlyMap<string, SecureContext> {
+  const byName = new Map<string, SecureContext>();
+  for (const { names, context } of loaded) for (const name of names) if (!byName.has(name)) byName.set(name, context);
+  return byName;
+}

@@ -1,0 +1,24 @@
+/** Looks headers up in the flat form: name, value, name, value… */
+
+/** The value of a header that may stand once; undefined when absent or when it stands twice with different values. */
+export function findHeader(raw: readonly string[], lowerName: string): string | undefined {
+  let value: string | undefined;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    if (name.length !== lowerName.length || (name !== lowerName && name.toLowerCase() !== lowerName)) continue;
+    const next = raw[index + 1] as string;
+    if (value !== undefined && value !== next) return undefined;
+    value = next;
+  }
+  return value;
+}
+
+/** All values of a header, in order. */
+export function allHeaders(raw: readonly string[], lowerName: string): readonly string[] {
+  const values: string[] = [];
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    if (name.length === lowerName.length && name.toLowerCase() === lowerName) values.push(raw[index + 1] as string);
+  }
+  return values;
+}
