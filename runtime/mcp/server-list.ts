@@ -1,24 +1,36 @@
 /**
- * `GET /.gateway/mcp/routes` on the hosts of MCP client routes: the MCP servers that the caller could use.
+ * What applications behind MCP client routes ask: `GET /.gateway/mcp/routes`, the MCP servers that their user could use,
+ * and `POST /.gateway/mcp/routes/disconnect`, which ends connections and answers with the list again.
  *
- * Answered with the External Token that the application got, or with the browser's session cookie. A server is listed
- * when the user could send it some allowed message; which tool is called counts as unknown.
+ * Answered on the hosts of MCP client routes, with the External Token that the application got, or with the browser's
+ * session cookie. A server is listed when the user could send it some allowed message; which tool is called counts as
+ * unknown.
  * @see requirements, "List MCP servers"; design D19
  */
 import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import { errorText, GatewayError } from "../errors.ts";
+import { readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError, respondJson } from "../http/respond.ts";
+import type { Log } from "../log.ts";
 import { mayReachSomething } from "../policy/reach.ts";
-import type { AuthResult, User } from "../session/principal.ts";
+import { isFromOwnOrigin } from "../session/csrf.ts";
+import type { AuthResult, Principal, User } from "../session/principal.ts";
 import type { Authenticator } from "../session/sessions.ts";
 
 export const SERVER_LIST_PATH = "/.gateway/mcp/routes";
+export const DISCONNECT_LIST_PATH = `${SERVER_LIST_PATH}/disconnect`;
+
+const MAX_BODY_BYTES = 64 * 1024;
 
 export interface ServerListDeps {
   readonly authenticator: Pick<Authenticator, "bearer" | "cookie">;
   /** Has the user completed the upstream OAuth flow of a route that needs one? */
   readonly isConnected: (user: User, route: CompiledRoute) => Promise<boolean>;
+  /** Ends the user's connection to the upstream of a route. */
+  readonly disconnect: (userId: string, route: CompiledRoute) => Promise<boolean>;
+  readonly log: Log;
 }
 
 /** Keys exactly as the requirements have them. */
@@ -28,10 +40,14 @@ interface ListedServer {
   readonly connected: boolean;
 }
 
-export function serverListEndpoint(deps: ServerListDeps): Endpoint {
-  return {
-    methods: ["GET"],
-    path: SERVER_LIST_PATH,
+export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
+  const endpoint = (
+    method: "GET" | "POST",
+    path: string,
+    answer: (exchange: Exchange, snapshot: Snapshot, principal: Principal) => Promise<void>,
+  ): Endpoint => ({
+    methods: [method],
+    path,
     mcp: true,
     async handle(exchange, snapshot) {
       const clientRoute = snapshot.routes.find((route) => route.host === exchange.host && route.mcp?.kind === "client");
@@ -40,20 +56,42 @@ export function serverListEndpoint(deps: ServerListDeps): Endpoint {
         return;
       }
       const caller = await authenticate(deps, exchange, clientRoute);
-      if (!caller.ok) {
-        const headers = ["www-authenticate", caller.reason === "missing" ? "Bearer" : 'Bearer error="invalid_token"'];
-        respondError(
-          exchange,
-          caller.reason === "unavailable" ? 503 : 401,
-          { code: "unauthorized", message: "Unauthorized" },
-          headers,
-        );
-        return;
+      if (!caller.ok) return refuse(exchange, caller.reason);
+      try {
+        await answer(exchange, snapshot, caller.principal);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.code === "store.unavailable")) throw error;
+        deps.log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
+        refuse(exchange, "unavailable");
       }
-      const servers = await listServers(deps, snapshot, caller.principal.user);
-      respondJson(exchange, 200, { servers });
     },
-  };
+  });
+
+  return [
+    endpoint("GET", SERVER_LIST_PATH, async (exchange, snapshot, { user }) => {
+      respondJson(exchange, 200, { servers: await listServers(deps, snapshot, user) });
+    }),
+    endpoint("POST", DISCONNECT_LIST_PATH, async (exchange, snapshot, principal) => {
+      // A cookie comes along with what any page sends; a token does not.
+      const isByCookie = exchange.headerValues("authorization").length === 0;
+      const origin = originOf(snapshot, exchange.host);
+      if (isByCookie && (origin === undefined || !isFromOwnOrigin(exchange, origin))) {
+        return respondError(exchange, 403, {
+          code: "mcp.foreign-form",
+          message: "This does not come from a page of this host.",
+        });
+      }
+      const urls = await readUrls(exchange);
+      if (!urls) {
+        const wish = 'The body must be JSON like {"routes": ["https://…"]}, with addresses as the list has them.';
+        return respondError(exchange, 400, { code: "mcp.bad-request", message: wish });
+      }
+      for (const route of reachableServers(snapshot, principal.user)) {
+        if (urls.has(addressOf(route))) await deps.disconnect(principal.user.id, route);
+      }
+      respondJson(exchange, 200, { servers: await listServers(deps, snapshot, principal.user) });
+    }),
+  ];
 }
 
 function authenticate(
@@ -70,15 +108,50 @@ function authenticate(
   return deps.authenticator.cookie(exchange);
 }
 
+function refuse(exchange: Exchange, reason: Extract<AuthResult, { ok: false }>["reason"]): void {
+  if (reason === "unavailable") {
+    const message = "This is not possible right now, try again shortly.";
+    respondError(exchange, 503, { code: "mcp.unavailable", message }, ["retry-after", "5"]);
+    return;
+  }
+  const challenge = reason === "missing" ? "Bearer" : 'Bearer error="invalid_token"';
+  respondError(exchange, 401, { code: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
+}
+
+/** In the order of route keys, which no restart and no file changes. */
 async function listServers(deps: ServerListDeps, snapshot: Snapshot, user: User): Promise<readonly ListedServer[]> {
-  const reachable = snapshot.routes.filter(
-    (route) => route.mcp?.kind === "server" && mayReachSomething(route.policy, user),
-  );
   return Promise.all(
-    reachable.map(async (route) => ({
+    reachableServers(snapshot, user).map(async (route) => ({
       name: route.name,
-      url: route.mcp?.kind === "server" ? route.mcp.resource : route.origin,
+      url: addressOf(route),
       connected: await deps.isConnected(user, route),
     })),
   );
+}
+
+function reachableServers(snapshot: Snapshot, user: User): readonly CompiledRoute[] {
+  return snapshot.routes.filter((route) => route.mcp?.kind === "server" && mayReachSomething(route.policy, user));
+}
+
+function addressOf(route: CompiledRoute): string {
+  return route.mcp?.kind === "server" ? route.mcp.resource : route.origin;
+}
+
+function originOf(snapshot: Snapshot, host: string): string | undefined {
+  return snapshot.routes.find((route) => route.host === host)?.origin;
+}
+
+async function readUrls(exchange: Exchange): Promise<ReadonlySet<string> | undefined> {
+  // Forms of other sites can be sent as text, but not as JSON.
+  if (!/^application\/json\s*(?:;|$)/i.test(exchange.header("content-type") ?? "")) return undefined;
+  const body = await readBody(exchange, MAX_BODY_BYTES);
+  if (!body.ok) return undefined;
+  try {
+    const parsed = JSON.parse(body.bytes.toString("utf8")) as { routes?: unknown } | null;
+    const routes = parsed?.routes;
+    if (!Array.isArray(routes) || routes.length === 0) return undefined;
+    return new Set(routes.filter((url): url is string => typeof url === "string"));
+  } catch {
+    return undefined;
+  }
 }

@@ -28,6 +28,12 @@ label { display: block; margin: 0 0 .5rem; }
 button, .button { display: inline-block; margin: .25rem .5rem .25rem 0; padding: .55rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
 button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+article { padding: .75rem 0; border-top: 1px solid var(--line); }
+article h3 { margin: 0 0 .25rem; font-size: 1rem; }
+article form { display: inline; }
+details { margin: .25rem 0; }
+summary { cursor: pointer; color: var(--dim); }
+pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; font: .85rem/1.45 ui-monospace, monospace; user-select: all; }
 .dim { color: var(--dim); font-size: .92rem; }
 .warning { padding: .6rem .9rem; border: 1px solid var(--bad); border-radius: .4rem; color: var(--bad); }
 `;

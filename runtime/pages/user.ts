@@ -14,6 +14,8 @@ export function userPage(parts: {
   readonly user: PageUser;
   readonly expiresAt: Date;
   readonly csrfToken: string;
+  /** What other parts have to say to this user. */
+  readonly section?: Html | undefined;
 }): string {
   const { user, expiresAt } = parts;
   return page({
@@ -28,7 +30,7 @@ export function userPage(parts: {
           >
         </dd>
       </dl>
-      ${signOutForm(parts.csrfToken)}`,
+      ${parts.section} ${signOutForm(parts.csrfToken)}`,
   });
 }
 

@@ -31,7 +31,7 @@ import type {
 import { createProviderSignIn } from "./sign-in-provider.ts";
 import { createSignIn } from "./sign-in.ts";
 import { createSignOut } from "./sign-out.ts";
-import { createUserEndpoints } from "./user-endpoints.ts";
+import { createUserEndpoints, type UserSection } from "./user-endpoints.ts";
 
 export interface SessionDeps {
   readonly snapshots: Snapshots;
@@ -42,6 +42,8 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** How the identity provider is reached; `createOperatorFetch()` when absent. */
   readonly fetch?: OperatorFetch;
+  /** What another part shows on the user page. */
+  readonly userSection?: UserSection;
 }
 
 const IDP_TIMEOUT_MS = 10_000;
@@ -98,7 +100,14 @@ export function createSession(deps: SessionDeps): SessionModule {
   const signIn = createSignIn({ records, cookies, revocations, keys, clock });
   const provider = createProviderSignIn({ records, cookies, authenticator, identities, idp, signIn, keys, clock, log });
   const signOut = createSignOut({ records, cookies, authenticator, revocations, idp, csrf, keys });
-  const user = createUserEndpoints({ authenticator, signIn, csrf, clock, assertionKeys });
+  const user = createUserEndpoints({
+    authenticator,
+    signIn,
+    csrf,
+    clock,
+    assertionKeys,
+    userSection: deps.userSection,
+  });
 
   return {
     authenticator,

@@ -2,10 +2,12 @@
 import type { Snapshot } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { redirect, respondError, respondHtml, respondJson } from "../http/respond.ts";
+import type { Html } from "../pages/html.ts";
 import { userPage } from "../pages/user.ts";
 import type { Clock } from "../ports.ts";
 import type { AssertionKey } from "./assertion-keys.ts";
 import { renderJwks } from "./assertion.ts";
+import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
 import { SIGN_OUT_FORM } from "./sign-out.ts";
 import { findSite } from "./sites.ts";
@@ -16,7 +18,11 @@ export interface UserEndpointDeps {
   readonly csrf: Csrf;
   readonly clock: Clock;
   readonly assertionKeys: readonly AssertionKey[];
+  readonly userSection?: UserSection | undefined;
 }
+
+/** What another part shows on the page of a signed-in user. */
+export type UserSection = (principal: Principal, snapshot: Snapshot, host: string) => Promise<Html | undefined>;
 
 export interface UserEndpoints {
   /** `/.gateway/`: the page of the signed-in user, on the authenticate host. */
@@ -50,7 +56,8 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
         const { principal } = found;
         const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
         const expiresAt = new Date(principal.expiresAt * 1000);
-        return respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken }));
+        const section = await deps.userSection?.(principal, snapshot, exchange.host);
+        return respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken, section }));
       }
       if (found.reason === "unavailable") return refuseUnavailable(exchange);
       await deps.signIn.redirect(exchange, snapshot);

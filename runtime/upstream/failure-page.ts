@@ -49,6 +49,11 @@ const REQUESTS = {
     title: "This connection is over",
     message: "It was completed already or took longer than ten minutes. Please start again from where you came.",
   },
+  "foreign-form": {
+    status: 403,
+    title: "This form cannot be accepted",
+    message: "It does not come from the page that was shown to you. Please open your page again.",
+  },
   "store-unavailable": {
     status: 503,
     title: "Temporarily unavailable",

@@ -14,6 +14,7 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { Clock, Closable } from "../ports.ts";
 import type { Principal, User } from "../session/principal.ts";
+import type { Csrf } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
 import { createClientChooser } from "./client-choice.ts";
@@ -33,6 +34,7 @@ import {
   findTarget,
   type UpstreamTarget,
 } from "./target.ts";
+import { createUserSection, DISCONNECT_PATH, type ConnectionState, type UserSection } from "./user-section.ts";
 import { createVault } from "./vault.ts";
 
 export interface UpstreamDeps {
@@ -40,6 +42,7 @@ export interface UpstreamDeps {
   readonly store: Store;
   readonly keys: Keys;
   readonly browser: BrowserSessions;
+  readonly csrf: Csrf;
   readonly fetch: SafeFetch;
   /** http and loopback are accepted in discovery. */
   readonly development: boolean;
@@ -55,6 +58,9 @@ export interface UpstreamModule extends Closable {
   readonly refusals: RefusalHandler;
   /** What the list of servers says (D19): true when the user has completed the flow, or none is needed. */
   isConnected(user: Pick<User, "id">, route: CompiledRoute): Promise<boolean>;
+  stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
+  /** The part of the user page about MCP servers. */
+  readonly userSection: UserSection;
   /** Whether the user has a flow to complete before these routes work. Never true for an upstream that cannot be connected. */
   mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
   /**
@@ -122,8 +128,28 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     },
   });
 
+  const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
+    const target = findTarget(route);
+    if (!target || !(await needs.isNeeded(target))) return "not-needed";
+    return isUsable(await vault.find(userId, target), clock) ? "connected" : "disconnected";
+  };
+
+  const disconnect = async (userId: string, route: CompiledRoute): Promise<boolean> => {
+    const target = findTarget(route);
+    if (!target) return false;
+    const had = await vault.disconnect(userId, target);
+    tokens.forget(userId, target);
+    return had;
+  };
+
+  const userSection = createUserSection({ browser: deps.browser, csrf: deps.csrf, tickets, stateOf, disconnect });
+
   return {
     endpoints: [
+      {
+        ...endpoint(DISCONNECT_PATH, (exchange, snapshot) => userSection.disconnectByForm(exchange, snapshot)),
+        methods: ["POST"],
+      },
       endpoint(CONNECT_PATH, (exchange, snapshot) => connect(connectDeps, exchange, snapshot)),
       endpoint(CALLBACK_PATH, (exchange, snapshot) => callback(connectDeps, exchange, snapshot)),
       {
@@ -136,11 +162,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     ],
     tokens,
     refusals,
-    async isConnected(user, route) {
-      const target = findTarget(route);
-      if (!target || !(await needs.isNeeded(target))) return true;
-      return isUsable(await vault.find(user.id, target), clock);
-    },
+    isConnected: async (user, route) => (await stateOf(user.id, route)) !== "disconnected",
+    stateOf,
+    userSection: userSection.render,
     async mustConnect(userId, routes) {
       for (const route of routes) {
         const target = findTarget(route);
@@ -159,13 +183,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       if (missing.length === 0 || !first) return undefined;
       return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back });
     },
-    async disconnect(userId, route) {
-      const target = findTarget(route);
-      if (!target) return false;
-      const had = await vault.disconnect(userId, target);
-      tokens.forget(userId, target);
-      return had;
-    },
+    disconnect,
     close: () => vault.close(),
   };
 }
