@@ -8,7 +8,9 @@ import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
+import type { Html } from "../pages/html.ts";
 import type { Closable } from "../ports.ts";
+import type { Principal } from "../session/principal.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize.ts";
 import { challenge, type ChallengeReason } from "./challenge.ts";
@@ -16,16 +18,27 @@ import { createClientDocuments } from "./client-documents.ts";
 import { createClientKeys } from "./client-keys.ts";
 import { decideConsent, showConsent } from "./consent.ts";
 import type { IssuerDeps } from "./deps.ts";
-import { AUTHORIZE_PATH, CONSENT_PATH, metadataEndpoints, REGISTER_PATH, REVOKE_PATH, TOKEN_PATH } from "./metadata.ts";
+import {
+  ACCESS_PATH,
+  AUTHORIZE_PATH,
+  CONSENT_PATH,
+  metadataEndpoints,
+  REGISTER_PATH,
+  REVOKE_PATH,
+  TOKEN_PATH,
+} from "./metadata.ts";
 import { createRemoteDocuments } from "./remote-document.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { register } from "./register.ts";
 import { revoke } from "./revoke.ts";
 import type { TokenDeps } from "./token-request.ts";
 import { token } from "./token.ts";
+import { endByForm, renderUserSection } from "./user-section.ts";
 
 export interface IssuerModule extends Closable {
   readonly endpoints: readonly Endpoint[];
+  /** What the user page says of applications; undefined when there is nothing to say. */
+  userSection(principal: Principal, snapshot: Snapshot): Promise<Html | undefined>;
   /**
    * The `WWW-Authenticate` value of a 401 on an MCP server route.
    *
@@ -91,7 +104,10 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
       endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
       ),
+      endpoint(["POST"], ACCESS_PATH, false, (exchange, snapshot) => endByForm(common, exchange, snapshot)),
     ],
+    userSection: async (principal, snapshot) =>
+      snapshot.settings.mcpEnabled ? renderUserSection(common, principal) : undefined,
     challenge,
     async close() {
       closing.abort();

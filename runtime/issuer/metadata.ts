@@ -20,6 +20,8 @@ export const TOKEN_PATH = "/.gateway/mcp/token";
 export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
+/** Where the user page sends what a user ends. */
+export const ACCESS_PATH = "/.gateway/mcp/access";
 
 export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
 

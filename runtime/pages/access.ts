@@ -1,0 +1,103 @@
+/** The user page's parts about what can act for this user: browsers that are signed in, and applications with access. */
+import { html, type Html } from "./html.ts";
+
+export interface EndForm {
+  readonly action: string;
+  readonly csrfToken: string;
+}
+
+export interface SessionParts {
+  readonly id: string;
+  readonly began: Date;
+  readonly ends: Date;
+  /** The browser in front of which this page stands. */
+  readonly isThis: boolean;
+}
+
+export interface GrantParts {
+  readonly id: string;
+  readonly clientName: string;
+  readonly clientId: string;
+  /** Who vouches for the name; undefined for registered applications. */
+  readonly clientHost: string | undefined;
+  /** Address of the server, or of the host of several. */
+  readonly server: string;
+  readonly began: Date;
+  /** Put off with each use. */
+  readonly ends: Date;
+}
+
+export interface ApprovalParts {
+  readonly key: string;
+  readonly clientName: string;
+  readonly server: string;
+  readonly given: Date;
+  readonly ends: Date;
+}
+
+/** @param sessions this user's, this browser's among them */
+export function sessionsSection(sessions: readonly SessionParts[], form: EndForm): Html {
+  return html`<h2>Signed-in browsers</h2>
+    ${sessions.map(
+      ({ id, began, ends, isThis }, index) =>
+        html`<article>
+          <h3>${isThis ? "This browser" : `Another browser, since ${minute(began)}`}</h3>
+          <p class="dim">Signed in ${time(began)}, ends ${time(ends)}.</p>
+          ${!isThis && endButton(form, "session", id, `Sign out browser ${index + 1}`)}
+        </article>`,
+    )}`;
+}
+
+/** @returns undefined when there is nothing to say */
+export function accessSection(
+  grants: readonly GrantParts[],
+  approvals: readonly ApprovalParts[],
+  form: EndForm,
+): Html | undefined {
+  if (grants.length === 0 && approvals.length === 0) return undefined;
+  return html`<h2>Applications</h2>
+    ${grants.length === 0 && html`<p>No application has access in your name.</p>`}
+    ${grants.map((grant) => grantArticle(grant, form))} ${approvals.length > 0 && approvalsPart(approvals, form)}`;
+}
+
+function grantArticle(grant: GrantParts, form: EndForm): Html {
+  const { id, clientName, clientId, clientHost, server, began, ends } = grant;
+  return html`<article>
+    <h3>${clientName}</h3>
+    <p class="dim">
+      ${clientHost === undefined ? html`Registered here as <code>${clientId}</code>.` : html`Vouched for by <code>${clientHost}</code>.`}
+      It may use <code>${server}</code> in your name since ${time(began)}, and loses access when it is not used until
+      ${time(ends)}.
+    </p>
+    ${endButton(form, "grant", id, `End access of ${clientName}`)}
+  </article>`;
+}
+
+function approvalsPart(approvals: readonly ApprovalParts[], form: EndForm): Html {
+  return html`<h3>Remembered approvals</h3>
+    <p class="dim">These applications get access again without asking you. Withdraw one to be asked.</p>
+    ${approvals.map(
+      ({ key, clientName, server, given, ends }) =>
+        html`<article>
+          <p>${clientName}, for <code>${server}</code></p>
+          <p class="dim">Given ${time(given)}, ends ${time(ends)}.</p>
+          ${endButton(form, "approval", key, `Withdraw approval of ${clientName}`)}
+        </article>`,
+    )}`;
+}
+
+function endButton(form: EndForm, what: string, id: string, text: string): Html {
+  return html`<form method="post" action="${form.action}">
+    <input type="hidden" name="csrf" value="${form.csrfToken}" />
+    <input type="hidden" name="${what}" value="${id}" />
+    <button type="submit">${text}</button>
+  </form>`;
+}
+
+function time(date: Date): Html {
+  return html`<time datetime="${date.toISOString()}">${minute(date)}</time>`;
+}
+
+function minute(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
