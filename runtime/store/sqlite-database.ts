@@ -2,7 +2,7 @@
  * The store's operations on one SQLite connection, synchronous. Runs in the worker thread only: a lock held by another
  * process may block a statement.
  *
- * Operations in `writes` change the file and are run one at a time in a transaction of their own; the others only read.
+ * Operations in `writes` change the file and are run one after the other within a transaction; the others only read.
  */
 import { DatabaseSync } from "node:sqlite";
 

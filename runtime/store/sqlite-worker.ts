@@ -1,10 +1,12 @@
 /**
  * The thread that owns the SQLite connection: takes requests by message, answers by message.
  *
- * Reads are answered as they come. Writes wait in a queue and are done one at a time; when another process holds the
- * write lock the first one is tried again shortly, so that reads go on meanwhile.
+ * Reads are answered as they come. Writes wait in a queue, and those that wait together are done in one transaction: one
+ * flush to the disk for all of them, so that a crowd of writers (sign-ins that anybody may begin) does not keep the
+ * others waiting for one flush each. None is answered before the flush. When another process holds the write lock they
+ * are tried again shortly, so that reads go on meanwhile.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { DatabaseSync } from "node:sqlite";
 
@@ -33,12 +35,20 @@ const STATEMENT_WAIT_MS = 20;
 const RETRY_AFTER_MS = 10;
 const SQLITE_BUSY = 5;
 
+/** So many writes share a flush; reads that came meanwhile are answered before the next ones. */
+const MAX_BATCH = 200;
+
 type Call = Extract<WorkerRequest, { readonly args: readonly unknown[] }>;
+
+interface Waiting {
+  readonly call: Call;
+  readonly deadlineMs: number;
+}
 
 if (parentPort) await serve(parentPort, workerData as WorkerSettings);
 
 async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSettings): Promise<void> {
-  const queue: { readonly call: Call; readonly deadlineMs: number }[] = [];
+  const queue: Waiting[] = [];
   let writing: Promise<void> | undefined;
   let database: DatabaseSync;
   try {
@@ -61,36 +71,55 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   port.postMessage({ id: OPENING, ok: true, result: null } satisfies WorkerAnswer);
 
   async function drain(): Promise<void> {
-    for (let next = queue.shift(); next; next = queue.shift()) await attempt(next.call, next.deadlineMs);
+    // The messages that have come already are taken first: reads are answered, writes join the batch.
+    await nextTurn();
+    while (queue.length > 0) {
+      await attempt(queue.splice(0, MAX_BATCH));
+      await nextTurn();
+    }
     writing = undefined;
   }
 
-  async function attempt(call: Call, deadlineMs: number): Promise<void> {
-    for (;;) {
+  async function attempt(batch: readonly Waiting[]): Promise<void> {
+    for (let rest = batch; rest.length > 0; await delay(RETRY_AFTER_MS)) {
       try {
-        const result = inTransaction(call);
-        port.postMessage({ id: call.id, ok: true, result } satisfies WorkerAnswer);
+        for (const answer of inTransaction(rest)) port.postMessage(answer);
         return;
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= deadlineMs) {
-          fail(call.id, error);
-          return;
-        }
-        await delay(RETRY_AFTER_MS);
+        const now = performance.now();
+        const isOver = ({ deadlineMs }: Waiting): boolean => !isBusy(error) || now >= deadlineMs;
+        for (const { call } of rest.filter(isOver)) fail(call.id, error);
+        rest = rest.filter((each) => !isOver(each));
       }
     }
   }
 
-  function inTransaction(call: Call): unknown {
+  /** @returns what to answer, now that it is on the disk */
+  function inTransaction(batch: readonly Waiting[]): readonly WorkerAnswer[] {
     // IMMEDIATE: the lock is taken before reading, so a read cannot turn stale between check and write.
     database.exec("BEGIN IMMEDIATE");
     try {
-      const result = operations[call.operation](...call.args);
+      const answers = batch.map(({ call }) => apart(call));
       database.exec("COMMIT");
-      return result;
+      return answers;
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
+    }
+  }
+
+  /** One write of the transaction: when it fails it leaves nothing, and the others stay. */
+  function apart(call: Call): WorkerAnswer {
+    database.exec("SAVEPOINT one");
+    try {
+      const result = operations[call.operation](...call.args);
+      database.exec("RELEASE one");
+      return { id: call.id, ok: true, result };
+    } catch (error) {
+      // A full disk, for one, has ended the whole transaction.
+      if (!database.isTransaction) throw error;
+      database.exec("ROLLBACK TO one; RELEASE one");
+      return failure(call.id, error);
     }
   }
 
@@ -103,10 +132,7 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
   }
 
   function fail(id: number, error: unknown): void {
-    const code = error instanceof GatewayError ? error.code : "store.unavailable";
-    // SQLite's messages name tables and conditions, never values.
-    const message = error instanceof Error ? error.message : String(error);
-    port.postMessage({ id, ok: false, code, message } satisfies WorkerAnswer);
+    port.postMessage(failure(id, error));
   }
 
   async function close(id: number): Promise<void> {
@@ -117,6 +143,12 @@ async function serve(port: NonNullable<typeof parentPort>, settings: WorkerSetti
     });
     port.close();
   }
+}
+
+function failure(id: number, error: unknown): WorkerAnswer {
+  const code = error instanceof GatewayError ? error.code : "store.unavailable";
+  // SQLite's messages name tables and conditions, never values.
+  return { id, ok: false, code, message: error instanceof Error ? error.message : String(error) };
 }
 
 /** Several processes may open a new file at once; the change to WAL does not wait for its lock by itself. */

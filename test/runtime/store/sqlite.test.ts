@@ -92,6 +92,56 @@ test("a write that waited too long for another process fails as store.unavailabl
   await store.close();
 });
 
+test("a read does not wait behind the writes of others", async () => {
+  const store = await openSqliteStore({ path, clock });
+  let written = 0;
+  const writes = Array.from({ length: 3000 }, (_, index) => store.put(`k${index}`, index).then(() => (written += 1)));
+  await store.get("other");
+  expect(written).toBeLessThan(1500);
+  await Promise.all(writes);
+  expect((await store.get("k2999"))?.value).toBe(2999);
+  await store.close();
+});
+
+test("of writes that are flushed together one that fails takes no other with it", async () => {
+  const store = await openSqliteStore({ path, clock });
+  await store.put("once", 1);
+  const results = await Promise.all([
+    store.put("a", 1),
+    store.put("once", 2, { ifVersion: 0 }),
+    store.take("once"),
+    store.take("once"),
+    store.put("a", 2, { ifVersion: 1 }),
+    store.put("b", 1),
+  ]);
+  expect(results).toEqual([
+    { ok: true, version: 1 },
+    { ok: false, reason: "conflict" },
+    { key: "once", value: 1, version: 1, tags: [] },
+    undefined,
+    { ok: true, version: 2 },
+    { ok: true, version: 1 },
+  ]);
+  await store.close();
+});
+
+test("a write that cannot be done fails alone, with others flushed beside it", async () => {
+  const store = await openSqliteStore({ path, clock });
+  const foreign = new DatabaseSync(path);
+  foreign.exec(
+    "CREATE TRIGGER bad BEFORE INSERT ON gateway_records WHEN new.key = 'bad' BEGIN SELECT raise(ABORT, 'no'); END",
+  );
+  foreign.close();
+  const [first, bad, last] = await Promise.allSettled([store.put("a", 1), store.put("bad", 1), store.put("b", 1)]);
+  expect([first.status, bad.status, last.status]).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect([(await store.get("a"))?.value, await store.get("bad"), (await store.get("b"))?.value]).toEqual([
+    1,
+    undefined,
+    1,
+  ]);
+  await store.close();
+});
+
 test("close() finishes writes that were asked for before", async () => {
   const store = await openSqliteStore({ path, clock });
   const writes = Array.from({ length: 50 }, (_, index) => store.put(`k${index}`, index, { tags: ["t"] }));
