@@ -4,7 +4,7 @@
  * Untrusted input: the texts. What is no manifest of a kind we read is passed over, as kubectl would send it elsewhere;
  * what is broken is a problem. Pure.
  */
-import { isMap, parseAllDocuments } from "yaml";
+import { isMap, isScalar, parseAllDocuments } from "yaml";
 
 import { describe, isMembers, type Members } from "../config/problem.ts";
 import type { EndpointSlice, Ingress, IngressClass, KubeObject, KubeObjects, Secret, Service } from "./objects.ts";
@@ -50,7 +50,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
           `${file}${line === undefined ? "" : `:${line}`}: is not valid YAML: ${error.message.split(": ")[0]}`,
         );
       }
-      if (document.errors.length > 0 || document.contents === null) continue;
+      if (document.errors.length > 0 || isEmpty(document.contents)) continue;
       const line = text.slice(0, document.contents.range[0]).split("\n").length;
       const place = `${file}:${line}`;
       if (!isMap(document.contents)) problems.push(`${place}: is no Kubernetes object`);
@@ -104,6 +104,11 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
       (lists[list] as KubeObject[]).push(value as unknown as KubeObject);
     }
   }
+}
+
+/** Between two `---`, or after the last one, there may be nothing but comments. */
+function isEmpty(contents: unknown): contents is null {
+  return contents === null || (isScalar(contents) && contents.value === null);
 }
 
 function isRead(kind: string): kind is keyof typeof KINDS {

@@ -58,7 +58,8 @@ export function readUpstream(
     return refuse("service.port", known.length === 0 ? state : `${state}, must be one of ${known.join(", ")}`);
   }
   if (isExternal) {
-    const host = canonicalHost(service.spec?.externalName ?? "");
+    const name = service.spec?.externalName;
+    const host = typeof name === "string" ? canonicalHost(name) : undefined;
     if (host === undefined) return refuse("service.name", `is Service ${key}, whose externalName is no host name`);
     // Whoever may write a Service could otherwise reach what listens only for the gateway's own machine.
     if (isLocal(host))

@@ -54,7 +54,7 @@ export function applyMergePatch<T extends object>(target: T, patch: object): T {
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete next[name];
     else if (typeof value === "object" && !Array.isArray(value)) {
-      next[name] = applyMergePatch((next[name] ?? {}) as object, value as object);
+      next[name] = applyMergePatch(next[name] ?? {}, value as object);
     } else next[name] = value;
   }
   return next as T;

@@ -1,0 +1,60 @@
+/** Kubernetes objects for tests. All in namespace "shop". */
+import { ANNOTATION_PREFIX } from "../../runtime/config/annotations.ts";
+import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/objects.ts";
+
+export const nothing: KubeObjects = {
+  ingresses: [],
+  ingressClasses: [],
+  services: [],
+  endpointSlices: [],
+  secrets: [],
+};
+
+export interface IngressSketch {
+  readonly host: string;
+  /** Without prefix; a policy for everybody signed in is added. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Prefixes; "/" when absent. */
+  readonly paths?: readonly string[];
+  /** "gateway" when absent; undefined for none. */
+  readonly ingressClass?: string | undefined;
+  readonly createdAt?: string;
+  /** Name of the Service; "web" when absent. */
+  readonly service?: string;
+}
+
+const POLICY = "[{ allow: { and: [{ authenticated_user: true }] } }]";
+
+export function ingress(name: string, sketch: IngressSketch): Ingress {
+  const annotations = Object.entries({ policy: POLICY, ...sketch.annotations });
+  const ingressClass = "ingressClass" in sketch ? sketch.ingressClass : "gateway";
+  const backend = { service: { name: sketch.service ?? "web", port: { number: 80 } } };
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      name,
+      namespace: "shop",
+      annotations: Object.fromEntries(annotations.map(([key, value]) => [ANNOTATION_PREFIX + key, value])),
+      ...(sketch.createdAt === undefined ? {} : { creationTimestamp: sketch.createdAt }),
+    },
+    spec: {
+      ...(ingressClass === undefined ? {} : { ingressClassName: ingressClass }),
+      rules: [
+        {
+          host: sketch.host,
+          http: { paths: (sketch.paths ?? ["/"]).map((path) => ({ path, pathType: "Prefix", backend })) },
+        },
+      ],
+    },
+  };
+}
+
+export function service(name: string): Service {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "shop" },
+    spec: { ports: [{ name: "http", port: 80 }] },
+  };
+}
