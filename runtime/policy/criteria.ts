@@ -4,7 +4,7 @@
  * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
  * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
  */
-import { emailDomain, claimTexts, isInRanges, parseRanges } from "./subjects.ts";
+import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import {
   LIST_MATCH_SCHEMA,
   STRING_MATCH_SCHEMA,
@@ -81,7 +81,7 @@ export const CRITERIA: readonly Criterion[] = [
     reasons: { ok: "user-ok", no: "user-unauthorized" },
   },
   {
-    ...text("email", lower, (facts) => (facts.user?.email ?? "").toLowerCase()),
+    ...text("email", lower, (facts) => emailAddress(facts.user?.email ?? "")),
     doc: "The user's e-mail address, compared in lower case.",
     about: "user",
     reasons: { ok: "email-ok", no: "email-unauthorized" },

@@ -5,15 +5,22 @@ import { describe, isRecord } from "./match.ts";
 import type { Report } from "./match.ts";
 
 /**
- * The domain of an e-mail address in lower case; "" when there is no address.
+ * An e-mail address in lower case; "" when there is none.
  *
- * @throws when there is more than one "@": which of them ends the local part is a matter of taste, so nobody may guess
+ * @throws when there is more than one "@": which of them ends the local part is a matter of taste, so nobody may guess,
+ *   neither by its domain nor by how it ends
  */
+export function emailAddress(email: string): string {
+  if (email.indexOf("@") !== email.lastIndexOf("@"))
+    throw new Error("Cannot judge the e-mail address: it has more than one @");
+  return email.toLowerCase();
+}
+
+/** The domain of an e-mail address in lower case; "" when there is no address. @throws like `emailAddress` */
 export function emailDomain(email: string): string {
-  const at = email.indexOf("@");
-  if (at === -1) return "";
-  if (email.includes("@", at + 1)) throw new Error("Cannot judge the e-mail domain: the address has more than one @");
-  return email.slice(at + 1).toLowerCase();
+  const address = emailAddress(email);
+  const at = address.indexOf("@");
+  return at === -1 ? "" : address.slice(at + 1);
 }
 
 /**

@@ -96,11 +96,17 @@ describe("evaluate() criteria about the user", () => {
   });
 
   test.each(["a@evil.example@example.com", '"a@example.com"@evil.example', "@@"])(
-    "domain cannot be judged for %j: denied under every operator and action",
+    "email and domain cannot be judged for %j: denied under every operator and action",
     (email) => {
       const facts = asUser({ email });
       for (const operator of ["and", "or", "not", "nor"]) {
-        for (const criterion of [{ domain: "example.com" }, { domain: { not: "example.com" } }]) {
+        for (const criterion of [
+          { domain: "example.com" },
+          { domain: { not: "example.com" } },
+          // How people write a domain rule who do not know the other one.
+          { email: { ends_with: "@example.com" } },
+          { email: { contains: "@example.com" } },
+        ]) {
           const inAllow = { allow: { [operator]: [criterion] } };
           const inDeny = { allow: { or: [yes] }, deny: { [operator]: [criterion] } };
           expect(decide(inAllow, facts)).toEqual(refusedDecision(POLICY_ERROR));
