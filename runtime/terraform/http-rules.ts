@@ -12,7 +12,8 @@ export function* httpProblems(http: Value | undefined, file: Value | undefined):
   const { url, token_ref: ref } = http;
   if (typeof url === "string") {
     const wish = urlWish(url);
-    if (wish !== undefined) yield fault([{ attribute: "url" }], `"url" ${wish}.`);
+    // Terraform prints the line that it points at, and this one may hold a password.
+    if (wish !== undefined) yield { ...fault([{ attribute: "url" }], `"url" ${wish}.`), pointAt: blockPath([]) };
     else if (!isPrivate(new URL(url))) {
       const detail = `"url" begins with http://, so the admin token crosses the network in clear text; use https:// or a tunnel.`;
       yield {

@@ -74,10 +74,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   const exec = new URL(`./worker${extname(import.meta.url)}`, import.meta.url).pathname;
 
   try {
-    const [first, ...others] = members;
-    // One alone first: what is wrong is then said once.
-    if (first) await launch(first);
-    await Promise.all(others.map((member) => launch(member)));
+    await Promise.all(members.map((member) => launch(member)));
   } catch (error) {
     await stop(0);
     throw error;
