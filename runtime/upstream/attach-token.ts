@@ -92,14 +92,12 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     }
     const now = clock.now();
     const endsAtMs = loaded.attachment.kind === "connect" ? now + CONNECT_MS : endOf(loaded.held);
-    const ahead = Math.min(RENEW_AHEAD_MS, Math.max(0, (endsAtMs - now) / 2));
-    const canRenew = loaded.held.kind === "token" && loaded.held.canRefresh && Number.isFinite(endsAtMs);
     const news = {
       attachment: loaded.attachment,
       verifiedAtMs: now,
       readAtMs: now,
       endsAtMs,
-      renewAtMs: canRenew ? endsAtMs - ahead : Number.POSITIVE_INFINITY,
+      renewAtMs: renewalOf(loaded.held),
     };
     if (known) Object.assign(known, news);
     cache.set(userId, known ?? { ...news, visited: false });
@@ -168,10 +166,12 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
         if (age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
         const target = findTarget(route);
         if (!target) return NOTHING;
+        // Whoever waits does so for the store only: a slow server must not hold up a token that is still good.
+        if (age >= HARD_MS) return readAgain(target, userId, entry, undefined);
         const { attachment } = entry;
         const renew = now >= entry.renewAtMs && attachment.kind === "token" ? attachment.accessToken : undefined;
-        const reading = readAgain(target, userId, entry, renew);
-        return age < HARD_MS ? entry.attachment : reading;
+        void readAgain(target, userId, entry, renew);
+        return attachment;
       }
       const target = findTarget(route);
       if (!target) return NOTHING;
@@ -191,6 +191,13 @@ function withoutToken(target: UpstreamTarget): Attachment {
 /** Epoch milliseconds; no end for what has none. */
 function endOf(held: Held): number {
   return held.kind === "token" && held.expiresAt !== undefined ? held.expiresAt * 1000 : Number.POSITIVE_INFINITY;
+}
+
+/** When a token is renewed, epoch milliseconds. */
+function renewalOf(held: Held): number {
+  if (held.kind !== "token" || !held.canRefresh || held.expiresAt === undefined) return Number.POSITIVE_INFINITY;
+  const lifeMs = Math.max(0, held.expiresAt - held.obtainedAt) * 1000;
+  return held.expiresAt * 1000 - Math.min(RENEW_AHEAD_MS, lifeMs / 2);
 }
 
 interface Loaded {

@@ -39,6 +39,8 @@ export type Held =
       readonly accessToken: string;
       /** Epoch seconds; absent = no end known. */
       readonly expiresAt?: number;
+      /** Epoch seconds. */
+      readonly obtainedAt: number;
       readonly canRefresh: boolean;
     }
   /** The user has not connected, or has to connect again. */
@@ -123,6 +125,7 @@ export function createVault(deps: VaultDeps): Vault {
       kind: "token",
       accessToken: tokens.access,
       ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
+      obtainedAt: record.obtainedAt,
       canRefresh: record.canRefresh,
     };
   };
