@@ -10,6 +10,7 @@ import { configReference } from "./config/reference.ts";
 import { readSources } from "./bundle/sources.ts";
 import { errorText, GatewayError } from "./errors.ts";
 import { explainRequest } from "./explain.ts";
+import { IMPORT_FORMATS, importConfig } from "./import/import.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
@@ -118,6 +119,20 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   addAdministration(program, (code) => void (exitCode = code));
+
+  program
+    .command("import")
+    .description("a Pomerium configuration as a program; what could not be carried over or differs goes to stderr")
+    .argument("<file>", "config.yaml of Pomerium")
+    .option("--to <format>", IMPORT_FORMATS.join(", "), "typescript")
+    .option("--owner <name>", "name of the slice", "default")
+    .action(async (file: string, options: { to: string; owner: string }) => {
+      const [source] = await readSources([file]);
+      const { text, report, ok } = importConfig(file, source?.text ?? "", options);
+      process.stdout.write(text);
+      console.error(report);
+      exitCode = ok ? 0 : 1;
+    });
 
   try {
     await program.parseAsync(args, { from: "user" });

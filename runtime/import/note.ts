@@ -1,0 +1,32 @@
+/** What an import has to tell besides its output. */
+export interface Note {
+  /**
+   * lost: could not be carried over. differs: carried over, and means something else in a way somebody may notice.
+   * boot: belongs into the file given to `gateway run`. secret: must be given to the gateway's environment.
+   */
+  readonly kind: "lost" | "differs" | "boot" | "secret";
+  /** Where it stood: `route "wiki", tls_skip_verify`; "" for the whole file. */
+  readonly where: string;
+  readonly text: string;
+}
+
+export type Report = (kind: Note["kind"], where: string, text: string) => void;
+
+const TITLES: Readonly<Record<Note["kind"], string>> = {
+  lost: "Not carried over",
+  differs: "Carried over with another meaning",
+  secret: "Secrets to give to the gateway; none was copied",
+  boot: "For the file given to gateway run",
+};
+
+/** The notes as text for people, the gravest first; "" when there are none. */
+export function formatNotes(notes: readonly Note[]): string {
+  const sections = (["lost", "differs", "secret", "boot"] as const).flatMap((kind) => {
+    const lines = notes
+      .filter((note) => note.kind === kind)
+      .map(({ where, text }) => `  - ${where === "" ? "" : `${where}: `}${text}`);
+    // Said of many routes, once is enough.
+    return lines.length === 0 ? [] : [[`${TITLES[kind]}:`, ...new Set(lines)].join("\n")];
+  });
+  return sections.join("\n");
+}

@@ -1,0 +1,198 @@
+/** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
+import { isMembers, type Members } from "../config/problem.ts";
+import { routeFields } from "../config/route.ts";
+import { parseDuration, parseOrigin } from "../config/values.ts";
+import type { Report } from "./note.ts";
+import { convertPolicy } from "./policy.ts";
+import { secretSetting } from "./secret.ts";
+import { convertLiteral, convertTemplate } from "./template.ts";
+
+/** What the older keys said is in the policy now. */
+const IN_POLICY = new Set([
+  "allow_any_authenticated_user",
+  "allow_public_unauthenticated_access",
+  "allowed_domains",
+  "allowed_idp_claims",
+  "allowed_users",
+  "cors_allow_preflight",
+]);
+
+/** Keys that choose which requests the route takes, or what answers them: without them it would be another route. */
+const ESSENTIAL = new Set([
+  "redirect",
+  "regex",
+  "response",
+  "prefix_rewrite",
+  "regex_rewrite_pattern",
+  "regex_rewrite_substitution",
+  "kubernetes_service_account_token",
+  "kubernetes_service_account_token_file",
+  "upstream_tunnel",
+]);
+
+const ABOUT_LOSS: Readonly<Record<string, string>> = {
+  allow_spdy: "SPDY is not spoken",
+  allow_upgrades: "only listed upgrades passed there",
+  allow_websockets: "WebSocket needs no switch where it is supported",
+  bearer_token_format: "callers present External Tokens or sign in",
+  circuit_breaker_thresholds: "no circuit breaker",
+  depends_on: "each host signs in by itself",
+  description: "say it in a comment",
+  enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
+  health_checks: "upstreams are not probed",
+  idle_timeout: "streams have no idle timeout",
+  idp_access_token_allowed_audiences: "tokens of the identity provider are not accepted",
+  idp_client_id: "all routes sign in with the gateway's client",
+  idp_client_secret: "all routes sign in with the gateway's client",
+  identity_providers: "one identity provider for all routes",
+  jwt_groups_filter: "all groups of the user are in the identity header",
+  jwt_issuer_format: "the issuer is the host name",
+  load_balancing_policy: "round robin by weight",
+  logo_url: "pages show no logos",
+  outlier_detection: "no outlier detection",
+  regex_priority_order: "the most specific route wins",
+  show_error_details: "error pages show a request id only",
+};
+
+/** Upstreams must look for another header and check it by other keys. */
+export const IDENTITY_HEADER = "the header is X-Gateway-Assertion, its keys at /.well-known/gateway/jwks.json";
+
+export interface ConvertedRoute {
+  readonly name: string;
+  readonly doc: Members;
+}
+
+/** @returns undefined when the route is not carried over, which was then reported */
+export function convertRoute(route: Members, name: string, report: Report): ConvertedRoute | undefined {
+  const place = `route "${name}"`;
+  const refusal = cannotCarry(route);
+  if (refusal !== undefined) {
+    report("lost", place, `the whole route, because ${refusal}`);
+    return undefined;
+  }
+  const doc: Record<string, unknown> = {};
+  const known = new Set(routeFields.map((field) => field.name));
+  for (const [key, value] of Object.entries(route)) {
+    if (value === null || value === undefined || key === "name" || key === "policy" || IN_POLICY.has(key)) continue;
+    const converted = known.has(key) ? convertSetting(key, value, place, report) : undefined;
+    if (converted !== undefined) doc[key] = converted;
+    else if (!known.has(key)) reportLoss(key, value, place, report);
+  }
+  const { policy, closedBy, differences } = convertPolicy(route);
+  if (policy !== undefined) doc["policy"] = policy;
+  for (const reason of closedBy) {
+    report("lost", place, `${reason}; the route denies everybody until you decide`);
+  }
+  if (route["pass_identity_headers"] === true) report("differs", `${place}, pass_identity_headers`, IDENTITY_HEADER);
+  for (const difference of differences) report("differs", "policies", difference);
+  if (typeof route["prefix"] === "string" && !route["prefix"].endsWith("/")) {
+    report("differs", place, `prefix "${route["prefix"]}" takes whole segments here: not "${route["prefix"]}x"`);
+  }
+  return { name, doc };
+}
+
+function cannotCarry(route: Members): string | undefined {
+  const { from, to, mcp } = route;
+  if (typeof from !== "string") return '"from" is missing';
+  if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
+  const origin = parseOrigin(from);
+  if (!origin.ok) return `"from" ${origin.wish}`;
+  const essential = Object.keys(route).find(
+    (key) => ESSENTIAL.has(key) && !routeFields.some((field) => field.name === key),
+  );
+  if (essential !== undefined)
+    return `"${essential}" has no counterpart and the route would do something else without it`;
+  if (to === undefined || to === null) return '"to" is missing';
+  if (isMembers(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
+    return "it is MCP server and MCP client at once; make two routes of it";
+  }
+  return undefined;
+}
+
+function reportLoss(key: string, value: unknown, place: string, report: Report): void {
+  // Switched off is how it is here anyway.
+  if (value === false || value === "") return;
+  const why = ABOUT_LOSS[key] ?? (key.startsWith("tls_") ? TLS_LOSS : "no such setting");
+  report("lost", `${place}, ${key}`, why);
+}
+
+const TLS_LOSS = "upstreams are reached with the system's certificate authorities and no client certificate";
+
+function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
+  switch (key) {
+    case "timeout":
+      return convertDuration(value, `${place}, ${key}`, report);
+    case "set_request_headers":
+      return mapTexts(value, (text, header) =>
+        convertTemplate(text, (reference) =>
+          report("differs", `${place}, set_request_headers, ${header}`, `${reference} is unknown and empty, there too`),
+        ),
+      );
+    case "set_response_headers":
+      return convertResponseHeaders(value, place, report);
+    case "rewrite_response_headers":
+      return Array.isArray(value) ? value.map(convertRewrite) : value;
+    case "mcp":
+      return convertMcp(value, place, report);
+    default:
+      return value;
+  }
+}
+
+/** Go's durations have fractions and micro- and nanoseconds, ours do not. */
+export function convertDuration(value: unknown, where: string, report: Report): unknown {
+  if (typeof value !== "string" || parseDuration(value).ok) return value;
+  const parts = [...value.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join("") !== value) return value;
+  const unit: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5 };
+  const ms = Math.round(parts.reduce((sum, [, amount, name = ""]) => sum + Number(amount) * (unit[name] ?? 0), 0));
+  const written = ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+  report("differs", where, `"${value}" is written "${written}"`);
+  return written;
+}
+
+function convertResponseHeaders(value: unknown, place: string, report: Report): unknown {
+  if (isMembers(value) && "disable" in value) {
+    const where = `${place}, set_response_headers`;
+    report("lost", where, '"disable": the headers set for all routes are sent on this one too');
+    const { disable: _, ...rest } = value;
+    return Object.keys(rest).length > 0 ? mapTexts(rest, convertLiteral) : undefined;
+  }
+  return mapTexts(value, convertLiteral);
+}
+
+function convertRewrite(rule: unknown): unknown {
+  if (!isMembers(rule)) return rule;
+  const { value } = rule;
+  return { prefix: "", ...rule, ...(typeof value === "string" && { value: convertLiteral(value) }) };
+}
+
+function convertMcp(value: unknown, place: string, report: Report): unknown {
+  if (!isMembers(value) || !isMembers(value["server"])) return isMembers(value) ? onlyMembers(value) : value;
+  const { upstream_oauth2: oauth, ...server } = value["server"];
+  report("differs", place, "bodies larger than max_request_bytes are refused with 413; there they pass uninspected");
+  if (!isMembers(oauth)) return { server };
+  const { client_secret: secret, oauth2_endpoint: otherName, endpoint = otherName, ...rest } = oauth;
+  return {
+    server: {
+      ...server,
+      upstream_oauth2: {
+        ...rest,
+        ...(endpoint !== undefined && { endpoint }),
+        ...secretSetting("client_secret", secret, `${place}, client_secret`, report),
+      },
+    },
+  };
+}
+
+/** `client:` with nothing behind it is an empty block. */
+function onlyMembers(value: Members): Members {
+  return Object.fromEntries(Object.entries(value).map(([name, block]) => [name, block ?? {}]));
+}
+
+export function mapTexts(value: unknown, change: (text: string, name: string) => string): unknown {
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => [name, typeof text === "string" ? change(text, name) : text]),
+  );
+}

@@ -1,0 +1,152 @@
+/** `gateway import`: golden pairs, safety of what is left out, and that the three forms of a result mean the same. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { formatProblem, loadSlices } from "../../../runtime/config/load.ts";
+import { canonicalJson } from "../../../runtime/config/slice.ts";
+import { parseTemplate } from "../../../runtime/config/template.ts";
+import { importConfig } from "../../../runtime/import/import.ts";
+import { convertTemplate } from "../../../runtime/import/template.ts";
+import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
+import type { PolicyDoc } from "../../../runtime/policy/parse.ts";
+import { anonymous, asUser } from "../../support/facts.ts";
+import { goldenPairs } from "../../support/golden.ts";
+import { createWorkspace, serveInProcess, terraformMissing } from "../../support/terraform.ts";
+
+const root = new URL("../../../", import.meta.url).pathname;
+const pairs = goldenPairs("import");
+const inputOf = (name: string): string => pairs.find((pair) => pair.name === name)?.sources[0]?.text ?? "";
+const bundleOf = (text: string): Record<string, unknown> =>
+  JSON.parse(importConfig("pomerium.yaml", text, { owner: "team", to: "bundle" }).text) as Record<string, unknown>;
+
+describe("import of a Pomerium configuration", () => {
+  test.each(pairs)("$name", ({ name, sources, settle }) => {
+    const [format = ""] = name.split("-");
+    const input = sources[0]?.text ?? "";
+    const { text, report } = importConfig("pomerium.yaml", input, { owner: "team", to: format });
+    const actual = `${report}\n\n${text.trimEnd()}`;
+    expect(`${actual}\n`).toBe(settle(actual));
+  });
+
+  test("writes no secret, in no form and not in the report", () => {
+    const input = inputOf("bundle-secrets-and-files");
+    expect(input).toContain("topsecret");
+    for (const to of ["typescript", "hcl", "bundle"]) {
+      const { text, report } = importConfig("pomerium.yaml", input, { owner: "team", to });
+      expect(text + report).not.toContain("topsecret");
+    }
+  });
+
+  test("a route whose policy cannot be carried over denies everybody", () => {
+    const { routes } = bundleOf(inputOf("bundle-closed-policies")) as { routes: Record<string, { policy: PolicyDoc }> };
+    expect(Object.keys(routes)).toEqual(["device", "dates", "misspelt", "operator", "users"]);
+    for (const { policy } of Object.values(routes)) {
+      expect(evaluate(compilePolicy(policy), asUser({})).allowed).toBe(false);
+      expect(evaluate(compilePolicy(policy), anonymous()).allowed).toBe(false);
+    }
+  });
+
+  test.each(["everything", "small"])("what it writes of %s is a configuration that a gateway takes", (name) => {
+    const input = inputOf(name === "small" ? "bundle-small" : "typescript-everything");
+    const text = JSON.stringify(bundleOf(input));
+    const { problems, config } = loadSlices([{ file: "team.json", text, boot: true }]);
+    expect(problems.filter(({ severity }) => severity === "error").map(formatProblem)).toEqual([]);
+    expect(config?.routes.length).toBeGreaterThan(0);
+  });
+
+  test("refuses what is no configuration, an unknown format and a bad owner", () => {
+    const options = { owner: "team", to: "hcl" };
+    expect(() => importConfig("x.yaml", "- 1", options)).toThrow("x.yaml");
+    expect(() => importConfig("x.yaml", "routes: 5", options)).toThrow('"routes" is no list');
+    expect(() => importConfig("x.yaml", "routes: [5]", options)).toThrow('"routes[0]" is no block');
+    expect(() => importConfig("x.yaml", "{", options)).toThrow("Cannot import the configuration");
+    expect(() => importConfig("x.yaml", "", { ...options, to: "json" })).toThrow('Cannot import to "json"');
+    expect(() => importConfig("x.yaml", "", { ...options, owner: "A B" })).toThrow('owner "A B"');
+  });
+});
+
+describe("convertTemplate()", () => {
+  test.each([
+    ["plain", "plain"],
+    ["$", "$$"],
+    ["$$", "$$"],
+    ["a$b", "a$$b"],
+    ["${", "$${"],
+    ["${}", "$${}"],
+    ["${pomerium.jwt}", "${gateway.jwt}"],
+    ["${ pomerium . jwt }", "${gateway.jwt}"],
+    ["$pomerium.id_token!", "${gateway.id_token}!"],
+    ['${pomerium.request.headers["X-A"]}', '${gateway.request.headers["X-A"]}'],
+    ["${pomerium.request.headers.host}", '${gateway.request.headers["host"]}'],
+    ["$$${pomerium.access_token}", "$$${gateway.access_token}"],
+  ])("%s becomes %s", (theirs, ours) => {
+    const unknown: string[] = [];
+    expect(convertTemplate(theirs, (reference) => unknown.push(reference))).toBe(ours);
+    expect(unknown).toEqual([]);
+    if (!ours.includes("$${")) expect(() => parseTemplate(ours)).not.toThrow();
+  });
+
+  test("an unknown reference becomes empty, and is told", () => {
+    const unknown: string[] = [];
+    expect(convertTemplate("a ${pomerium.x.y} b", (reference) => unknown.push(reference))).toBe("a  b");
+    expect(unknown).toEqual(["${pomerium.x.y}"]);
+  });
+});
+
+describe("the three forms of one import", { timeout: 60_000 }, () => {
+  const input = inputOf("typescript-everything");
+  const bundle = bundleOf(input);
+  const comparable = (text: string): string => {
+    const { config, problems } = loadSlices([{ file: "slice.json", text, boot: true }]);
+    if (!config) throw new Error(problems.map(formatProblem).join("\n"));
+    return canonicalJson([config.settings, config.routes.map(({ key, text: route }) => [key, route])]);
+  };
+
+  test("the program type-checks, and synthesizes the bundle", () => {
+    const { text } = importConfig("pomerium.yaml", input, { owner: "team", to: "typescript" });
+    const directory = mkdtempSync(join(tmpdir(), "gateform-import-"));
+    try {
+      symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+      writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+      writeFileSync(
+        join(directory, "main.ts"),
+        text.replace('"gateform/cdktf"', JSON.stringify(`${root}cdktf/index.ts`)),
+      );
+      const extensions = { rewriteRelativeImportExtensions: false, allowImportingTsExtensions: true };
+      const compilerOptions = { ...extensions, rootDir: "/", typeRoots: [join(root, "node_modules/@types")] };
+      writeFileSync(
+        join(directory, "tsconfig.json"),
+        JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: ["main.ts"] }),
+      );
+      const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", directory], { encoding: "utf8" });
+      // Only what the program itself says: it sees the whole of the constructs' sources.
+      expect(stdout.split("\n").filter((line) => /(^|\/)main\.ts\(/.test(line))).toEqual([]);
+      execFileSync(process.execPath, ["main.ts"], { cwd: directory, stdio: "pipe" });
+      const synthesized = readFileSync(join(directory, "cdktf.out/stacks/team/gateway.bundle.json"), "utf8");
+      expect(comparable(synthesized)).toBe(comparable(JSON.stringify(bundle)));
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  const missing = terraformMissing();
+  if (missing !== undefined) console.log(`skipped: applying imported HCL, ${missing}`);
+  test.skipIf(missing !== undefined)("the HCL is formatted, and applies to the bundle", async () => {
+    const { text } = importConfig("pomerium.yaml", input, { owner: "team", to: "hcl" });
+    const provider = await serveInProcess();
+    const workspace = createWorkspace(provider.env);
+    try {
+      workspace.write("main.tf", text.replace("/etc/gateway/slices", workspace.path("slices")));
+      await workspace.succeed("fmt", "-check", "-diff");
+      await workspace.succeed("apply", "-auto-approve");
+      expect(comparable(workspace.read("slices/team.json"))).toBe(comparable(JSON.stringify(bundle)));
+    } finally {
+      workspace.close();
+      provider.close();
+    }
+  });
+});
