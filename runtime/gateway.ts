@@ -102,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         log,
         clock,
         // Made further down, from this very session.
-        userSection: (...of) => upstream.userSection(...of),
+        userSections: [(...of) => upstream.userSection(...of), (who, snapshot) => issuer.userSection(who, snapshot)],
       }),
     );
     const fetch = createSafeFetch({ development: boot.development });

@@ -43,7 +43,7 @@ export function sessionsSection(sessions: readonly SessionParts[], form: EndForm
         html`<article>
           <h3>${isThis ? "This browser" : `Another browser, since ${minute(began)}`}</h3>
           <p class="dim">Signed in ${time(began)}, ends ${time(ends)}.</p>
-          ${!isThis && endButton(form, "session", id, `Sign out browser ${index + 1}`)}
+          ${!isThis && endButton(form, "session", id, `End the session of browser ${index + 1}`)}
         </article>`,
     )}`;
 }

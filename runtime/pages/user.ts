@@ -15,7 +15,7 @@ export function userPage(parts: {
   readonly expiresAt: Date;
   readonly csrfToken: string;
   /** What other parts have to say to this user. */
-  readonly section?: Html | undefined;
+  readonly sections?: readonly (Html | undefined)[];
 }): string {
   const { user, expiresAt } = parts;
   return page({
@@ -30,7 +30,7 @@ export function userPage(parts: {
           >
         </dd>
       </dl>
-      ${parts.section} ${signOutForm(parts.csrfToken)}`,
+      ${parts.sections} ${signOutForm(parts.csrfToken)}`,
   });
 }
 

@@ -32,6 +32,7 @@ import { createProviderSignIn } from "./sign-in-provider.ts";
 import { createSignIn } from "./sign-in.ts";
 import { createSignOut } from "./sign-out.ts";
 import { createUserEndpoints, type UserSection } from "./user-endpoints.ts";
+import { createUserSessions, SESSIONS_PATH } from "./user-sessions.ts";
 
 export interface SessionDeps {
   readonly snapshots: Snapshots;
@@ -43,7 +44,7 @@ export interface SessionDeps {
   /** How the identity provider is reached; `createOperatorFetch()` when absent. */
   readonly fetch?: OperatorFetch;
   /** What another part shows on the user page. */
-  readonly userSection?: UserSection;
+  readonly userSections?: readonly UserSection[];
 }
 
 const IDP_TIMEOUT_MS = 10_000;
@@ -99,6 +100,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const signIn = createSignIn({ records, cookies, revocations, keys, clock });
   const provider = createProviderSignIn({ records, cookies, authenticator, identities, idp, signIn, keys, clock, log });
+  const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
   const signOut = createSignOut({ records, cookies, authenticator, revocations, idp, csrf, keys });
   const user = createUserEndpoints({
     authenticator,
@@ -106,7 +108,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     csrf,
     clock,
     assertionKeys,
-    userSection: deps.userSection,
+    userSections: [userSessions.render, ...(deps.userSections ?? [])],
   });
 
   return {
@@ -121,6 +123,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
       { methods: ["GET"], path: "/.gateway/", handle: user.handlePage },
+      { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
       { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
       { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
       { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },

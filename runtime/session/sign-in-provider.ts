@@ -200,7 +200,7 @@ function home(snapshot: Snapshot, site: Site): string {
 }
 
 function refuse(exchange: Exchange, status: number, code: string, message: string): void {
-  respondError(exchange, status, { code, message });
+  respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] });
 }
 
 function refuseUnavailable(exchange: Exchange): void {

@@ -9,6 +9,7 @@ import type { AssertionKey } from "./assertion-keys.ts";
 import { renderJwks } from "./assertion.ts";
 import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
+import { withStore } from "./sign-in.ts";
 import { SIGN_OUT_FORM } from "./sign-out.ts";
 import { findSite } from "./sites.ts";
 
@@ -18,7 +19,8 @@ export interface UserEndpointDeps {
   readonly csrf: Csrf;
   readonly clock: Clock;
   readonly assertionKeys: readonly AssertionKey[];
-  readonly userSection?: UserSection | undefined;
+  /** In the order of the page. */
+  readonly userSections: readonly UserSection[];
 }
 
 /** What another part shows on the page of a signed-in user. */
@@ -56,8 +58,12 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
         const { principal } = found;
         const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
         const expiresAt = new Date(principal.expiresAt * 1000);
-        const section = await deps.userSection?.(principal, snapshot, exchange.host);
-        return respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken, section }));
+        return withStore(exchange, async () => {
+          const sections = await Promise.all(
+            deps.userSections.map((render) => render(principal, snapshot, exchange.host)),
+          );
+          respondHtml(exchange, 200, userPage({ user: principal.user, expiresAt, csrfToken, sections }));
+        });
       }
       if (found.reason === "unavailable") return refuseUnavailable(exchange);
       await deps.signIn.redirect(exchange, snapshot);

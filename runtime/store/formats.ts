@@ -30,12 +30,18 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
     const kind = key.slice(0, key.indexOf(":"));
     return Object.hasOwn(formats, kind) ? formats[kind] : undefined;
   };
-  const open = <T>(record: StoredRecord<T>): StoredRecord<T> => {
-    const format = formatOf(record.key);
-    return format && isObject(record.value)
-      ? { ...record, value: upgrade(record.key, record.value, format) as T }
-      : record;
+  const valueOf = <T>({ key, value }: StoredRecord<T>): T => {
+    const format = formatOf(key);
+    return format && isObject(value) ? (upgrade(key, value, format) as T) : value;
   };
+  const open = <T>(record: StoredRecord<T>): StoredRecord<T> => ({ ...record, value: valueOf(record) });
+  // As it is looked at: who only ends what is listed must not fail over a record that cannot be read.
+  const openLater = <T>(record: StoredRecord<T>): StoredRecord<T> => ({
+    ...record,
+    get value() {
+      return valueOf(record);
+    },
+  });
   return {
     ...methodsOf(store),
     async get<T = Json>(key: string) {
@@ -47,7 +53,7 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
       return record && open(record);
     },
     async list<T = Json>(tag: string) {
-      return (await store.list<T>(tag)).map(open);
+      return (await store.list<T>(tag)).map(openLater);
     },
     put(key, value, options) {
       const format = formatOf(key);

@@ -1,0 +1,171 @@
+/** The user page: what acts for me, and ending it. Whole gateway, real sign-in, several browsers. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  createBrowser,
+  createSend,
+  findForm,
+  findLink,
+  type Browser,
+  type Form,
+  type Page,
+} from "../support/browser.ts";
+import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
+import { createOAuthClient, createPkce, REDIRECT_URI, type SignedInClient } from "../support/oauth-client.ts";
+
+const ALICE = "alice@example.com";
+const BOB = "bob@example.com";
+
+let world: McpGateway;
+beforeAll(async () => {
+  world = await startMcpGateway();
+}, 30_000);
+afterAll(() => world.close());
+
+const send = createSend();
+
+async function openPage(browser: Browser, user = ALICE): Promise<Page> {
+  let page = await browser.open(`${world.gateway.origin}/.gateway/`);
+  const choice = findLink(page, user);
+  if (choice !== undefined) page = await browser.open(choice);
+  expect([page.status, page.url]).toEqual([200, `${world.gateway.origin}/.gateway/`]);
+  return page;
+}
+
+/** The form with this button. */
+function formOf(page: Page, button: string): Form {
+  const form = [...page.text.matchAll(/<form\b.*?<\/form>/gs)].find(([text]) => text.includes(button))?.[0];
+  const found = form && findForm({ ...page, text: form });
+  if (!found) throw new Error(`Cannot find a form with "${button}" on the page:\n${page.text}`);
+  return found;
+}
+
+const works = async (client: SignedInClient): Promise<boolean> => {
+  const answer = await send({
+    method: "POST",
+    url: world.resource,
+    headers: {
+      authorization: `Bearer ${client.tokens.access_token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+    }),
+  });
+  return answer.status === 200;
+};
+
+/** Whether an authorization by this client asks the person, in this browser. */
+async function asks(browser: Browser, client: SignedInClient): Promise<boolean> {
+  const outcome = await createOAuthClient({ resource: world.resource, browser }).authorize({
+    clientId: client.registration.client_id,
+    redirectUri: REDIRECT_URI,
+    challenge: createPkce().challenge,
+    decision: "look",
+  });
+  return outcome.at === "page";
+}
+
+describe("the user page", () => {
+  test("shows session and applications with their ends, and ends an application's access with its approval", async () => {
+    const client = await world.signIn({ metadata: { client_name: "Desk <client>" } });
+    const { browser } = client.oauth;
+    const page = await openPage(browser);
+    expect(page.text).toContain("This browser");
+    expect(page.text).toContain("Desk &#60;client&#62;");
+    expect(page.text).toContain(world.resource);
+    expect(page.text.match(/<time datetime="[^"]+"/g)?.length).toBeGreaterThanOrEqual(5);
+    expect(await works(client)).toBe(true);
+    expect(await asks(browser, client)).toBe(false);
+    const after = await browser.submit(page, formOf(page, "End access of Desk &#60;client&#62;"), {});
+    expect([after.status, after.url]).toEqual([200, `${world.gateway.origin}/.gateway/`]);
+    expect(after.text).not.toContain("Desk");
+    expect(await works(client)).toBe(false);
+    await expect(client.refresh()).rejects.toThrow("invalid_grant");
+    expect(await asks(browser, client)).toBe(true);
+  });
+
+  test("withdraws an approval alone: access goes on, the next authorization asks", async () => {
+    const client = await world.signIn({ metadata: { client_name: "Withdrawn" } });
+    const { browser } = client.oauth;
+    const page = await openPage(browser);
+    const after = await browser.submit(page, formOf(page, "Withdraw approval of Withdrawn"), {});
+    expect(after.text).not.toContain("Withdraw approval of Withdrawn");
+    expect(await works(client)).toBe(true);
+    expect(await asks(browser, client)).toBe(true);
+  });
+
+  test("ends the session of another browser, and never this one's by mistake", async () => {
+    const here = createBrowser();
+    const there = createBrowser();
+    await openPage(there, BOB);
+    const page = await openPage(here, BOB);
+    const after = await here.submit(page, formOf(page, "End the session of browser"), {});
+    expect(after.status).toBe(200);
+    const userOf = async (browser: Browser) => (await browser.open(`${world.gateway.origin}/.gateway/user`)).status;
+    expect([await userOf(here), await userOf(there)]).toEqual([200, 401]);
+    expect(after.text.split("End the session")).toHaveLength(page.text.split("End the session").length - 1);
+  });
+
+  test("shows nobody anything of another user, and ends nothing of another user", async () => {
+    const client = await world.signIn({ metadata: { client_name: "Alice's own" } });
+    const alicePage = await openPage(client.oauth.browser);
+    const bob = createBrowser();
+    const bobs = await world.signIn({ user: BOB, browser: bob });
+    const bobPage = await openPage(bob, BOB);
+    expect(bobPage.text).not.toContain("Alice");
+    // Bob's token, Alice's ids.
+    const own = formOf(bobPage, "End access of").fields["csrf"] ?? "";
+    const grant = formOf(alicePage, "End access of Alice").fields["grant"] ?? "";
+    const approval = formOf(alicePage, "Withdraw approval of Alice").fields["approval"] ?? "";
+    const form: Form = { action: "/.gateway/mcp/access", method: "POST", fields: { csrf: own, grant, approval } };
+    await bob.submit(bobPage, form, {});
+    expect(await works(client)).toBe(true);
+    expect(await works(bobs)).toBe(true);
+    expect(await asks(client.oauth.browser, client)).toBe(false);
+    // Alice's form with Bob's session.
+    expect((await bob.submit(bobPage, formOf(alicePage, "End access of Alice"), {})).status).toBe(403);
+  });
+
+  test.each(["/.gateway/mcp/access", "/.gateway/sessions"])(
+    "%s takes forms of the page alone: right origin, the session's token, a session",
+    async (action) => {
+      const client = await world.signIn({ metadata: { client_name: "Guarded" } });
+      const { browser } = client.oauth;
+      await openPage(createBrowser());
+      const page = await openPage(browser);
+      const button = action.endsWith("sessions") ? "End the session" : "End access of Guarded";
+      const form = formOf(page, button);
+      const post = (fields: Record<string, string>, headers: Record<string, string>) =>
+        send({
+          method: "POST",
+          url: world.gateway.origin + action,
+          headers: {
+            "content-type": "application/x-www-form-urlencoded",
+            origin: world.gateway.origin,
+            cookie: browser.cookieHeader("localhost"),
+            ...headers,
+          },
+          body: new URLSearchParams({ ...form.fields, ...fields }).toString(),
+        });
+      const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+      for (const [fields, headers] of [
+        [{}, foreign],
+        [{}, { origin: "null" }],
+        [{}, { "sec-fetch-site": "same-site" }],
+        [{ csrf: "" }, {}],
+        [{ csrf: (form.fields["csrf"] ?? "").replace(/^./, (first) => (first === "A" ? "B" : "A")) }, {}],
+        [{ csrf: formOf(page, ">Sign out<").fields["csrf"] ?? "" }, {}],
+        [{}, { cookie: "" }],
+      ] as const) {
+        expect((await post(fields, headers)).status).toBe(403);
+      }
+      expect(await works(client)).toBe(true);
+      expect((await send({ method: "GET", url: world.gateway.origin + action })).status).toBe(405);
+    },
+  );
+});
