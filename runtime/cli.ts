@@ -43,7 +43,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--to <generation>", "as it was after this generation", generationNumber)
     .option("--list", "say which generations there are, change nothing")
     .action(async ({ config, list, ...wish }: { config: string; list?: true; owner?: string; to?: number }) => {
-      const { listGenerations, rollbackSlices } = await import("./admin/rollback.ts");
+      const { listGenerations, rollbackSlices } = await import("./commands/rollback.ts");
       const result = await (list ? listGenerations(config) : rollbackSlices(config, wish));
       console.log(result.text);
       exitCode = result.ok ? 0 : 1;

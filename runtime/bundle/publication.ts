@@ -24,6 +24,8 @@ export interface OwnerHistory {
 }
 
 export interface Publication {
+  /** Of this record's form. */
+  readonly schema: number;
   /** Random; tells this store from another one. */
   readonly id: string;
   /** Of the last change; 0 before the first. */

@@ -38,6 +38,8 @@ export function sliceKey(owner: string, digest: string): string {
   return `slice:${owner}:${digest}`;
 }
 
+const SCHEMA = 1;
+
 /** How often a reader starts over because the slices changed while it read them. */
 const MAX_READS = 5;
 
@@ -80,6 +82,10 @@ export async function readPublication(
   store: Store,
 ): Promise<{ readonly publication: Publication; readonly version: number }> {
   const record = await store.get<Publication>(PUBLICATION_KEY);
-  if (record) return { publication: record.value, version: record.version };
-  return { publication: { id: randomSecret(9), generation: 0, owners: [] }, version: 0 };
+  if (!record) return { publication: { schema: SCHEMA, id: randomSecret(9), generation: 0, owners: [] }, version: 0 };
+  if (record.value.schema !== SCHEMA) {
+    // Written by a newer program: what it means is not guessed at.
+    throw new GatewayError("store.unavailable", `Cannot read the published slices: schema ${record.value.schema}`);
+  }
+  return { publication: record.value, version: record.version };
 }

@@ -17,7 +17,7 @@ import { formatProblem } from "../config/load.ts";
 import { GatewayError } from "../errors.ts";
 import { createLog, type Log } from "../log.ts";
 import { systemClock, type Closable } from "../ports.ts";
-import { openStore } from "../store/open.ts";
+import { openRecords } from "../records.ts";
 import { startFleet } from "./fleet.ts";
 import { mergedPages } from "./merged-pages.ts";
 
@@ -54,7 +54,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     refuseAlone(boot, workers);
     const { settings, sealing } = boot;
     const log = options.log ?? createLog({ level: settings.logLevel });
-    const store = own(await openStore(settings.storageUrl, { clock: systemClock, log }));
+    const store = own(await openRecords(settings.storageUrl, { clock: systemClock, log }));
     const validator = own(createValidator(config));
     const { slices } = await createPublishedSlices({ store }).read();
     const { problems } = await validator.judge(publishedSources(slices), []);

@@ -11,7 +11,7 @@ import { formatProblem } from "../config/load.ts";
 import { GatewayError } from "../errors.ts";
 import { silentLog } from "../log.ts";
 import { systemClock } from "../ports.ts";
-import { openStore } from "../store/open.ts";
+import { openRecords } from "../records.ts";
 
 export interface RollbackResult {
   readonly ok: boolean;
@@ -35,7 +35,7 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
     const message = 'Cannot roll back: "storage_url" is "memory:", which only the running gateway sees';
     throw new GatewayError("rollback.memory", `${message}; send POST /config/rollback to its admin address`);
   }
-  const store = await openStore(settings.storageUrl, { clock: systemClock, log: silentLog() });
+  const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
   const validator = createValidator(config);
   try {
     const judge = createJudge(validator, () => ({ env: process.env, sealing }));
