@@ -83,6 +83,14 @@ describe("request targets", () => {
     expect(victim.requests.at(-1)?.target).toBe("/a;v=1/b;w=2");
   });
 
+  test.each(["/a?/admin", "/a?/../admin", "/a?x=/admin&y=//", "/?prefix=/admin", "/a??/admin"])(
+    "a query never chooses the route: %s",
+    async (target) => {
+      expect((await sendRaw(pipeline.port, get(target))).status).toBe(200);
+      expect((await sendRaw(pipeline.port, get(target.replace(/^\/a?/, "/admin")))).status).not.toBe(200);
+    },
+  );
+
   test("absolute form with the same host is its path", async () => {
     const answer = await sendRaw(pipeline.port, get("http://APP.example/a?b=c"));
     expect(answer.status).toBe(200);
