@@ -1,0 +1,401 @@
+/**
+ * Every kind of credential that the gateway makes, presented at every door that takes one: a door opens for its own kinds
+ * and for no other, whatever the place in the request it is put.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createClient } from "../../runtime/issuer/pre-registered.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { silentLog } from "../../runtime/log.ts";
+import { createMcpSessions } from "../../runtime/mcp/sessions.ts";
+import { systemClock } from "../../runtime/ports.ts";
+import { openRecords } from "../../runtime/records.ts";
+import { createExternalTokens, EVERY_SERVER } from "../../runtime/session/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
+import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
+import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
+import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
+import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+
+const ALICE = "alice@example.com";
+const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+});
+
+let directory = "";
+let world: SignInGateway;
+let upstream: EchoUpstream;
+let origin = "";
+let client: SignedInClient;
+let kinds: Readonly<Record<string, string>> = {};
+let doors: Readonly<Record<string, Door>> = {};
+
+interface Door {
+  /** Kinds for which it opens. */
+  readonly opensFor: readonly string[];
+  readonly isOpen: (credential: string) => Promise<boolean>;
+}
+
+const send = createSend();
+const form = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gateway-kinds-"));
+  const storage = `sqlite:${join(directory, "gateway.db")}`;
+  upstream = await startEchoUpstream();
+  world = await startSignInGateway({
+    boot: { storage_url: storage },
+    yaml: `
+routes:
+  - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
+  - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+  - { name: github, from: "{origin}", prefix: /github, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+  - { name: notes, from: "{origin}", prefix: /notes, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+`,
+  });
+  ({ origin } = world.gateway);
+  const store = await openRecords(storage, { clock: systemClock, log: silentLog() });
+  try {
+    await makeKinds(store);
+  } finally {
+    await store.close();
+  }
+}, 60_000);
+
+afterAll(async () => {
+  await world?.close();
+  await upstream?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** One of each, all of Alice's, and the doors with everything else that they want. */
+async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promise<void> {
+  const keys = createKeys([Buffer.alloc(32)]);
+  const resource = `${origin}/github`;
+  const metadata = { token_endpoint_auth_method: "client_secret_post" };
+  client = await signInClient({ resource, user: ALICE, metadata });
+  const { oauth, registration } = client;
+  const whole = await signInClient({ resource, user: ALICE, parameters: { resource: undefined } });
+  const wide = await whole.oauth.sendToken({
+    grant_type: "refresh_token",
+    refresh_token: whole.tokens.refresh_token ?? "",
+    ...clientProof(whole.registration),
+  });
+
+  const cookie = oauth.browser.cookieHeader("localhost");
+  const visit = (path: string): Promise<Answer> => send({ method: "GET", url: origin + path, headers: { cookie } });
+  const seenBy = (answer: Answer): Record<string, string> => answer.json()["headers"] as Record<string, string>;
+  const atApplication = seenBy(await visit("/assistant/home"));
+
+  const deps = { store, clock: systemClock };
+  const account = await createServiceAccount(deps, { name: "ci", email: "ci@example.com", groups: [] });
+  const machine = await createClient(deps, { name: "nightly", issuer: origin, machine: { email: "", groups: [] } });
+  if (!account.ok || !machine.ok) throw new Error("Cannot make the machines");
+  const inAnHour = Math.floor(Date.now() / 1000) + 3600;
+  const serviceToken = mintServiceAccountToken(
+    createExternalTokens({ keys, clock: systemClock }),
+    account,
+    EVERY_SERVER,
+    inAnHour,
+  );
+
+  // A sign-in that is stopped at each of its steps.
+  const beginner = createBrowser();
+  const ticketUrl = (await beginner.open(`${origin}/web/x`, `${origin}/.gateway/sign_in`)).url;
+  let page = await beginner.open(ticketUrl);
+  const stop = `${origin}/.gateway/callback`;
+  const callback = await beginner.open(findLink(page, ALICE) ?? "", stop);
+  const second = createBrowser();
+  page = await second.open(`${origin}/web/x`);
+  const returning = await second.open(findLink(page, ALICE) ?? "", `${origin}/.gateway/return`);
+  const parameter = (url: string, name: string): string => new URL(url).searchParams.get(name) ?? "";
+
+  // An authorization that waits for the decision.
+  const asked = await oauth.authorize({
+    clientId: registration.client_id,
+    redirectUri: REDIRECT_URI,
+    challenge: createPkce().challenge,
+    parameters: { prompt: "consent" },
+    decision: "look",
+  });
+  const consent = asked.at === "page" ? findForm(asked.page, "/.gateway/mcp/consent") : undefined;
+  if (asked.at !== "page" || !consent) throw new Error("No consent page");
+  const consentPage = asked.page;
+  const signOut = findForm(await oauth.browser.open(`${origin}/.gateway/`), "/.gateway/sign_out");
+
+  const { verifier, challenge } = createPkce();
+  const approved = await oauth.authorize({ clientId: registration.client_id, redirectUri: REDIRECT_URI, challenge });
+  const sessions = createMcpSessions({ keys });
+  const binding = { userId: "u-alice", clientId: registration.client_id, route: "default/github" };
+
+  kinds = {
+    "access token": client.tokens.access_token,
+    "access token of the host": String(wide.json()["access_token"]),
+    "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
+    "service account token": serviceToken,
+    "refresh token": client.tokens.refresh_token ?? "",
+    "authorization code": approved.at === "client" ? (approved.parameters["code"] ?? "") : "",
+    "client secret": registration.client_secret ?? "",
+    "machine's secret": machine.secret ?? "",
+    "client id": registration.client_id,
+    "session cookie": /gateway_session=([^;]+)/.exec(cookie)?.[1] ?? "",
+    "sign-in nonce": /_sign_in_[^=]+=([^;]+)/.exec(beginner.cookieHeader("localhost"))?.[1] ?? "",
+    "sign-in ticket": parameter(ticketUrl, "ticket"),
+    "provider state": parameter(callback.url, "state"),
+    "provider code": parameter(callback.url, "code"),
+    "sign-in code": parameter(returning.url, "code"),
+    "consent request": consent.fields["request"] ?? "",
+    "consent form token": consent.fields["csrf_token"] ?? "",
+    "sign-out form token": signOut?.fields["csrf"] ?? "",
+    "identity assertion": seenBy(await visit("/web/x"))["x-gateway-assertion"] ?? "",
+    "MCP session id": sessions.seal("upstream-session", binding) ?? "",
+    "admin token": world.gateway.adminToken,
+  };
+  for (const [kind, value] of Object.entries(kinds)) if (value === "") throw new Error(`There is no ${kind}`);
+
+  const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
+  const mcp = async (path: string, credential: string, headers: Readonly<Record<string, string>> = {}) => {
+    const answer = await send({
+      method: "POST",
+      url: origin + path,
+      headers: {
+        ...bearer(credential),
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: INITIALIZE,
+    });
+    return answer.status === 200;
+  };
+  const get = async (path: string, headers: Readonly<Record<string, string>>): Promise<boolean> =>
+    (await send({ method: "GET", url: origin + path, headers: { accept: "application/json", ...headers } })).status ===
+    200;
+  const asCookie = (credential: string) => ({ cookie: `gateway_session=${credential}` });
+  const tokenRequest = async (values: Readonly<Record<string, string>>): Promise<boolean> => {
+    const url = `${origin}/.gateway/mcp/token`;
+    return (await send({ method: "POST", url, headers: FORM, body: form(values) })).status === 200;
+  };
+  const proof = clientProof(registration);
+  const own = { authorization: bearer(client.tokens.access_token).authorization };
+
+  doors = {
+    "an MCP server route": {
+      opensFor: ["access token", "access token of the host", "application token", "service account token"],
+      isOpen: (credential) => mcp("/github", credential),
+    },
+    "another MCP server route": {
+      opensFor: ["access token of the host", "application token", "service account token"],
+      isOpen: (credential) => mcp("/notes", credential),
+    },
+    "an MCP server route by cookie": {
+      opensFor: [],
+      isOpen: (credential) => mcp("/github", "", asCookie(credential)),
+    },
+    "an MCP session": {
+      opensFor: ["MCP session id"],
+      isOpen: (credential) => mcp("/github", client.tokens.access_token, { ...own, "mcp-session-id": credential }),
+    },
+    "an MCP session on another route": {
+      opensFor: [],
+      isOpen: (credential) => mcp("/notes", kinds["application token"] ?? "", { "mcp-session-id": credential }),
+    },
+    "the list of servers": {
+      opensFor: ["application token"],
+      isOpen: (credential) => get("/.gateway/mcp/routes", bearer(credential)),
+    },
+    "the list of servers by cookie": {
+      opensFor: ["session cookie"],
+      isOpen: (credential) => get("/.gateway/mcp/routes", asCookie(credential)),
+    },
+    "a web route by cookie": {
+      opensFor: ["session cookie"],
+      isOpen: (credential) => get("/web/x", asCookie(credential)),
+    },
+    "a web route by header": { opensFor: [], isOpen: (credential) => get("/web/x", bearer(credential)) },
+    "a client route by header": { opensFor: [], isOpen: (credential) => get("/assistant/x", bearer(credential)) },
+    "who am I by cookie": {
+      opensFor: ["session cookie"],
+      isOpen: (credential) => get("/.gateway/user", asCookie(credential)),
+    },
+    "who am I by header": { opensFor: [], isOpen: (credential) => get("/.gateway/user", bearer(credential)) },
+    "code exchange": {
+      opensFor: ["authorization code"],
+      isOpen: (code) =>
+        tokenRequest({
+          grant_type: "authorization_code",
+          code,
+          redirect_uri: REDIRECT_URI,
+          code_verifier: verifier,
+          ...proof,
+        }),
+    },
+    refresh: {
+      opensFor: ["refresh token"],
+      isOpen: (credential) => tokenRequest({ grant_type: "refresh_token", refresh_token: credential, ...proof }),
+    },
+    "refresh by another client": {
+      opensFor: [],
+      isOpen: (credential) =>
+        tokenRequest({ grant_type: "refresh_token", refresh_token: credential, ...clientProof(whole.registration) }),
+    },
+    "a client's proof": {
+      opensFor: ["client secret"],
+      isOpen: (credential) =>
+        tokenRequest({
+          grant_type: "refresh_token",
+          refresh_token: client.tokens.refresh_token ?? "",
+          client_id: registration.client_id,
+          client_secret: credential,
+        }),
+    },
+    "a client's assertion": {
+      opensFor: [],
+      isOpen: (credential) =>
+        tokenRequest({
+          grant_type: "refresh_token",
+          refresh_token: client.tokens.refresh_token ?? "",
+          client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+          client_assertion: credential,
+        }),
+    },
+    "client credentials": {
+      opensFor: ["machine's secret"],
+      isOpen: (credential) =>
+        tokenRequest({ grant_type: "client_credentials", client_id: machine.clientId, client_secret: credential }),
+    },
+    "the consent page": {
+      opensFor: ["consent request"],
+      isOpen: async (credential) =>
+        (await oauth.browser.open(`${origin}/.gateway/mcp/consent?request=${encodeURIComponent(credential)}`))
+          .status === 200,
+    },
+    "the sign-out form": {
+      opensFor: ["sign-out form token"],
+      isOpen: async (credential) => {
+        // A session of its own, since it ends.
+        if (credential !== kinds["sign-out form token"]) return (await signOutWith(cookie, credential)) === 200;
+        const leaving = createBrowser();
+        const start = await leaving.open(`${origin}/.gateway/`);
+        const there = await leaving.open(findLink(start, ALICE) ?? "");
+        const token = findForm(there, "/.gateway/sign_out")?.fields["csrf"] ?? "";
+        return (await signOutWith(leaving.cookieHeader("localhost"), token)) === 200;
+      },
+    },
+    "the provider's callback": {
+      opensFor: ["provider state"],
+      isOpen: async (credential) => {
+        const url = new URL(callback.url);
+        url.searchParams.set("state", credential);
+        return (await beginner.open(url.href, `${origin}/.gateway/return`)).left;
+      },
+    },
+    "the way back from the sign-in": {
+      opensFor: ["sign-in code"],
+      isOpen: async (credential) =>
+        (await second.open(`${origin}/.gateway/return?code=${encodeURIComponent(credential)}`)).status === 200,
+    },
+    "the sign-in": {
+      opensFor: ["sign-in ticket"],
+      isOpen: async (credential) => {
+        const answer = await createBrowser().open(
+          `${origin}/.gateway/sign_in?ticket=${encodeURIComponent(credential)}`,
+        );
+        return answer.status === 200;
+      },
+    },
+    "the admin listener": {
+      opensFor: ["admin token"],
+      isOpen: async (credential) => {
+        const url = `${world.gateway.adminOrigin}/status`;
+        return (await send({ method: "GET", url, headers: bearer(credential) })).status === 200;
+      },
+    },
+    // Last: it approves.
+    "the consent form": {
+      opensFor: ["consent form token"],
+      isOpen: async (credential) => {
+        const fields = { ...consent.fields, csrf_token: credential };
+        const answer = await oauth.browser.submit(
+          consentPage,
+          { ...consent, fields },
+          { decision: "approve" },
+          REDIRECT_URI,
+        );
+        return answer.left;
+      },
+    },
+  };
+}
+
+async function signOutWith(cookie: string, csrf: string): Promise<number> {
+  const url = `${origin}/.gateway/sign_out`;
+  const answer = await send({ method: "POST", url, headers: { ...FORM, cookie, origin }, body: form({ csrf }) });
+  return answer.status;
+}
+
+const DOORS = [
+  "an MCP server route",
+  "another MCP server route",
+  "an MCP server route by cookie",
+  "an MCP session",
+  "an MCP session on another route",
+  "the list of servers",
+  "the list of servers by cookie",
+  "a web route by cookie",
+  "a web route by header",
+  "a client route by header",
+  "who am I by cookie",
+  "who am I by header",
+  "code exchange",
+  "refresh",
+  "refresh by another client",
+  "a client's proof",
+  "a client's assertion",
+  "client credentials",
+  "the consent page",
+  "the sign-out form",
+  "the provider's callback",
+  "the way back from the sign-in",
+  "the sign-in",
+  "the admin listener",
+  "the consent form",
+];
+
+describe("every kind of credential at every door: only its own passes", () => {
+  test("the table names every door", () => {
+    expect(Object.keys(doors)).toEqual(DOORS);
+  });
+
+  test.each(DOORS)("%s", async (name) => {
+    const door = doors[name];
+    if (!door) throw new Error(`There is no door ${name}`);
+    const wrong = Object.keys(kinds).filter((kind) => !door.opensFor.includes(kind));
+    const opened: string[] = [];
+    for (const kind of wrong) if (await door.isOpen(kinds[kind] ?? "")) opened.push(kind);
+    expect(opened).toEqual([]);
+    // Its own kinds afterwards: what came before must have used nothing up.
+    for (const kind of door.opensFor) expect([kind, await door.isOpen(kinds[kind] ?? "")]).toEqual([kind, true]);
+  });
+
+  test("the revocation endpoint ends a client's grant for its own tokens alone", async () => {
+    const proof = clientProof(client.registration);
+    const fresh = await client.refresh();
+    const ends = ["access token", "refresh token"];
+    for (const kind of Object.keys(kinds).filter((each) => !ends.includes(each))) {
+      const answer = await client.oauth.sendRevocation({ token: kinds[kind] ?? "", ...proof });
+      expect([kind, answer.status]).toEqual([kind, 200]);
+    }
+    await expect(client.refresh()).resolves.toBeDefined();
+    expect((await client.oauth.sendRevocation({ token: fresh.access_token, ...proof })).status).toBe(200);
+    await expect(client.refresh()).rejects.toThrow("invalid_grant");
+  });
+});
