@@ -1,7 +1,5 @@
 /** Answers of our own, each in one go. All carry the request id, and none is kept by a cache. */
-import { STATUS_CODES } from "node:http";
-
-import { errorPage } from "../pages/error.ts";
+import { errorPage, errorTitle } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -12,6 +10,8 @@ export interface ErrorParts {
   readonly message: string;
   /** Facts worth showing, label and value. */
   readonly details?: readonly (readonly [label: string, value: string])[];
+  /** Where a person may go from here, same host; on pages only. */
+  readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 
 /** @param headers more headers, flat: name, value, … */
@@ -58,10 +58,11 @@ export function respondError(
   }
   const html = errorPage({
     status,
-    title: STATUS_CODES[status] ?? "Error",
+    title: errorTitle(status, parts.code),
     message: parts.message,
     requestId: exchange.id,
     ...(parts.details ? { details: parts.details } : {}),
+    ...(parts.links ? { links: parts.links } : {}),
   });
   respondHtml(exchange, status, html, headers);
 }

@@ -32,10 +32,11 @@ export interface ConsentForm {
   readonly csrfToken: string;
 }
 
-/** What a scope means, for people; others are shown as they are. */
-const SCOPE_TEXTS: Readonly<Record<string, string>> = {
-  mcp: "Use these MCP servers on your behalf, as far as policy allows you to",
-};
+/** What a scope means, for people; those without a text are shown as they are. */
+function scopeText(scope: string, serverCount: number): string {
+  if (scope !== "mcp") return scope;
+  return `Act on your behalf on ${serverCount === 1 ? "this MCP server" : "these MCP servers"}, as far as policy lets you`;
+}
 
 /** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */
 export function consentPage(parts: ConsentParts): string {
@@ -48,19 +49,19 @@ export function consentPage(parts: ConsentParts): string {
         <dt>Identified by</dt>
         <dd>${parts.clientHost ?? "its own registration; the name is not verified"}</dd>
         <dt>Answer goes to</dt>
-        <dd><code>${parts.redirectTarget}</code></dd>
+        <dd><code>${parts.redirectTarget}</code>${parts.isLoopback && " (this computer)"}</dd>
         <dt>${parts.servers.length === 1 ? "MCP server" : "MCP servers"}</dt>
         <dd>${serverList(parts.servers)}</dd>
       </dl>
       <h2>It will be able to</h2>
       <ul>
-        ${parts.scopes.map((scope) => html`<li>${SCOPE_TEXTS[scope] ?? scope}</li>`)}
+        ${parts.scopes.map((scope) => html`<li>${scopeText(scope, parts.servers.length)}</li>`)}
       </ul>
       ${
         parts.isLoopback &&
         html`<p class="warning" role="note">
-          The answer goes to a program on this computer. Any program here could claim to be this application: continue
-          only if you have just started it yourself.
+          <strong>Did you just start this application?</strong> The answer goes to a program on this computer, and any
+          program here could claim to be it. If you did not start it, cancel.
         </p>`
       }
       <form method="post" action="${parts.form.action}">
@@ -101,7 +102,7 @@ export function noAccessPage(parts: NoAccessParts): string {
 
 function serverList(servers: ConsentParts["servers"]): Html {
   return html`<ul>
-    ${servers.map((server) => html`<li>${server.name} <span class="dim">${server.url}</span></li>`)}
+    ${servers.map((server) => html`<li>${server.name} <span class="dim address">${server.url}</span></li>`)}
   </ul>`;
 }
 

@@ -13,29 +13,37 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --dim: #a3abb5; --page: #14161a; --card: #1d2025; --line: #3a4048; --accent: #8ab4f8; --on-accent: #10131a; --bad: #f2b8b5; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
-main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: anywhere; }
-h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; }
+main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: break-word; }
+h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; text-wrap: balance; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1.05rem; }
 p, ul, dl { margin: 0 0 1rem; }
 ul { padding-left: 1.2rem; }
-dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .35rem 1rem; }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .35rem 1.25rem; }
 dt { color: var(--dim); }
 dd { margin: 0; }
+dd ul { padding: 0; list-style: none; }
+code, .address { overflow-wrap: anywhere; }
 code { font: .92em ui-monospace, monospace; }
 a { color: var(--accent); }
 form { margin: 0; }
 label { display: block; margin: 0 0 .5rem; }
 button, .button { display: inline-block; margin: .25rem .5rem .25rem 0; padding: .55rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
+button:hover, .button:hover { border-color: currentColor; }
 button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 article { padding: .75rem 0; border-top: 1px solid var(--line); }
 article h3 { margin: 0 0 .25rem; font-size: 1rem; }
+article p { margin-bottom: .4rem; }
 article form { display: inline; }
+main > form { margin-top: 1.25rem; }
 details { margin: .25rem 0; }
 summary { cursor: pointer; color: var(--dim); }
 pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; font: .85rem/1.45 ui-monospace, monospace; user-select: all; }
 .dim { color: var(--dim); font-size: .92rem; }
-.warning { padding: .6rem .9rem; border: 1px solid var(--bad); border-radius: .4rem; color: var(--bad); }
+.warning { margin: 1.25rem 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--bad); }
+.reference { margin-top: 1.5rem; padding-top: .75rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .92rem; }
+main > :last-child, dd > :last-child { margin-bottom: 0; }
+@media (max-width: 30rem) { body { padding: .75rem; } main { padding: 1.1rem; } dl { display: block; } dd { margin-bottom: .6rem; } }
 `;
 
 const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;

@@ -34,5 +34,6 @@ function answerDenied(passage: Passage): void {
   respondError(passage.exchange, 403, {
     code: "access.denied",
     message: "You are signed in, but the policy of this address does not let you in",
+    links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
   });
 }

@@ -24,7 +24,14 @@ export async function startSignInGateway({
   const port = await freePort();
   const redirectUri = `http://${pagesHost}:${port}/.gateway/callback`;
   const identityProvider = await startIdentityProvider({
-    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [redirectUri] }],
+    clients: [
+      {
+        client_id: "gateway",
+        client_secret: "secret",
+        redirect_uris: [redirectUri],
+        post_logout_redirect_uris: [`http://${pagesHost}:${port}/.gateway/signed_out`],
+      },
+    ],
   });
   const withProvider = (yaml: string): string => `
 runtime_flags: { mcp: true }

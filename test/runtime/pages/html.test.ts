@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { describe, expect, it } from "vitest";
 
-import { errorPage } from "../../../runtime/pages/error.ts";
+import { errorPage, errorTitle } from "../../../runtime/pages/error.ts";
 import { dangerouslyTrustedHtml, html } from "../../../runtime/pages/html.ts";
 import { contentSecurityPolicy, page, pageHeaders } from "../../../runtime/pages/layout.ts";
 
@@ -89,7 +89,7 @@ describe("errorPage()", () => {
       details: [["Client ID", "https://evil.example/<x>"]],
       links: [{ href: "/.gateway/", text: "Your account" }],
     });
-    expect(text).toContain("<code>403</code>");
+    expect(text).toContain("Status 403");
     expect(text).toContain("<code>req-1</code>");
     expect(text).toContain("https://evil.example/&#60;x&#62;");
     expect(text).toContain("No &#60;rule&#62; allows it");
@@ -105,5 +105,21 @@ describe("pageHeaders()", () => {
     expect(names).toEqual(names.map((name) => name.toLowerCase()));
     expect(names).toContain("content-security-policy");
     expect(headers[headers.indexOf("cache-control") + 1]).toBe("no-store");
+  });
+});
+
+describe("errorTitle()", () => {
+  it.each([
+    [400, "bad-request", "This request cannot be answered"],
+    [401, "unauthorized", "Please sign in"],
+    [401, "sign-in.required", "Please sign in"],
+    [403, "access.denied", "Access denied"],
+    [403, "sign-in.refused", "Sign-in did not work"],
+    [404, "route.not-found", "Nothing here"],
+    [421, "host.unknown", "Unknown host"],
+    [500, "internal", "Something went wrong"],
+    [503, "store.unavailable", "Not available right now"],
+  ])("%d %s reads %j", (status, code, title) => {
+    expect(errorTitle(status, code)).toBe(title);
   });
 });

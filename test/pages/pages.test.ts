@@ -1,0 +1,285 @@
+/**
+ * Our pages in a real browser, in front of a whole gateway: what they look like, what axe-core says, what the browser
+ * complains about, and whether a person gets through with the keyboard and without JavaScript.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  findAccessibilityProblems,
+  launchChromium,
+  missingChromium,
+  newVisitor,
+  takePicture,
+  type Visitor,
+  type VisitorOptions,
+} from "../support/chromium.ts";
+import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
+import { createOAuthClient, createPkce } from "../support/oauth-client.ts";
+import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
+
+const missing = missingChromium();
+if (missing !== undefined) console.log(`pages are not driven: ${missing}`);
+
+let upstream: EchoUpstream;
+let world: SignInGateway;
+let client: Server;
+let clientOrigin: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (missing !== undefined) return;
+  upstream = await startEchoUpstream();
+  world = await startSignInGateway({
+    yaml: `
+mcp_allowed_client_id_domains: [clients.example]
+routes:
+  - name: tools
+    from: "{origin}"
+    prefix: /tools
+    to: ${upstream.origin}
+    mcp: { server: { path: /mcp } }
+    policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
+  - name: notes
+    from: "{origin}"
+    prefix: /notes
+    to: ${upstream.origin}
+    mcp: { server: { path: /mcp } }
+    policy: [{ allow: { and: [{ groups: { has: engineering } }] } }]
+  - name: wiki
+    from: "{origin}"
+    prefix: /wiki
+    to: ${upstream.origin}
+    policy: [{ allow: { and: [{ groups: { has: engineering } }] } }]
+  - name: gone
+    from: "{origin}"
+    prefix: /gone
+    to: http://127.0.0.1:9
+    policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+`,
+  });
+  // The application that the answer goes to.
+  client = createServer((request, response) => {
+    response.writeHead(200, { "content-type": "text/html" });
+    response.end(
+      `<!doctype html><html lang="en"><title>Client</title><p id="query">${new URL(request.url ?? "/", "http://client").search.replaceAll("&", "&amp;")}</p></html>`,
+    );
+  });
+  await new Promise<void>((resolve) => void client.listen(0, "127.0.0.1", resolve));
+  clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`;
+  browser = await launchChromium();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  client?.closeAllConnections();
+  client?.close();
+  await world?.close();
+  await upstream?.close();
+});
+
+/** Registers an MCP client and makes the address that it sends its user to. */
+async function authorizeUrl(
+  options: {
+    readonly route?: string;
+    readonly redirectUri?: string;
+    readonly query?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<string> {
+  const resource = `${world.gateway.origin}/${options.route ?? "tools"}/mcp`;
+  const redirectUri = options.redirectUri ?? `${clientOrigin}/callback`;
+  const { client_id } = await createOAuthClient({ resource }).register({
+    client_name: "Notebook for Researchers",
+    redirect_uris: [redirectUri],
+  });
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id,
+    redirect_uri: redirectUri,
+    code_challenge: createPkce().challenge,
+    code_challenge_method: "S256",
+    state: "state-of-the-client",
+    resource,
+    ...options.query,
+  });
+  return `${world.gateway.origin}/.gateway/mcp/authorize?${query.toString()}`;
+}
+
+async function chooseUser(page: Page, user: string): Promise<void> {
+  await page.getByRole("link", { name: user }).click();
+}
+
+async function open(page: Page, path: string, user = "alice@example.com"): Promise<void> {
+  await page.goto(path.startsWith("http") ? path : world.gateway.origin + path);
+  if (await page.getByText("Who are you?").isVisible()) await chooseUser(page, user);
+}
+
+/** Here and, as its page offers, at the provider. */
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: /identity provider too/ }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Signed out" }).waitFor();
+}
+
+/** Every page, and how a person comes to it. The heading proves that it is the page meant. */
+const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page) => Promise<void>])[] = [
+  ["not-found", /nothing here/i, (page) => open(page, "/nothing-here")],
+  ["below-gateway", /nothing here/i, (page) => open(page, "/.gateway/nothing-here")],
+  ["access-denied", /access denied/i, (page) => open(page, "/wiki/page", "bob@example.com")],
+  ["upstream-gone", /not available/i, (page) => open(page, "/gone/")],
+  [
+    "sign-in-refused",
+    /sign-in did not work/i,
+    async (page) => {
+      await page.goto(`${world.gateway.origin}/wiki/`);
+      await page.goto(`${page.url()}/nobody`);
+    },
+  ],
+  ["sign-in-lost", /sign-in did not work/i, (page) => open(page, "/.gateway/callback?code=x&state=y")],
+  ["consent-loopback", /Notebook for Researchers/, async (page) => open(page, await authorizeUrl())],
+  [
+    "consent-web",
+    /Notebook for Researchers/,
+    async (page) => open(page, await authorizeUrl({ redirectUri: "https://notebook.example.com/callback" })),
+  ],
+  [
+    "consent-no-access",
+    /no access/i,
+    async (page) => open(page, await authorizeUrl({ route: "notes" }), "bob@example.com"),
+  ],
+  ["consent-gone", /./, (page) => open(page, "/.gateway/mcp/consent?request=gone")],
+  [
+    "client-unknown",
+    /unknown application/i,
+    async (page) => open(page, await authorizeUrl({ query: { client_id: "gwc_gone" } })),
+  ],
+  [
+    "client-not-permitted",
+    /not permitted/i,
+    async (page) => open(page, await authorizeUrl({ query: { client_id: "https://other.example/client.json" } })),
+  ],
+  [
+    "client-request-refused",
+    /refused/i,
+    async (page) =>
+      open(
+        page,
+        await authorizeUrl({ redirectUri: "https://notebook.example.com/callback", query: { response_type: "token" } }),
+      ),
+  ],
+  ["user", /Alice Example/, (page) => open(page, "/.gateway/")],
+  [
+    "sign-out",
+    /sign out\?/i,
+    async (page) => {
+      await open(page, "/.gateway/");
+      await page.goto(`${world.gateway.origin}/.gateway/sign_out`);
+    },
+  ],
+  [
+    "signed-out",
+    /signed out/i,
+    async (page) => {
+      await open(page, "/.gateway/");
+      await page.goto(`${world.gateway.origin}/.gateway/sign_out`);
+      await signOut(page);
+    },
+  ],
+];
+
+async function withVisitor(options: VisitorOptions, visit: (visitor: Visitor) => Promise<void>): Promise<void> {
+  const visitor = await newVisitor(browser, options);
+  try {
+    await visit(visitor);
+  } finally {
+    await visitor.context.close();
+  }
+}
+
+describe.skipIf(missing !== undefined)("pages in Chromium", () => {
+  test.each(pages)(
+    "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
+    async (name, heading, go) => {
+      await withVisitor({}, async ({ page, complaints }) => {
+        await go(page);
+        expect(await page.getByRole("heading", { level: 1 }).innerText()).toMatch(heading);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          await takePicture(page, `${name}-${colorScheme}`);
+          expect(await findAccessibilityProblems(page)).toEqual([]);
+        }
+        await page.setViewportSize({ width: 320, height: 640 });
+        await takePicture(page, `${name}-narrow`);
+        const root = "document.documentElement";
+        expect(await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)).toBe(0);
+        expect(complaints).toEqual([]);
+      });
+    },
+  );
+
+  describe("consent", () => {
+    test.each([
+      ["approve", "Allow", /^\?code=[^&]+&state=state-of-the-client&iss=/],
+      ["deny", "Cancel", /^\?error=access_denied&.*state=state-of-the-client&iss=/],
+    ])("%s goes back to the application, without JavaScript", async (_, button, query) => {
+      await withVisitor({ javaScript: false }, async ({ page, complaints }) => {
+        await open(page, await authorizeUrl());
+        await page.getByRole("button", { name: button }).click();
+        await page.waitForURL(`${clientOrigin}/callback?**`);
+        expect(new URL(page.url()).search).toMatch(query);
+        expect(complaints).toEqual([]);
+      });
+    });
+
+    test("warns of loopback addresses, and only of them", async () => {
+      await withVisitor({}, async ({ page }) => {
+        await open(page, await authorizeUrl());
+        expect(await page.getByRole("note").innerText()).toMatch(/on this computer/);
+        await open(page, await authorizeUrl({ redirectUri: "https://notebook.example.com/callback" }));
+        expect(await page.getByRole("note").count()).toBe(0);
+      });
+    });
+
+    test("is operable with the keyboard: the safe order, a visible focus, Enter sends", async () => {
+      await withVisitor({}, async ({ page }) => {
+        await open(page, await authorizeUrl());
+        const order: string[] = [];
+        for (let step = 0; step < 2; step += 1) {
+          await page.keyboard.press("Tab");
+          const focused = "document.activeElement";
+          order.push(
+            await page.evaluate<string>(`${focused}.innerText + " " + getComputedStyle(${focused}).outlineStyle`),
+          );
+        }
+        expect(order).toEqual(["Allow solid", "Cancel solid"]);
+        await page.keyboard.press("Enter");
+        await page.waitForURL(`${clientOrigin}/callback?error=access_denied**`);
+      });
+    });
+
+    test("a page of another site cannot frame it", async () => {
+      await withVisitor({}, async ({ page, complaints }) => {
+        const url = await authorizeUrl();
+        await open(page, url);
+        await page.goto(clientOrigin);
+        await page.setContent(`<iframe src="${url.replaceAll("&", "&amp;")}"></iframe>`);
+        await expect
+          .poll(() => complaints.join("\n"))
+          .toMatch(/frame-ancestors|X-Frame-Options|refused to connect|Refused to (display|frame)|Framing/i);
+      });
+    });
+  });
+
+  test("sign-out works without JavaScript, and the next page asks who it is", async () => {
+    await withVisitor({ javaScript: false }, async ({ page }) => {
+      await open(page, "/.gateway/");
+      await signOut(page);
+      await page.goto(`${world.gateway.origin}/.gateway/`);
+      expect(page.url()).toContain(world.identityProvider.issuer);
+    });
+  });
+});

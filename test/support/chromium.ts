@@ -1,0 +1,95 @@
+/** Debian's Chromium, driven by a test: bounded, without a network of its own, with a profile that is gone afterwards. */
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+
+const EXECUTABLE = "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  // Whatever a page would ask for elsewhere finds nothing.
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+];
+const TIMEOUT_MS = 10_000;
+/** Pictures of the pages; not kept in the repository. */
+const ARTIFACTS = new URL("../../test-artifacts/pages/", import.meta.url).pathname;
+
+/** The reason why there is no Chromium here, or an error where one is required. */
+export function missingChromium(): string | undefined {
+  if (existsSync(EXECUTABLE)) return undefined;
+  const missing = `no ${EXECUTABLE}`;
+  if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(`${missing}, and GATEWAY_REQUIRE_ALL is set`);
+  return missing;
+}
+
+export async function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS, headless: true, timeout: 30_000 });
+}
+
+export interface Visitor {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the console complained about so far: violations of the page's policy, failed loads, script errors. */
+  readonly complaints: readonly string[];
+}
+
+export interface VisitorOptions {
+  readonly javaScript?: boolean;
+}
+
+/** A person with a fresh profile. */
+export async function newVisitor(browser: Browser, options: VisitorOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({
+    javaScriptEnabled: options.javaScript ?? true,
+    viewport: { width: 900, height: 640 },
+    locale: "en",
+  });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    const { url } = message.location();
+    // Chromium reports the page's own status as a failed load, and looks for an icon by itself; both are meant.
+    const isStatus = message.text().includes("the server responded with a status of");
+    if (message.type() !== "error" || (isStatus && (url === page.url() || url.endsWith("/favicon.ico")))) return;
+    complaints.push(`${message.text()} (${url})`);
+  });
+  page.on("pageerror", (error) => void complaints.push(error.message));
+  return { page, context, complaints };
+}
+
+export async function takePicture(page: Page, name: string): Promise<void> {
+  await mkdir(ARTIFACTS, { recursive: true });
+  await page.screenshot({ path: join(ARTIFACTS, `${name}.png`), fullPage: true });
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe-core finds wrong with the page: rule, what it says, and where. */
+export async function findAccessibilityProblems(page: Page): Promise<readonly string[]> {
+  // Evaluated by the debugger, so the page's policy stays as it is.
+  await page.evaluate(axeSource);
+  return page.evaluate(async () => {
+    interface Finding {
+      readonly id: string;
+      readonly help: string;
+      readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
+    }
+    const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };
+    const { violations } = await axe.run({
+      runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
+    });
+    return violations.map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help} (${nodes.map(({ target, failureSummary }) => `${target.join(" ")} ${failureSummary ?? ""}`).join("; ")})`,
+    );
+  });
+}
