@@ -1,0 +1,233 @@
+/**
+ * What the authorization server's work costs: the whole code flow, a refresh, and the token work of a bearer request.
+ * `node test/bench/issuer.ts [--seconds S (3)] [--sqlite]`
+ *
+ * Handlers are called as the listener calls them, without sockets, so that the client's cost is not counted; the store is
+ * memory, or SQLite with `--sqlite` (in its worker thread, whose CPU time counts too). Rates are per core: the inverse of
+ * CPU time, not of the time that a flow waits. Bounds wanted of the token work: 2 µs seen before, 20 µs new.
+ */
+import { createHash } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { createIssuer } from "../../runtime/issuer/issuer.ts";
+import { GRANTS_TAG, grantKey } from "../../runtime/issuer/records.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { silentLog } from "../../runtime/log.ts";
+import { epochSeconds, systemClock as clock } from "../../runtime/ports.ts";
+import { openRecords } from "../../runtime/records.ts";
+import { createExternalTokens } from "../../runtime/session/external-token.ts";
+import type { Principal } from "../../runtime/session/principal.ts";
+import { createRecords, userTag } from "../../runtime/session/records.ts";
+import { createSession } from "../../runtime/session/session.ts";
+import { snapshotFrom } from "../support/config.ts";
+import { createFakeExchange, type FakeExchange } from "../support/fake-exchange.ts";
+import { ONE_SERVER, ORIGIN, RESOURCE } from "../support/issuer.ts";
+import { formatTable, median } from "./table.ts";
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "3" }, sqlite: { type: "boolean", default: false } },
+});
+const ROUNDS = 7;
+const roundMs = (Number(values.seconds) * 1000) / ROUNDS;
+
+const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
+const log = silentLog();
+const keys = createKeys([Buffer.alloc(32, 7)]);
+const store = await openRecords(values.sqlite ? `sqlite:${join(directory, "bench.db")}` : "memory:", { clock, log });
+const snapshot = snapshotFrom(ONE_SERVER);
+const snapshots = { current: () => snapshot, subscribe: () => () => {} };
+const session = createSession({ snapshots, store, keys, boot: { development: false, signingKeys: [] }, log, clock });
+const alice = {
+  id: "alice",
+  email: "alice@example.com",
+  name: "Alice",
+  groups: ["engineering"],
+  claims: {},
+  version: 1,
+};
+await createRecords(store).identities.put(
+  "alice",
+  {
+    userId: "alice",
+    providerUrl: "https://idp.example.com",
+    providerClientId: "gateway",
+    version: 1,
+    email: alice.email,
+    name: alice.name,
+    groups: alice.groups,
+    claims: {},
+    confirmedAt: epochSeconds(clock),
+    confirmations: 1,
+    signIns: 1,
+  },
+  { tags: [userTag("alice")] },
+);
+const principal: Principal = {
+  kind: "session",
+  user: alice,
+  sid: "s1",
+  sessionId: "s1",
+  expiresAt: epochSeconds(clock) + 36_000,
+  revocationKeys: ["session:s1"],
+};
+const issuer = createIssuer({
+  snapshots,
+  store,
+  keys,
+  log,
+  clock,
+  session: {
+    ...session,
+    browser: { principal: async () => ({ ok: true, principal }), requireSignIn: () => Promise.reject(new Error("no")) },
+  },
+});
+
+/** Calls an endpoint as the listener would. */
+async function ask(method: string, path: string, query: string, body?: string, type?: string): Promise<FakeExchange> {
+  const endpoint = issuer.endpoints.find((each) => each.path === path && each.methods.includes(method));
+  if (!endpoint) throw new Error(`There is no ${method} ${path}`);
+  const headers = ["accept", "text/html", "origin", ORIGIN, "sec-fetch-site", "same-origin"];
+  if (type !== undefined) headers.push("content-type", type);
+  const exchange = createFakeExchange({ method, path, headers, hasBody: body !== undefined });
+  const asked = Object.assign(Object.create(exchange) as FakeExchange, { query });
+  if (body !== undefined) exchange.body.end(body);
+  await endpoint.handle(asked, snapshot);
+  return exchange;
+}
+
+const FORM = "application/x-www-form-urlencoded";
+const MCP = "/.gateway/mcp";
+const REDIRECT = "http://127.0.0.1:33418/callback";
+const verifier = "v".repeat(43);
+const challenge = createHash("sha256").update(verifier).digest("base64url");
+
+function jsonOf(exchange: FakeExchange): Record<string, string> {
+  if (!exchange.answer || exchange.answer.status > 201) throw new Error(`Refused: ${JSON.stringify(exchange.answer)}`);
+  return JSON.parse(exchange.answer.body) as Record<string, string>;
+}
+
+function locationOf(exchange: FakeExchange): URL {
+  const { headers = [] } = exchange.answer ?? {};
+  return new URL(headers[headers.indexOf("location") + 1] ?? "", ORIGIN);
+}
+
+async function register(): Promise<string> {
+  const metadata = { client_name: "Bench", redirect_uris: [REDIRECT], token_endpoint_auth_method: "none" };
+  const answer = await ask("POST", `${MCP}/register`, "", JSON.stringify(metadata), "application/json");
+  return jsonOf(answer)["client_id"] ?? "";
+}
+
+/** Authorize, consent page, approval, exchange. */
+async function codeFlow(clientId: string): Promise<Record<string, string>> {
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: REDIRECT,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    state: "state",
+    resource: RESOURCE,
+    prompt: "consent",
+  });
+  const waiting = locationOf(await ask("GET", `${MCP}/authorize`, `?${query.toString()}`));
+  const page = await ask("GET", `${MCP}/consent`, waiting.search);
+  const csrf = /name="csrf_token" value="([^"]+)"/.exec(page.answer?.body ?? "")?.[1] ?? "";
+  const decision = { request: waiting.searchParams.get("request") ?? "", csrf_token: csrf, decision: "approve" };
+  const approved = await ask("POST", `${MCP}/consent`, "", new URLSearchParams(decision).toString(), FORM);
+  const form = {
+    grant_type: "authorization_code",
+    code: locationOf(approved).searchParams.get("code") ?? "",
+    redirect_uri: REDIRECT,
+    code_verifier: verifier,
+    client_id: clientId,
+  };
+  return jsonOf(await ask("POST", `${MCP}/token`, "", new URLSearchParams(form).toString(), FORM));
+}
+
+async function refresh(clientId: string, token: string): Promise<string> {
+  const form = { grant_type: "refresh_token", refresh_token: token, client_id: clientId };
+  const answer = jsonOf(await ask("POST", `${MCP}/token`, "", new URLSearchParams(form).toString(), FORM));
+  return answer["refresh_token"] ?? "";
+}
+
+/** CPU microseconds of one piece of work, median of the rounds. */
+async function measure(work: () => unknown): Promise<number> {
+  const rounds: number[] = [];
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const from = process.cpuUsage();
+    const until = performance.now() + roundMs;
+    let count = 0;
+    while (performance.now() < until) {
+      // Several at a time: asking the clock costs more than some of the work.
+      for (let each = 0; each < 10; each += 1) {
+        const result = work();
+        if (result instanceof Promise) await result;
+      }
+      count += 10;
+    }
+    const { user, system } = process.cpuUsage(from);
+    // The first round warms up.
+    if (round > 0) rounds.push((user + system) / count);
+  }
+  return median(rounds);
+}
+
+const clientId = await register();
+const flow = await measure(() => codeFlow(clientId));
+let newest = (await codeFlow(clientId))["refresh_token"] ?? "";
+const rotation = await measure(async () => {
+  newest = await refresh(clientId, newest);
+});
+
+const grantId = "bench-grant";
+await store.put(grantKey(grantId), { schema: 1 }, { tags: [GRANTS_TAG], expiresAt: epochSeconds(clock) + 36_000 });
+const tokens = createExternalTokens({ keys, clock });
+const mint = (): string =>
+  tokens.mint({
+    kind: "grant",
+    userId: "alice",
+    grantId,
+    clientId,
+    audience: RESOURCE,
+    expiresAt: epochSeconds(clock) + 900,
+  });
+const audience = { resource: RESOURCE, origin: ORIGIN };
+const known = mint();
+const first = await session.authenticator.bearer(known, audience);
+if (!first.ok) throw new Error(first.reason);
+const fresh = Array.from({ length: 40_000 }, mint);
+let next = 0;
+const seen = await measure(() => session.authenticator.bearer(known, audience));
+const opening = await measure(() => tokens.open(fresh[(next += 1) % fresh.length] ?? ""));
+let unseen = 0;
+// Each once: what comes again would be known.
+const newToken = await measure(() => {
+  const token = unseen < fresh.length ? (fresh[unseen] ?? "") : mint();
+  unseen += 1;
+  return session.authenticator.bearer(token, audience);
+});
+const minting = await measure(mint);
+
+const perCore = (micros: number): string => `${Math.round(1e6 / micros).toLocaleString("en")}/s`;
+const micros = (value: number): string => `${value < 10 ? value.toFixed(2) : Math.round(value)} µs`;
+console.log(
+  formatTable(
+    ["authorization server", "CPU", "per core"],
+    [
+      ["code flow: authorize, consent, approve, exchange", micros(flow), perCore(flow)],
+      ["refresh with rotation", micros(rotation), perCore(rotation)],
+      ["bearer token seen before", micros(seen), perCore(seen)],
+      ["bearer token new: opened", micros(opening), perCore(opening)],
+      ["bearer token new: opened, grant and user looked up", micros(newToken), perCore(newToken)],
+      ["access token minted", micros(minting), perCore(minting)],
+    ],
+  ),
+);
+
+await issuer.close();
+await session.close();
+await store.close();
+await rm(directory, { recursive: true, force: true });
