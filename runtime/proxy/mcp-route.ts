@@ -4,6 +4,7 @@ import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
 import type { McpSessions, SessionBinding } from "../mcp/sessions.ts";
+import { epochSeconds } from "../ports.ts";
 import type { AuthFailureReason, AuthResult } from "../session/principal.ts";
 import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
 import { decide, recordRefusal } from "./decide.ts";
@@ -77,6 +78,12 @@ function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): voi
     );
     return;
   }
+  // A message may take half a minute to come, and the right to send it may have ended meanwhile.
+  const ended = endOf(deps, passage);
+  if (ended !== undefined) {
+    answerUnauthorized(deps, passage, ended);
+    return;
+  }
   const { message } = inspection;
   passage.message = message?.bytes;
 
@@ -92,6 +99,12 @@ function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): voi
   const { decision, recorded } = decide(deps, passage, message);
   if (decision.allowed) withInternalToken(deps, passage, () => forwardAllowed(deps, passage, recorded));
   else proceed(deps, passage, recorded, () => answerWire(passage, denialAnswer(message, decision, exchange.id)));
+}
+
+function endOf(deps: McpDeps, { principal }: Passage): "expired" | "revoked" | undefined {
+  if (!principal) return undefined;
+  if (principal.expiresAt <= epochSeconds(deps.clock)) return "expired";
+  return deps.revocations.isRevoked(principal.revocationKeys) ? "revoked" : undefined;
 }
 
 /** @returns false when the request names a session that is not this caller's on this route */

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
-import { sendRaw, type RawAnswer } from "../support/raw-client.ts";
+import { openRaw, sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";
 
 let victim: Victim;
@@ -195,6 +195,20 @@ describe("callers", () => {
     );
     expect(answer.status).toBe(401);
     expectNothingHeard();
+  });
+
+  test("a right that ends while the message is still coming is 401, and the message goes nowhere", async () => {
+    const bytes = message(CALL, [], { token: "Authorization: Bearer gwt_mallory" });
+    const client = openRaw(pipeline.port, bytes.slice(0, -10));
+    // Another request goes its whole way, so that the first one has been authenticated.
+    await sendRaw(pipeline.port, message(CALL, [], { token: "" }));
+    [heardBefore, recordsBefore] = [victim.received.length, pipeline.records.length];
+    pipeline.revocations.revokeNow("session:session-mallory");
+    client.socket.write(bytes.slice(-10));
+    await client.contains("HTTP/1.1 401");
+    await client.closed;
+    expectNothingHeard();
+    expect(pipeline.records.at(-1)?.["allow-why-false"]).toEqual(["credential-revoked"]);
   });
 
   test("a failing authenticator is 500, not a pass", async () => {
