@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: the full pipeline beside nginx (where installed), `@fastify/http-proxy` and a bare node:http + undici
- * proxy, interleaved in one run; then Terraform plans and applies.
+ * proxy, interleaved in one run; then publishing to busy workers; then Terraform plans and applies.
  *
- *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE  --no-terraform  --no-http
+ *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE  --no-terraform  --no-http  --no-publish
  *
  * Read the ratios, not the rates: CPU per request of the process tree is the steady figure on a shared machine.
  */
@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 
 import { cpuNanoseconds, residentMebibytes } from "./cpu.ts";
 import { load } from "./load.ts";
+import { benchPublishing } from "./publish.ts";
 import { formatTable, median } from "./table.ts";
 import { startTargets, type Target, type Workload } from "./targets.ts";
 import { benchTerraform, type TerraformFigure } from "./terraform.ts";
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     json: { type: "string" },
     "no-terraform": { type: "boolean", default: false },
     "no-http": { type: "boolean", default: false },
+    "no-publish": { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds);
@@ -40,6 +42,21 @@ interface Figure {
 }
 
 const http = values["no-http"] ? {} : await benchHttp();
+const publish = values["no-publish"]
+  ? []
+  : await benchPublishing({ routes: [1000, 5000], workers: 2, rounds, connections: 16 });
+if (publish.length > 0) {
+  const rows = publish.map((figure) => [
+    `${figure.routes} routes, ${figure.workers} workers`,
+    `${figure.medianMs} ms`,
+    `${figure.maxMs} ms`,
+    String(figure.requests),
+    String(figure.failed),
+    `${figure.p99Micros} µs`,
+  ]);
+  const header = ["publish → live in all", "median", "max", "requests meanwhile", "failed", "p99"];
+  console.log(`\nPublishing under load\n${formatTable(header, rows)}`);
+}
 const terraform: TerraformFigure[] = values["no-terraform"] ? [] : await benchTerraform([200, 1000]);
 if (terraform.length > 0) {
   const rows = terraform.map((figure) => [
@@ -51,7 +68,10 @@ if (terraform.length > 0) {
   console.log(`\nTerraform\n${formatTable(["", "plan", "apply", "second plan"], rows)}`);
 }
 if (values.json)
-  await writeFile(values.json, `${JSON.stringify({ rounds, durationMs, connections, http, terraform }, null, 2)}\n`);
+  await writeFile(
+    values.json,
+    `${JSON.stringify({ rounds, durationMs, connections, http, publish, terraform }, null, 2)}\n`,
+  );
 
 async function benchHttp(): Promise<Record<string, Figure[]>> {
   const bench = await startTargets();

@@ -5,6 +5,11 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { PRESENCE_TAG, presenceKey } from "../../runtime/bundle/presence.ts";
+import { silentLog } from "../../runtime/log.ts";
+import { systemClock } from "../../runtime/ports.ts";
+import { openRecords } from "../../runtime/records.ts";
+import type { Store } from "../../runtime/store/store.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { createAdminClient, type AdminClient } from "../support/admin-client.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -337,6 +342,55 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     await apply();
     expect(await published()).toBeUndefined();
     expect(workspace.read("slices/team.json")).toContain("app.example.com");
+  });
+
+  describe("a process of the gateway that lags behind", () => {
+    let store: Store;
+    beforeEach(async () => {
+      await gateway.close();
+      const storageUrl = `sqlite:${workspace.path("gateway.db")}`;
+      gateway = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS, storage_url: storageUrl } });
+      admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
+      store = await openRecords(storageUrl, { clock: systemClock, log: silentLog() });
+    });
+    afterEach(() => store.close());
+
+    /** Shows life as another replica does, which could not load what is published. */
+    const lag = async (): Promise<void> => {
+      const refused = { generation: 1_000, problems: ["TEAM_SECRET is not set there"] };
+      const row = { id: "replica-2", digest: "", published: 0, seen: 0, refused };
+      await store.put(presenceKey("replica-2"), row, { tags: [PRESENCE_TAG], expiresAt: 4_000_000_000 });
+    };
+    const recover = (): Promise<boolean> => store.delete(presenceKey("replica-2"));
+
+    test("fails a first apply, names the process, and the next one goes on from there", async () => {
+      await lag();
+      write();
+      const said = await refused("apply", "-auto-approve");
+      expect(said).toContain("Not live everywhere");
+      expect(said).toContain("replica-2 is at generation 0 and refused 1000: TEAM_SECRET is not set there");
+      expect(said).toContain("Applying again does not publish it twice");
+      // It is published, and serves where it can.
+      expect(await mark()).toBe("1");
+      await recover();
+      await apply();
+      expect((await admin.get("/config/slices")).body["generation"]).toBe(1);
+      expect(await planCode()).toBe(0);
+    });
+
+    test("fails a later apply, and the state has what is published", async () => {
+      write();
+      await apply();
+      await lag();
+      write({ mark: "2" });
+      expect(await refused("apply", "-auto-approve")).toContain("Not live everywhere");
+      expect(await mark()).toBe("2");
+      const { code, stdout } = await workspace.run("plan", "-detailed-exitcode");
+      expect(code).toBe(0);
+      expect(stdout).toContain("Not live everywhere");
+      await recover();
+      expect((await workspace.run("plan", "-detailed-exitcode")).stdout).not.toContain("Not live everywhere");
+    });
   });
 
   describe("an apply that ends in the middle", () => {
