@@ -12,6 +12,7 @@ import { errorText, GatewayError } from "./errors.ts";
 import { explainRequest } from "./explain.ts";
 import { IMPORT_FORMATS, importConfig } from "./import/import.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
+import type { WatchCommand } from "./kubernetes/watch-command.ts";
 
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -132,6 +133,22 @@ export async function runCli(args: readonly string[]): Promise<number> {
       process.stdout.write(text);
       console.error(report);
       exitCode = ok ? 0 : 1;
+    });
+  withIngressOptions(ingress.command("watch"))
+    .description("follow the Ingresses of a cluster: publish their slice, write status and events")
+    .option("--publish-directory <path>", "directory that a gateway watches")
+    .option("--publish-url <url>", "admin address of a gateway")
+    .option("--admin-token-file <file>", "file with its admin token")
+    .option("--seal-key <file>", "the gateway's public key (JWK); asked for at the admin address when absent")
+    .option("--namespace <name...>", "only these namespaces (default: all)")
+    .option("--address <address...>", "address of the gateway for the status of Ingresses")
+    .option("--address-service <namespace/name>", "Service whose address they get instead")
+    .option("--kubeconfig <file>", "default: the usual places, then the pod's service account")
+    .option("--lease <namespace/name>", "of several controllers the holder of this Lease publishes")
+    .option("--no-leader-election", "there is only this one")
+    .action(async (options: WatchCommand) => {
+      const { watchUntilSignal } = await import("./kubernetes/watch-command.ts");
+      exitCode = await watchUntilSignal(options);
     });
 
   try {

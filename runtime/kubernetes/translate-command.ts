@@ -6,7 +6,7 @@ import { isOwner } from "../config/boot-settings.ts";
 import { quote } from "../config/problem.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import { checkSealKey, sealSecret } from "../terraform/seal.ts";
-import { readManifests, type ManifestSource } from "./manifests.ts";
+import { readManifests } from "./manifests.ts";
 import { renderProblems, renderSlice } from "./render.ts";
 import type { Seal } from "./secret-values.ts";
 import { translate, type TranslateOptions } from "./translate.ts";
@@ -34,7 +34,7 @@ export interface TranslateResult {
 /** @throws GatewayError `ingress.option`, `ingress.unreadable` */
 export async function translateFiles(files: readonly string[], command: TranslateCommand): Promise<TranslateResult> {
   const options = await translateOptions(command);
-  const sources = await Promise.all(files.map((file) => readManifestFile(file)));
+  const sources = await Promise.all(files.map(async (file) => ({ file, text: await readText(file) })));
   const { objects, problems } = readManifests(sources);
   if (problems.length > 0) return { output: "", problems: `${problems.join("\n")}\n`, ok: false };
   const translation = await translate(objects, options);
@@ -63,13 +63,8 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
     ...(scheme === undefined ? {} : { scheme }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
-    ...(sealKey === undefined ? {} : { seal: await sealToFile(sealKey) }),
+    ...(sealKey === undefined ? {} : { seal: sealTo(await readText(sealKey)) }),
   };
-}
-
-async function sealToFile(file: string): Promise<Seal> {
-  const { text: key } = await readManifestFile(file);
-  return sealTo(key);
 }
 
 /** @throws GatewayError `ingress.option` when the text is no usable public key */
@@ -79,10 +74,10 @@ export function sealTo(key: string): Seal {
   return (value) => sealSecret(key, value);
 }
 
-/** @param file "-" is standard input */
-async function readManifestFile(file: string): Promise<ManifestSource> {
+/** @param file "-" is standard input @throws GatewayError `ingress.unreadable` */
+export async function readText(file: string): Promise<string> {
   try {
-    return { file, text: file === "-" ? await text(process.stdin) : await readFile(file, "utf8") };
+    return file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
     throw new GatewayError("ingress.unreadable", `Cannot read "${file}": ${errorText(error)}`, { cause: error });
   }
