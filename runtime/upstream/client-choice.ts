@@ -10,6 +10,7 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
+import { isPlainObject, parseJson } from "./json.ts";
 import type { AuthorizationServer } from "./metadata.ts";
 import {
   REGISTRATION_SECONDS,
@@ -151,44 +152,50 @@ async function askForRegistration(
   const wanted = chooseAuthMethod(server, true);
   const asked = endpointTarget(server, endpoint, { upstreamUrl: target.url, settings });
   const metadataOfServer = { issuer, registration_endpoint: endpoint };
+  let response: Response;
   try {
-    const answer = await oauth.processDynamicClientRegistrationResponse(
-      await oauth.dynamicClientRegistrationRequest(
-        metadataOfServer,
-        { ...clientMetadata(route), token_endpoint_auth_method: wanted },
-        guardedOptions(deps.fetch, asked, () => {}),
-      ),
+    response = await oauth.dynamicClientRegistrationRequest(
+      metadataOfServer,
+      { ...clientMetadata(route), token_endpoint_auth_method: wanted },
+      guardedOptions(deps.fetch, asked, () => {}),
     );
-    // "The authorization server MAY reject or replace any of the client's requested field values" (RFC 7591 §3.2.1).
-    const given = answer.token_endpoint_auth_method;
-    const secret = typeof answer.client_secret === "string" ? answer.client_secret : "";
-    const hasSecret = secret !== "";
-    const authMethod = isAuthMethod(given)
-      ? given
-      : hasSecret
-        ? wanted === "none"
-          ? "client_secret_basic"
-          : wanted
-        : "none";
-    if (authMethod !== "none" && !hasSecret)
-      return { ok: false, detail: `${issuer} registered us without the secret it asks for` };
-    const ends = answer.client_secret_expires_at;
-    return {
-      ok: true,
-      clientId: answer.client_id,
-      ...(hasSecret && authMethod !== "none" ? { clientSecret: secret } : {}),
-      authMethod,
-      ...(typeof ends === "number" && ends > 0 ? { secretExpiresAt: Math.floor(ends) } : {}),
-    };
   } catch (error) {
-    const why =
-      error instanceof oauth.ResponseBodyError && /^[a-z_]{1,40}$/.test(error.error)
-        ? error.error
-        : error instanceof FetchRefused
-          ? error.message
-          : "no valid answer";
+    const why = error instanceof FetchRefused ? error.message : "no valid answer";
     return { ok: false, detail: `${issuer} did not register us: ${why}` };
   }
+  return readRegistration(issuer, wanted, response.status, parseJson(Buffer.from(await response.arrayBuffer())));
+}
+
+/**
+ * RFC 7591 §3.2.1, with what servers in use make of it: 200 for 201, and secrets without `client_secret_expires_at`.
+ */
+function readRegistration(
+  issuer: string,
+  wanted: TokenAuthMethod,
+  status: number,
+  answer: unknown,
+): Registered | { readonly ok: false; readonly detail: string } {
+  const body = isPlainObject(answer) ? answer : {};
+  const { client_id: clientId, client_secret: secret, client_secret_expires_at: ends } = body;
+  if ((status !== 200 && status !== 201) || typeof clientId !== "string" || clientId === "") {
+    const code = body["error"];
+    const why = typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : `answered ${status}`;
+    return { ok: false, detail: `${issuer} did not register us: ${why}` };
+  }
+  // "The authorization server MAY reject or replace any of the client's requested metadata values" (RFC 7591 §3.2.1).
+  const given = body["token_endpoint_auth_method"];
+  const hasSecret = typeof secret === "string" && secret !== "";
+  const withSecret = wanted === "none" ? "client_secret_basic" : wanted;
+  const authMethod = isAuthMethod(given) ? given : hasSecret ? withSecret : "none";
+  if (authMethod === "none") return { ok: true, clientId, authMethod };
+  if (!hasSecret) return { ok: false, detail: `${issuer} registered us without the secret it asks for` };
+  return {
+    ok: true,
+    clientId,
+    clientSecret: secret,
+    authMethod,
+    ...(typeof ends === "number" && ends > 0 ? { secretExpiresAt: Math.floor(ends) } : {}),
+  };
 }
 
 /** What we say of ourselves, in registrations and in our document. */

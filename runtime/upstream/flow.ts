@@ -93,7 +93,7 @@ export function createFlows(deps: FlowDeps): Flows {
       const scopes = chooseScopes({ configured, challenged: [], ofResource: [], ofServer: [], held });
       return { ok: true, server: configuredServer(endpoint), resource: target.url, scopes };
     }
-    const need = await deps.needs.find(target);
+    const need = await deps.needs.beforeFlow(target);
     const found = await discover(deps, target, settings, {
       resourceMetadata: need?.resourceMetadata,
       isChallenged: need?.challenged === true || target.mode === "credentials",

@@ -7,7 +7,8 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
-import type { BearerChallenge } from "./bearer-challenge.ts";
+import { METADATA_BYTES } from "../http/safe-fetch.ts";
+import { readChallenge, type BearerChallenge } from "./bearer-challenge.ts";
 import { findProtectedResource, type DiscoverDeps } from "./discover.ts";
 import { NEED_SECONDS, needKey, NO_NEED_SECONDS, type NeedRecord } from "./records.ts";
 import type { UpstreamTarget } from "./target.ts";
@@ -22,8 +23,10 @@ export interface NeedDeps extends DiscoverDeps {
 export interface Needs {
   /** What is known; undefined when nothing is. Asks the store only. */
   find(target: UpstreamTarget): Promise<NeedRecord | undefined>;
-  /** Known, or found out by looking for metadata, once and for at most two seconds. */
+  /** Known, or found out by asking, once and for at most two seconds. */
   isNeeded(target: UpstreamTarget): Promise<boolean>;
+  /** The same before a flow begins: with what the upstream's own challenge says, asked for when it is not known yet. */
+  beforeFlow(target: UpstreamTarget): Promise<NeedRecord | undefined>;
   /** The upstream answered 401. */
   learn(target: UpstreamTarget, challenge: BearerChallenge): Promise<void>;
 }
@@ -46,8 +49,55 @@ export function createNeeds(deps: NeedDeps): Needs {
     await store.put(needKey(target), record, { expiresAt: epochSeconds(clock) + seconds });
   };
 
+  const learn = async (target: UpstreamTarget, challenge: BearerChallenge): Promise<void> => {
+    const known = await find(target);
+    const next: NeedRecord = {
+      schema: 1,
+      routeKey: target.route.key,
+      needed: true,
+      challenged: true,
+      ...(challenge.resourceMetadata === undefined ? {} : { resourceMetadata: challenge.resourceMetadata }),
+      ...(challenge.scope === undefined ? {} : { scope: challenge.scope }),
+    };
+    if (known && isSame(known, next)) return;
+    try {
+      await keep(target, next);
+    } catch (error) {
+      // The next 401 teaches it again.
+      deps.log.warn({ route: target.route.key, reason: errorText(error) }, "what an upstream wants cannot be kept now");
+    }
+  };
+
+  /** The challenge of the upstream to somebody without a token; undefined when it has none, or does not answer. */
+  const askForChallenge = async (
+    target: UpstreamTarget,
+    settings: LiveSettings,
+  ): Promise<BearerChallenge | undefined> => {
+    // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
+    const answer = await deps.fetch({
+      url: target.url,
+      target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains },
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      maxBytes: METADATA_BYTES,
+      timeoutMs: PROBE_MS,
+    });
+    if (!answer.ok || answer.status !== 401) return undefined;
+    const reading = readChallenge(answer.headers["www-authenticate"]);
+    return reading.kind === "bearer" ? reading.challenge : undefined;
+  };
+
   const probe = async (target: UpstreamTarget, settings: LiveSettings): Promise<boolean> => {
-    const found = await findProtectedResource(deps, target, settings, undefined, PROBE_MS);
+    const [challenge, found] = await Promise.all([
+      askForChallenge(target, settings),
+      // At most two documents.
+      findProtectedResource(deps, target, settings, undefined, PROBE_MS / 2),
+    ]);
+    if (challenge) {
+      await learn(target, challenge);
+      return true;
+    }
     if (!found.ok && found.failure === "unavailable") {
       // Its answer is still open: nothing is written down, and nobody waits for it again soon.
       probedUntil.set(needKey(target), clock.now() + PROBE_AGAIN_MS);
@@ -76,27 +126,17 @@ export function createNeeds(deps: NeedDeps): Needs {
       }
       return running;
     },
-    async learn(target, challenge) {
+    async beforeFlow(target) {
       const known = await find(target);
-      const next: NeedRecord = {
-        schema: 1,
-        routeKey: target.route.key,
-        needed: true,
-        challenged: true,
-        ...(challenge.resourceMetadata === undefined ? {} : { resourceMetadata: challenge.resourceMetadata }),
-        ...(challenge.scope === undefined ? {} : { scope: challenge.scope }),
-      };
-      if (known && isSame(known, next)) return;
-      try {
-        await keep(target, next);
-      } catch (error) {
-        // The next 401 teaches it again.
-        deps.log.warn(
-          { route: target.route.key, reason: errorText(error) },
-          "what an upstream wants cannot be kept now",
-        );
-      }
+      const { settings } = deps.snapshots.current();
+      if (known?.challenged === true || !matchesDomain(settings.mcpAllowedAsMetadataDomains, target.hostname))
+        return known;
+      const challenge = await askForChallenge(target, settings);
+      if (!challenge) return known;
+      await learn(target, challenge);
+      return find(target);
     },
+    learn,
   };
 }
 

@@ -82,8 +82,8 @@ const WAIT_MS = 15_000;
 /** Between two attempts while the server is away. */
 const RETRY_MS = 2_000;
 const MAX_CONFLICTS = 5;
-/** MCP authorization, "Scope Challenge Handling": clients SHOULD limit retries. */
-const MAX_STEP_UPS = 3;
+/** MCP authorization, "Scope Challenge Handling": clients SHOULD limit retries. With the first flow these are three. */
+const MAX_STEP_UPS = 2;
 const STEP_UP_SECONDS = 3600;
 
 interface Tokens {

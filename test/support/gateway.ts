@@ -17,6 +17,8 @@ export interface TestGatewayOptions {
   /** More boot settings, or others than the usual ones. */
   readonly boot?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
+  /** Stands for the address of the gateway's client ID metadata documents. */
+  readonly clientDocumentUrl?: string;
   /** Serve on this port again (restarts); a free one when absent. */
   readonly port?: number;
 }
@@ -84,7 +86,12 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
   await write(options.yaml);
   let runtime: Gateway;
   try {
-    runtime = await startRuntime({ config: configFile, log, ...(options.clock && { clock: options.clock }) });
+    runtime = await startRuntime({
+      config: configFile,
+      log,
+      ...(options.clock && { clock: options.clock }),
+      ...(options.clientDocumentUrl !== undefined && { clientDocumentUrl: options.clientDocumentUrl }),
+    });
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;

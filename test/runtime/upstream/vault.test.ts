@@ -310,10 +310,10 @@ describe("vault: faults between answer and store", () => {
 });
 
 describe("vault.wantScopes()", () => {
-  test("is bounded: after three times another flow is no longer offered, until an hour has passed", async () => {
+  test("is bounded: after two times another flow is no longer offered, until an hour has passed", async () => {
     const { vault } = bench.replica();
     await bench.connect("alice");
-    for (let count = 0; count < 3; count += 1) {
+    for (let count = 0; count < 2; count += 1) {
       expect(await vault.wantScopes("alice", bench.target, ["write"])).toBe("connect");
     }
     expect(await vault.wantScopes("alice", bench.target, ["write"])).toBe("exhausted");
