@@ -57,7 +57,7 @@ const rules: Readonly<Record<string, Rule>> = {
 const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: string }>> = {
   zod: { where: /^runtime\/config\/kinds\.ts$/, why: "one vocabulary (kinds.ts)" },
   undici: {
-    where: /^runtime\/(proxy\/forward[\w-]*|http\/\w+-fetch|proxy\/upgrade)\.ts$/,
+    where: /^runtime\/(proxy\/forward[\w-]*|http\/\w+-fetch|proxy\/upgrade|kubernetes\/client)\.ts$/,
     why: "outgoing connections are opened in few places",
   },
   "openid-client": { where: /^runtime\/session\//, why: "sign-in at the provider" },

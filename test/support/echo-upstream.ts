@@ -20,6 +20,11 @@ export interface EchoUpstream {
 export async function startEchoUpstream(): Promise<EchoUpstream> {
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {
+    // It protects nothing, and says so as any server does.
+    if (request.url?.startsWith("/.well-known/")) {
+      response.writeHead(404).end();
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
