@@ -195,6 +195,34 @@ export const CLIENTS: readonly ClientSequence[] = [
     wants: [server.openidMetadataFound, server.documentsAdvertised],
   },
   {
+    id: "copilot-cli",
+    name: "Copilot CLI",
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      authorize.anyLoopbackPort,
+      ...publicClient,
+      ...staysConnected,
+    ],
+    byDocument: [
+      authorize.acceptsDocument(
+        "copilot-cli",
+        "https://github.com/copilot/cli/client-metadata.json",
+        "http://127.0.0.1:52714/",
+      ),
+    ],
+    byRegistration: [...selfRegistered, registration.registersLoopback],
+    wants: [server.documentsAdvertised],
+  },
+  {
+    id: "codex",
+    name: "Codex",
+    needs: [challenge.initializeChallenged, ...discovery, authorize.noResource, ...publicClient, ...staysConnected],
+    // Its document names redirects that nobody can guess, so only the way by registration can be tried.
+    byRegistration: [...selfRegistered, registration.registersLoopback],
+    wants: [server.documentsAdvertised, server.refreshAdvertised],
+  },
+  {
     id: "cursor",
     name: "Cursor",
     needs: [challenge.initializeChallenged, ...discovery, ...publicClient, ...staysConnected],

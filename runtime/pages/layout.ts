@@ -15,7 +15,8 @@ const STYLE = `
 body { margin: 0; padding: 2rem 1rem; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
 main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: break-word; }
 h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; text-wrap: balance; }
-h2 { margin: 1.5rem 0 .5rem; font-size: 1.05rem; }
+h2 { margin: 1.5rem 0 .5rem; font-size: 1.1rem; }
+h3 { margin: 1.25rem 0 .35rem; font-size: 1rem; }
 p, ul, dl { margin: 0 0 1rem; }
 ul { padding-left: 1.2rem; }
 dl { display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .35rem 1.25rem; }

@@ -274,6 +274,34 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
     });
   });
 
+  test("the user page shows what an application may do, and ends it", async () => {
+    const resource = `${world.gateway.origin}/tools/mcp`;
+    const oauth = createOAuthClient({ resource });
+    const redirectUri = `${clientOrigin}/callback`;
+    const { client_id } = await oauth.register({ client_name: "Lab Book", redirect_uris: [redirectUri] });
+    const { verifier, challenge } = createPkce();
+    const query = { client_id, code_challenge: challenge };
+    await withVisitor({}, async ({ page, complaints }) => {
+      await open(page, await authorizeUrl({ query }));
+      await page.getByRole("button", { name: "Allow" }).click();
+      await page.waitForURL(`${redirectUri}?**`);
+      const code = new URL(page.url()).searchParams.get("code") ?? "";
+      const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
+      const refresh_token = String((await oauth.sendToken({ ...form, client_id })).json()["refresh_token"]);
+
+      await open(page, "/.gateway/");
+      await takePicture(page, "user-applications-light");
+      expect(await findAccessibilityProblems(page)).toEqual([]);
+      await page.getByRole("button", { name: "End access of Lab Book" }).click();
+      await page.getByRole("button", { name: "End access of Lab Book" }).waitFor({ state: "detached" });
+      const refused = await oauth.sendToken({ grant_type: "refresh_token", refresh_token, client_id });
+      expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
+      // The approval behind it is forgotten too: the application has to ask again.
+      expect(await page.getByText("Lab Book").count()).toBe(0);
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("sign-out works without JavaScript, and the next page asks who it is", async () => {
     await withVisitor({ javaScript: false }, async ({ page }) => {
       await open(page, "/.gateway/");

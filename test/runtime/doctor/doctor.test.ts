@@ -309,6 +309,7 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
     [
       "accepts-document-of-claude-ai",
       "accepts-document-of-claude-code",
+      "accepts-document-of-copilot-cli",
       "accepts-document-of-vs-code",
       "any-loopback-port",
       "authorize-begins",
@@ -367,6 +368,14 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
     ["accepts-document-of-vs-code"],
     instead(
       isAuthorize("client_id", (value) => value?.includes("vscode") ?? false),
+      pageOf400,
+    ),
+  ],
+  [
+    "documents of Copilot CLI are refused",
+    ["accepts-document-of-copilot-cli"],
+    instead(
+      isAuthorize("client_id", (value) => value?.includes("copilot") ?? false),
       pageOf400,
     ),
   ],
@@ -603,6 +612,7 @@ describe("gateway doctor against this gateway", () => {
     expect(rulesOf(report, "broken")).toEqual([
       "accepts-document-of-claude-ai",
       "accepts-document-of-claude-code",
+      "accepts-document-of-copilot-cli",
       "accepts-document-of-vs-code",
     ]);
     expect(rulesOf(report, "unknown")).toEqual([]);
