@@ -4,6 +4,7 @@ import { documentFrom } from "./document.ts";
 import { Construct, type IResolvable } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
 import type { HeaderSettings } from "./header-settings.ts";
+import type { Secret } from "./secret.ts";
 
 /** Settings of every kind of route. */
 export interface RouteProps extends HeaderSettings {
@@ -36,6 +37,41 @@ export interface RouteProps extends HeaderSettings {
    * @default - the gateway's `passIdentityHeaders`
    */
   readonly passIdentityHeaders?: boolean | IResolvable;
+  /**
+   * Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only.
+   * @default false
+   */
+  readonly allowWebsockets?: boolean | IResolvable;
+  /**
+   * Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).
+   * @default false
+   */
+  readonly http2?: boolean | IResolvable;
+  /**
+   * Take any certificate from the upstream. Whoever is between can then read and change everything.
+   * @default false
+   */
+  readonly tlsSkipVerify?: boolean | IResolvable;
+  /**
+   * Host that the upstream's certificate must be for, and that it is asked for (SNI).
+   * @default - the host of `to`
+   */
+  readonly tlsServerName?: string;
+  /**
+   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.
+   * @default - the authorities that Node.js trusts
+   */
+  readonly tlsCustomCa?: Secret;
+  /**
+   * PEM of the certificate that the gateway shows to the upstream. Needs `tlsClientKey`.
+   * @default - no client certificate
+   */
+  readonly tlsClientCert?: Secret;
+  /**
+   * PEM of the private key of `tlsClientCert`.
+   * @default - no client certificate
+   */
+  readonly tlsClientKey?: Secret;
   /**
    * Longest wait for the upstream's answer to begin, such as "30s"; "0s" means no limit.
    * @default - the gateway's `defaultUpstreamTimeout`; no limit on MCP server routes

@@ -1,4 +1,7 @@
 /** One checked route → its compiled form. */
+import { createSecureContext } from "node:tls";
+
+import { errorText, GatewayError } from "../errors.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import type {
   CompiledRoute,
@@ -10,6 +13,7 @@ import type {
   PathMatch,
   ResponseHeaderRules,
   Upstream,
+  UpstreamConnect,
   UpstreamOAuth,
 } from "./compiled.ts";
 import { compileHostRegex } from "./host-regex.ts";
@@ -18,6 +22,7 @@ import { DEFAULT_MAX_REQUEST_BYTES } from "./mcp.ts";
 import type { McpServerDoc } from "./mcp-rules.ts";
 import type { RouteDoc } from "./route.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
+import { canonicalJson, sha256 } from "./slice.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";
 import { parseDuration, parseHostHeader, parseUpstream } from "./values.ts";
 
@@ -28,6 +33,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
   const match = compileMatch(doc);
   const base = match.kind === "exact" ? trimSlash(match.path) : trimSlash(match.prefix);
   const policy = compilePolicy(doc.policy);
+  const connect = compileConnect(doc, secrets);
   return {
     key: route.key,
     owner: route.owner,
@@ -37,7 +43,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     hostname: from.hostname,
     match,
     base,
-    to: (typeof doc.to === "string" ? [doc.to] : doc.to).flatMap((text) => compileUpstream(text)),
+    to: (typeof doc.to === "string" ? [doc.to] : doc.to).flatMap((text) => compileUpstream(text, connect)),
     policy,
     allowsAnonymous: policy.mayAllowAnonymous,
     hostRule: compileHostRule(doc),
@@ -45,6 +51,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     responseHeaders: compileResponseHeaders(doc, settings),
     passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
     timeoutMs: compileTimeout(doc, settings),
+    allowWebsockets: doc.allow_websockets ?? false,
     mcp: compileMcp(doc, from.origin + base, secrets),
   };
 }
@@ -54,11 +61,37 @@ function compileMatch(doc: RouteDoc): PathMatch {
   return { kind: "prefix", prefix: doc.prefix ?? "/" };
 }
 
-function compileUpstream(text: string): readonly Upstream[] {
+/** @returns undefined where nothing but the address was written */
+function compileConnect(doc: RouteDoc, secrets: SecretSource): Omit<UpstreamConnect, "poolKey"> | undefined {
+  const [ca] = secretValues(doc, "tls_custom_ca", secrets);
+  const [cert] = secretValues(doc, "tls_client_cert", secrets);
+  const [key] = secretValues(doc, "tls_client_key", secrets);
+  const { http2 = false, tls_skip_verify: skipVerify = false, tls_server_name: servername } = doc;
+  if (!http2 && !skipVerify && [servername, ca, cert, key].every((each) => each === undefined)) return undefined;
+  const tls = {
+    rejectUnauthorized: !skipVerify,
+    ...(servername !== undefined && { servername }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    // OpenSSL's reason names no bytes of the key.
+    const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
+    throw new GatewayError("config.secret", message, { cause });
+  }
+  return { http2, tls };
+}
+
+function compileUpstream(text: string, connect: Omit<UpstreamConnect, "poolKey"> | undefined): readonly Upstream[] {
   const parsed = parseUpstream(text);
   if (!parsed.ok) return [];
   const { url, weight } = parsed.value;
-  return [{ origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight }];
+  const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight };
+  if (!connect) return [upstream];
+  return [{ ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } }];
 }
 
 function compileHostRule(doc: RouteDoc): HostRule {

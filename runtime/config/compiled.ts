@@ -93,6 +93,21 @@ export interface Upstream {
   /** Path of `to` without a trailing slash; "" when none. Prepended to the path of every request. */
   readonly basePath: string;
   readonly weight: number;
+  /** How to connect; absent: HTTP/1.1, with the usual trust where it is https. */
+  readonly connect?: UpstreamConnect;
+}
+
+export interface UpstreamConnect {
+  /** Equal for equal settings of one origin: connections are shared by it. */
+  readonly poolKey: string;
+  readonly http2: boolean;
+  readonly tls: {
+    readonly rejectUnauthorized: boolean;
+    readonly servername?: string;
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+  };
 }
 
 export type PathMatch =
@@ -171,6 +186,8 @@ export interface CompiledRoute {
   readonly passIdentityHeaders: boolean;
   /** 0 = no limit. */
   readonly timeoutMs: number;
+  /** Takes WebSocket handshakes. */
+  readonly allowWebsockets: boolean;
   readonly mcp: McpServer | McpClient | undefined;
 }
 

@@ -19,3 +19,13 @@ export function* pathRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDo
       yield fault([name], `is ${quote(route[name])}, but the gateway itself answers below "${own}"`);
   }
 }
+
+/** Rules of the `tls_…` settings. */
+export function* upstreamTlsRules(route: Partial<RouteDoc>): Iterable<Finding> {
+  const has = (name: "tls_client_cert" | "tls_client_key"): boolean =>
+    ["", "_ref", "_sealed"].some((suffix) => Object.hasOwn(route, name + suffix));
+  if (has("tls_client_cert") && !has("tls_client_key"))
+    yield fault(["tls_client_cert"], 'needs "tls_client_key" beside it');
+  if (has("tls_client_key") && !has("tls_client_cert"))
+    yield fault(["tls_client_key"], 'needs "tls_client_cert" beside it');
+}

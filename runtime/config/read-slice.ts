@@ -5,7 +5,7 @@ import { headerRules, twiceNamed } from "./header-rules.ts";
 import { judge } from "./judge.ts";
 import { mcpRules } from "./mcp-rules.ts";
 import { type Outline, readOutline } from "./outline.ts";
-import { pathRules } from "./path-rules.ts";
+import { pathRules, upstreamTlsRules } from "./path-rules.ts";
 import {
   below,
   describe,
@@ -118,6 +118,7 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   for (const finding of headerRules(route, wrote)) report(finding);
   if (route.mcp) for (const finding of mcpRules(route.mcp)) report(finding);
   for (const finding of pathRules(route, wrote)) report(finding);
+  for (const finding of upstreamTlsRules(route)) report(finding);
   if (judged.complete && !wrote("policy")) {
     report(doubt([], 'has no "policy", so everything is denied'));
   }

@@ -1,7 +1,8 @@
 /** Everything that may be written for one route. */
-import { readable } from "./checks.ts";
+import { quotedWish, readable } from "./checks.ts";
+import { canonicalHost } from "./domains.ts";
 import { headerShape } from "./header-settings.ts";
-import { type DocOf, document, duration, fieldsOf, flag, policy, text, url, urlList } from "./kinds.ts";
+import { type DocOf, document, duration, fieldsOf, flag, policy, secret, text, url, urlList } from "./kinds.ts";
 import { mcpShape } from "./mcp.ts";
 import { parseOrigin, parseRoutePath, parseUpstream } from "./values.ts";
 
@@ -51,6 +52,40 @@ export const routeShape = {
     doc: "Send the signed identity header and claim headers to the upstream.",
     default: "- the global `pass_identity_headers`",
     annotation: "pass_identity_headers",
+  }),
+  allow_websockets: flag({
+    doc: "Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes.",
+    default: "false",
+    annotation: "allow_websockets",
+  }),
+  http2: flag({
+    doc: "Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).",
+    default: "false",
+    annotation: "http2",
+  }),
+  tls_skip_verify: flag({
+    doc: "Take any certificate from the upstream. Whoever is between can then read and change everything.",
+    default: "false",
+    annotation: "tls_skip_verify",
+  }),
+  tls_server_name: text({
+    doc: "Host that the upstream's certificate must be for, and that it is asked for (SNI).",
+    default: "- the host of `to`",
+    annotation: "tls_server_name",
+    check: (value) =>
+      quotedWish(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
+  }),
+  ...secret("tls_custom_ca", {
+    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",
+    default: "- the authorities that Node.js trusts",
+  }),
+  ...secret("tls_client_cert", {
+    doc: "PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`.",
+    default: "- no client certificate",
+  }),
+  ...secret("tls_client_key", {
+    doc: "PEM of the private key of `tls_client_cert`.",
+    default: "- no client certificate",
   }),
   timeout: duration({
     doc: 'Longest wait for the upstream\'s answer to begin; "0s" means no limit.',

@@ -137,10 +137,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     if (findHeader(request.rawHeaders, "sec-websocket-version") !== WEBSOCKET_VERSION) {
       exchange.respond(426, ["sec-websocket-version", WEBSOCKET_VERSION, "connection", "close"]);
     } else if (!isKey(key)) {
-      respondError(exchange, 400, {
-        code: "request.websocket-key",
-        message: "The WebSocket handshake has no valid key",
-      });
+      respondError(
+        exchange,
+        400,
+        { code: "request.websocket-key", message: "The WebSocket handshake has no valid key" },
+        ["connection", "close"],
+      );
     } else {
       exchange.offerWebSocket(key.trim(), rest);
       handle(exchange);

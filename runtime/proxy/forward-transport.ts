@@ -56,7 +56,12 @@ export interface UpstreamCall {
 
 export interface Transport {
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
-  /** Closes the connections to upstreams that no route names any more, once their requests are done. */
-  retain(origins: ReadonlySet<string>): void;
+  /** Closes the connections that no route asks for any more, once their requests are done. @param keys see `poolKeyOf` */
+  retain(keys: ReadonlySet<string>): void;
   close(): Promise<void>;
+}
+
+/** Upstreams with the same key share connections. */
+export function poolKeyOf({ origin, connect }: Upstream): string {
+  return connect?.poolKey ?? origin;
 }

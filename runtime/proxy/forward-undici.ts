@@ -5,12 +5,14 @@ import { isIP } from "node:net";
 import { Pool, type Dispatcher } from "undici";
 
 import { errorText } from "../errors.ts";
-import type {
-  Transport,
-  UpstreamCall,
-  UpstreamFailure,
-  UpstreamHeaders,
-  UpstreamReceiver,
+import type { Upstream } from "../config/compiled.ts";
+import {
+  poolKeyOf,
+  type Transport,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamHeaders,
+  type UpstreamReceiver,
 } from "./forward-transport.ts";
 
 export interface TransportOptions {
@@ -29,35 +31,41 @@ const MAX_RESPONSE_HEADER_BYTES = 65_536;
 export function createUndiciTransport(options: TransportOptions = {}): Transport {
   const origins = new Map<string, Origin>();
   const maxPerUpstream = options.maxPerUpstream ?? DEFAULT_MAX_PER_UPSTREAM;
-  const poolOptions: Pool.Options = {
+  const connect = { timeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS, noDelay: true };
+  const http1Options: Pool.Options = {
     // A second request behind a slow one would wait for it; and a broken one would take the others with it.
     pipelining: 1,
     connections: null,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-    connect: { timeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS, noDelay: true },
+    connect,
   };
 
-  const originOf = (origin: string): Origin => {
-    let known = origins.get(origin);
+  const originOf = (upstream: Upstream): Origin => {
+    const key = poolKeyOf(upstream);
+    let known = origins.get(key);
     if (!known) {
-      known = { short: new Pool(origin, poolOptions), long: undefined, underWay: 0, serverName: serverNameOf(origin) };
-      origins.set(origin, known);
+      const poolOptions = upstream.connect ? { ...http1Options, ...specialOptions(upstream, connect) } : http1Options;
+      const serverName = upstream.connect?.tls.servername ?? serverNameOf(upstream.origin);
+      known = { poolOptions, short: new Pool(upstream.origin, poolOptions), long: undefined, underWay: 0, serverName };
+      origins.set(key, known);
     }
     return known;
   };
 
   return {
     send(request, receiver) {
-      const origin = originOf(request.upstream.origin);
+      const origin = originOf(request.upstream);
       const call = new Call(receiver, origin);
       if (origin.underWay >= maxPerUpstream) {
         process.nextTick(() => call.fail("overloaded", "too many requests under way"));
         return call;
       }
       // undici looks for a free connection one by one: thousands of held event streams must not stand in the way.
-      const pool = request.longLived ? (origin.long ??= new Pool(request.upstream.origin, poolOptions)) : origin.short;
+      const pool = request.longLived
+        ? (origin.long ??= new Pool(request.upstream.origin, origin.poolOptions))
+        : origin.short;
       call.begin();
       try {
         const options: Dispatcher.DispatchOptions & { readonly servername: string | undefined } = {
@@ -95,6 +103,7 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
 }
 
 interface Origin {
+  readonly poolOptions: Pool.Options;
   readonly short: Pool;
   long: Pool | undefined;
   underWay: number;
@@ -103,6 +112,18 @@ interface Origin {
 }
 
 function ignore(): void {}
+
+/** Streams of one HTTP/2 connection under way at once; further requests open another connection. */
+const MAX_STREAMS = 100;
+
+function specialOptions({ origin, connect }: Upstream, base: { readonly timeout: number }): Pool.Options {
+  const http2 = connect?.http2 === true;
+  return {
+    connect: { ...base, ...connect?.tls },
+    // Over TLS the upstream chooses (ALPN); in the clear there is nobody to ask.
+    ...(http2 && { allowH2: true, pipelining: MAX_STREAMS, useH2c: origin.startsWith("http:") }),
+  };
+}
 
 function serverNameOf(origin: string): string | undefined {
   const { hostname } = new URL(origin);

@@ -14,10 +14,11 @@ import { createMcpSessions } from "../mcp/sessions.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import { buildRouteTable, type RouteTable } from "./find-route.ts";
 import { createUndiciTransport } from "./forward-undici.ts";
-import type { Transport } from "./forward-transport.ts";
+import { poolKeyOf, type Transport } from "./forward-transport.ts";
 import { refusalOf } from "./internal-token.ts";
 import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
 import { beginPassage, type ProxyDeps } from "./passage.ts";
+import type { RoutePlan } from "./route-plan.ts";
 import { guard } from "./steps.ts";
 import { createStreams, type Streams } from "./streams.ts";
 import { serveWebRoute } from "./web-route.ts";
@@ -70,7 +71,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
-    setImmediate(() => transport.retain(originsOf(next)));
+    setImmediate(() => transport.retain(poolKeysOf(next)));
   });
 
   return {
@@ -97,6 +98,14 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       const { plan } = found;
       if (plan.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
         respondError(exchange, 503, { code: "mcp.disabled", message: "MCP is not enabled on this gateway" });
+        return;
+      }
+      if (exchange.upgrade !== undefined && !mayUpgrade(exchange, plan)) {
+        deps.metrics?.refused("websocket");
+        respondError(exchange, 403, {
+          code: "websocket.refused",
+          message: "This address takes no WebSocket from here",
+        });
         return;
       }
       if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
@@ -131,10 +140,20 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   }
 }
 
-function originsOf(snapshot: Snapshot): ReadonlySet<string> {
-  const origins = new Set<string>();
-  for (const { to } of snapshot.routes) for (const { origin } of to) origins.add(origin);
-  return origins;
+/**
+ * Whether the route takes WebSocket, and from this page. Browsers send cookies with a handshake that any page begins and
+ * let it read the answers; no preflight asks first, so a foreign Origin is refused here.
+ */
+function mayUpgrade(exchange: Exchange, plan: RoutePlan): boolean {
+  if (!plan.route.allowWebsockets || plan.isMcpServer) return false;
+  const origin = exchange.header("origin");
+  return origin === undefined || origin === plan.route.origin;
+}
+
+function poolKeysOf(snapshot: Snapshot): ReadonlySet<string> {
+  const keys = new Set<string>();
+  for (const { to } of snapshot.routes) for (const upstream of to) keys.add(poolKeyOf(upstream));
+  return keys;
 }
 
 function answerNoRoute(exchange: Exchange, reason: "no-route" | "ambiguous-path"): void {

@@ -4,6 +4,7 @@ import { respondError } from "../http/respond.ts";
 import type { ForwardDeps } from "./forward.ts";
 import { forward } from "./forward.ts";
 import type { Passage, ProxyDeps } from "./passage.ts";
+import { upgrade } from "./upgrade.ts";
 
 export interface StepDeps extends ProxyDeps {
   readonly forwarding: ForwardDeps;
@@ -54,14 +55,20 @@ export function fail(deps: StepDeps, passage: Passage, error: unknown): void {
 export function forwardAllowed(deps: StepDeps, passage: Passage, recorded: Promise<void> | undefined): void {
   const { principal, plan } = passage;
   if (!plan.needsProviderTokens || !principal) {
-    if (recorded === undefined) forward(deps.forwarding, passage);
-    else proceed(deps, passage, recorded, () => forward(deps.forwarding, passage));
+    if (recorded === undefined) send(deps, passage);
+    else proceed(deps, passage, recorded, () => send(deps, passage));
     return;
   }
   proceed(deps, passage, Promise.all([deps.authenticator.providerTokens(principal), recorded]), ([tokens]) => {
     passage.providerTokens = tokens;
-    forward(deps.forwarding, passage);
+    send(deps, passage);
   });
+}
+
+function send(deps: StepDeps, passage: Passage): void {
+  const { upgrade: offer } = passage.exchange;
+  if (offer === undefined) forward(deps.forwarding, passage);
+  else upgrade(deps.forwarding, passage, offer);
 }
 
 /** The store or the provider cannot be asked: that is no verdict about the caller (D26). */

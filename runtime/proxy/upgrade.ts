@@ -1,0 +1,238 @@
+/**
+ * WebSocket: one decided handshake upstream, then both directions as bytes until either side, or the right to them, ends.
+ *
+ * Untrusted input: the upstream's answer. Promises: each side's handshake is made by us, so that neither key is passed
+ * through; an answer other than 101 goes to the client as what it is; the connection is registered with the open streams
+ * and cut when the right to it ends (D11). HTTP/1.1 and HTTP/2 clients (RFC 8441) meet the same upstream.
+ */
+import { request as plainRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as secureRequest } from "node:https";
+import type { Duplex } from "node:stream";
+
+import type { Upstream } from "../config/compiled.ts";
+import { errorText } from "../errors.ts";
+import type { UpgradeOffer } from "../http/exchange.ts";
+import { respondError } from "../http/respond.ts";
+import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../http/websocket.ts";
+import { answerFailure } from "./failure.ts";
+import type { ForwardDeps } from "./forward.ts";
+import type { UpstreamFailure, UpstreamHeaders } from "./forward-transport.ts";
+import type { Passage } from "./passage.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { responseHeaders } from "./response-headers.ts";
+import type { OpenStream } from "./streams.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Answers every outcome by itself. */
+export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
+  const tunnel = new Tunnel(deps, passage, offer);
+  try {
+    tunnel.begin();
+  } catch (error) {
+    tunnel.fail("protocol", errorText(error));
+  }
+}
+
+class Tunnel implements OpenStream {
+  readonly isEndless = true;
+  readonly #deps: ForwardDeps;
+  readonly #passage: Passage;
+  readonly #offer: UpgradeOffer;
+  readonly #upstream: Upstream;
+  readonly #startedAtMs: number;
+  #request: ClientRequest | undefined;
+  #client: Duplex | undefined;
+  #server: Duplex | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #registered = false;
+  #finished = false;
+
+  constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer) {
+    this.#deps = deps;
+    this.#passage = passage;
+    this.#offer = offer;
+    this.#startedAtMs = deps.clock.now();
+    this.#upstream = passage.plan.balancer.pick(deps.clock);
+    deps.begun();
+    passage.exchange.onClose(() => this.#clientGone());
+  }
+
+  get routeKey(): string {
+    return this.#passage.plan.route.key;
+  }
+  get snapshot(): OpenStream["snapshot"] {
+    return this.#passage.snapshot;
+  }
+  get principal(): OpenStream["principal"] {
+    return this.#passage.principal;
+  }
+  get facts(): OpenStream["facts"] {
+    return this.#passage.facts;
+  }
+
+  begin(): void {
+    const { exchange, plan } = this.#passage;
+    const url = new URL(this.#upstream.origin);
+    const key = newKey();
+    const headers: string[] = [];
+    const given = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    for (let index = 0; index < given.length; index += 2) {
+      const name = given[index] as string;
+      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) headers.push(name, given[index + 1] as string);
+    }
+    headers.push("Connection", "Upgrade", "Upgrade", "websocket");
+    headers.push("Sec-WebSocket-Key", key, "Sec-WebSocket-Version", WEBSOCKET_VERSION);
+    const request = (url.protocol === "https:" ? secureRequest : plainRequest)({
+      host: url.hostname.replace(/^\[|\]$/g, ""),
+      port: url.port,
+      path: upstreamPath(exchange, plan, this.#upstream),
+      headers,
+      agent: false,
+      ...this.#upstream.connect?.tls,
+    });
+    this.#request = request;
+    const timeoutMs = plan.route.timeoutMs === 0 ? CONNECT_TIMEOUT_MS : plan.route.timeoutMs;
+    this.#timer = setTimeout(() => this.fail("timeout", "no answer to the handshake"), timeoutMs);
+    request.on("upgrade", (answer, socket, rest) => this.#upgraded(answer, socket, rest, key));
+    request.on("response", (answer) => this.#answered(answer));
+    request.on("error", (error: NodeJS.ErrnoException) => this.fail(failureOf(error.code), errorText(error)));
+    request.end();
+  }
+
+  /** The right to it has ended. */
+  end(): void {
+    if (this.#finished) return;
+    if (this.#client === undefined) this.#passage.exchange.abort();
+    this.#finish(0);
+  }
+
+  fail(failure: UpstreamFailure, detail: string): void {
+    if (this.#finished) return;
+    const { exchange, plan } = this.#passage;
+    this.#deps.log.warn(
+      { request: exchange.id, route: plan.route.key, upstream: this.#upstream.origin, failure, detail },
+      "upstream failed",
+    );
+    if (exchange.started) exchange.abort();
+    this.#finish(exchange.started ? 0 : answerFailure(this.#passage, failure));
+  }
+
+  #upgraded(answer: IncomingMessage, socket: Duplex, rest: Buffer, key: string): void {
+    socket.on("error", ignore);
+    if (this.#finished) {
+      socket.destroy();
+      return;
+    }
+    this.#server = socket;
+    if (
+      answer.headers.upgrade?.toLowerCase() !== "websocket" ||
+      answer.headers["sec-websocket-accept"] !== acceptOf(key)
+    ) {
+      this.fail("protocol", "the answer to the handshake is not WebSocket's");
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#registered = this.#deps.streams.add(this);
+    if (!this.#registered) {
+      respondError(this.#passage.exchange, 401, {
+        code: "session.ended",
+        message: "Unauthorized: the session has ended",
+      });
+      this.#finish(401);
+      return;
+    }
+    this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    const client = this.#offer.accept(this.#handshakeHeaders(answer));
+    this.#client = client;
+    if (rest.length > 0) socket.unshift(rest);
+    client.on("error", ignore);
+    client.once("close", () => this.#finish(101));
+    socket.once("close", () => this.#finish(101));
+    client.pipe(socket);
+    socket.pipe(client);
+  }
+
+  #handshakeHeaders(answer: IncomingMessage): readonly string[] {
+    const { headers } = responseHeaders(this.#passage, 101, headersOf(answer), this.#deps.sealSession);
+    const kept: string[] = [];
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) kept.push(name, headers[index + 1] as string);
+    }
+    return kept;
+  }
+
+  /** The upstream says no, or something else than WebSocket: the client hears what it says. */
+  #answered(answer: IncomingMessage): void {
+    if (this.#finished) {
+      answer.destroy();
+      return;
+    }
+    clearTimeout(this.#timer);
+    const { exchange } = this.#passage;
+    const status = answer.statusCode ?? 502;
+    exchange.start(status, responseHeaders(this.#passage, status, headersOf(answer), this.#deps.sealSession).headers);
+    answer.on("data", (chunk: Buffer) => {
+      if (exchange.write(chunk)) return;
+      answer.pause();
+      exchange.onDrain(() => answer.resume());
+    });
+    answer.once("end", () => {
+      if (this.#finished) return;
+      this.#finish(status);
+      exchange.end();
+    });
+    answer.once("error", (error) => this.fail("reset", errorText(error)));
+  }
+
+  #clientGone(): void {
+    // After the handshake the connection itself tells.
+    if (this.#client === undefined) this.#finish(0);
+  }
+
+  #finish(status: number): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    clearTimeout(this.#timer);
+    this.#server?.destroy();
+    this.#client?.destroy();
+    if (this.#server === undefined) this.#request?.destroy();
+    if (this.#registered) {
+      this.#deps.streams.remove(this);
+      this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    }
+    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
+    this.#deps.finished();
+  }
+}
+
+/** node keeps lists only for Set-Cookie; here every repeated name is one. */
+function headersOf({ headersDistinct }: IncomingMessage): UpstreamHeaders {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, values] of Object.entries(headersDistinct)) {
+    if (values !== undefined) headers[name] = values.length === 1 ? (values[0] as string) : values;
+  }
+  return headers;
+}
+
+function failureOf(code: string | undefined): UpstreamFailure {
+  switch (code) {
+    case "ECONNREFUSED":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+      return "unreachable";
+    case "ETIMEDOUT":
+      return "connect-timeout";
+    case "ECONNRESET":
+    case "EPIPE":
+      return "reset";
+    default:
+      return "protocol";
+  }
+}
+
+function ignore(): void {}
