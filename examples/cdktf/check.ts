@@ -154,7 +154,9 @@ function byTerraform(workspace: Workspace, environment: Environment): Tool {
 }
 
 function byCli(command: string, workspace: Workspace, environment: Environment): Tool {
-  const cdktf = (...args: string[]): Promise<string> => run(command, args, workspace.directory, environment);
+  // The CLI locks hashes of a registry's providers, and this one comes from a mirror.
+  const cdktf = (...args: string[]): Promise<string> =>
+    run(command, [...args, "--skip-provider-lock"], workspace.directory, environment);
   return {
     name: "cdktf-cli",
     diff: () => cdktf("diff", "team"),

@@ -11,6 +11,7 @@ import { describe, expect, test } from "vitest";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { startWebApp } from "../../examples/demo/web-app.ts";
 import { exampleNames, runExample } from "../support/run-example.ts";
+import { terraformMissing } from "../support/terraform.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -31,6 +32,19 @@ describe("npm run example", () => {
     expect(lines.slice(0, -1).every((line) => line.startsWith("pass  "))).toBe(true);
     expect(lines.at(-1)).toBe(`${lines.length - 1} passed, 0 failed`);
   });
+
+  // Without terraform they play what they can, and say what they leave out.
+  test.each(["cdktf", "terraform", "gitops"])(
+    "%s plays plan, apply, live traffic, drift and destroy",
+    { timeout: 240_000 },
+    async (name) => {
+      const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
+      const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+      expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
+      expect(stdout).toMatch(/^\d+ passed, 0 failed\n$/m);
+      if (terraformMissing() === undefined) expect(stdout).not.toContain("skipped");
+    },
+  );
 
   test("knows every folder with a check, and refuses other names with exit code 2", async () => {
     expect(exampleNames()).toEqual(expect.arrayContaining(["demo", "headers", "policy"]));

@@ -1,0 +1,215 @@
+/** Two owners and one gateway: every step of workflow.yaml with the real binaries, and what must not be possible. */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { parse } from "yaml";
+
+import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
+import { terraformMissing } from "../../test/support/terraform.ts";
+import { createSteps } from "../demo/steps.ts";
+
+const steps = createSteps();
+const root = new URL("../../", import.meta.url).pathname;
+const owners = ["platform", "payments"] as const;
+type Owner = (typeof owners)[number];
+
+const workspace = await mkdtemp(join(tmpdir(), "gateway-gitops-"));
+try {
+  await copyRepository();
+  await steps.step("workflow.yaml runs what this check runs", async () => {
+    const workflow = parse(await readFile(join(workspace, "workflow.yaml"), "utf8")) as { jobs: object };
+    steps.equal(Object.keys(workflow.jobs).join(), "check,plan,apply");
+    const text = JSON.stringify(workflow);
+    for (const command of ["node --test", "gateway check", "plan -input=false", "apply -input=false"]) {
+      steps.ok(text.includes(command), `"${command}" is missing`);
+    }
+  });
+  await steps.step("policy tests of both owners", async () => {
+    const files = owners.map((owner) => `${owner}/policies.test.ts`);
+    const output = await run(process.execPath, ["--test", ...files], workspace, {});
+    return /^. pass \d+$/m.exec(output)?.[0].slice(2) ?? "";
+  });
+  await steps.step("all slices together, under the operator's rules", async () => {
+    for (const owner of owners) await run(process.execPath, ["main.ts"], join(workspace, owner), {});
+    return check();
+  });
+  await steps.step("a host of somebody else is refused by the same check", async () => {
+    await run(process.execPath, ["main.ts"], join(workspace, "payments"), {
+      PAYMENTS_ORIGIN: "https://status.platform.example.com",
+    });
+    const refusal = await check().then(() => "", String);
+    steps.match(refusal, /payments.*error.*"https:\/\/status\.platform\.example\.com"/);
+    return /^.*error.*$/m.exec(refusal)?.[0].replace(workspace, "") ?? "";
+  });
+
+  const missing = terraformMissing();
+  if (missing === undefined) await play();
+  else console.log(`skipped: plan, apply and live traffic, ${missing}`);
+} finally {
+  await rm(workspace, { recursive: true });
+}
+process.exitCode = steps.end();
+
+async function play(): Promise<void> {
+  const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
+  const { cliConfigFile } = await writeDevMirror(mirror);
+  // As in gateway.yaml, with the two names that this machine has.
+  const rights = {
+    platform: { allowed_from: ["127.0.0.1"], allowed_refs: ["env:IDP_*"] },
+    payments: { allowed_from: ["localhost"], allowed_settings: [] },
+  };
+  // Of the gateway's environment: here that is this process.
+  process.env["IDP_CLIENT_SECRET"] = "secret-of-the-check";
+  const gateway = await startLiveGateway({ owners: rights });
+  const environment = (owner: Owner): Environment => ({
+    TF_CLI_CONFIG_FILE: cliConfigFile,
+    GATEWAY_ADMIN_URL: gateway.adminOrigin,
+    GATEWAY_ADMIN_TOKEN: gateway.adminToken,
+    PLATFORM_ORIGIN: gateway.origin.replace("localhost", "127.0.0.1"),
+    PAYMENTS_ORIGIN: gateway.origin,
+    UPSTREAM: gateway.upstream,
+    STATE_FILE: join(workspace, `${owner}.tfstate`),
+  });
+  try {
+    await live(gateway, environment);
+  } finally {
+    await gateway.close();
+    await rm(mirror, { recursive: true });
+  }
+}
+
+async function live(gateway: LiveGateway, environment: (owner: Owner) => Environment): Promise<void> {
+  const initialised = new Set<Owner>();
+  const terraform = async (owner: Owner, args: readonly string[], more: Environment = {}): Promise<string> => {
+    const env = { ...environment(owner), ...more };
+    const folder = `-chdir=cdktf.out/stacks/${owner}`;
+    await run(process.execPath, ["main.ts"], join(workspace, owner), env);
+    if (!initialised.has(owner)) await run("terraform", [folder, "init", "-input=false"], join(workspace, owner), env);
+    initialised.add(owner);
+    return run("terraform", [folder, ...args, "-input=false", "-no-color"], join(workspace, owner), env);
+  };
+  const plan = (owner: Owner): Promise<string> => terraform(owner, ["plan"]);
+  const apply = (owner: Owner, more?: Environment): Promise<string> =>
+    terraform(owner, ["apply", "-auto-approve"], more);
+  const edit = async (owner: Owner, from: string, to: string): Promise<void> => {
+    const file = join(workspace, owner, "main.ts");
+    await writeFile(file, (await readFile(file, "utf8")).replace(from, to));
+  };
+
+  await steps.step("pull request: the plan as a comment", async () => {
+    const comment = await plan("payments");
+    steps.match(comment, /\+ route "shop"/);
+    steps.match(comment, /1 to add/);
+    steps.ok(!comment.includes(gateway.adminToken), "the token is in the plan");
+  });
+  await steps.step("merge: both owners apply, and live traffic follows at once", async () => {
+    await apply("platform");
+    await apply("payments");
+    // No waiting: the gateway answers the publisher when every process serves the bundle.
+    steps.equal((await gateway.get("/shop/")).seen["x-owner"], "payments");
+    steps.equal((await gateway.get("/shop/")).headers.get("x-frame-options"), "SAMEORIGIN", "the platform's setting");
+    return "X-Owner: payments, with the platform's X-Frame-Options";
+  });
+  await steps.step("second plans have no changes", async () => {
+    for (const owner of owners) steps.match(await plan(owner), /No changes\./);
+  });
+  await steps.step("an edit of one owner: its plan names the field, the other's has no changes", async () => {
+    await edit("payments", '"X-Version": "1"', '"X-Version": "2"');
+    const comment = await plan("payments");
+    steps.match(comment, /"X-Version"\s+= "1" -> "2"/);
+    steps.match(await plan("platform"), /No changes\./);
+    await apply("payments");
+    steps.equal((await gateway.get("/shop/")).seen["x-version"], "2");
+    return /^.*"X-Version".*$/m.exec(comment)?.[0] ?? "";
+  });
+  await steps.step("a host of somebody else is refused at apply, and what is live stays", async () => {
+    const refusal = await apply("payments", { PAYMENTS_ORIGIN: environment("platform")["PLATFORM_ORIGIN"] ?? "" }).then(
+      () => "",
+      String,
+    );
+    steps.match(refusal, /may not serve/);
+    steps.equal((await gateway.get("/shop/")).seen["x-version"], "2");
+    return /^.*may not serve.*$/m.exec(refusal)?.[0] ?? "";
+  });
+  await steps.step("a slice changed under us is drift: shown by the plan, repaired by apply", async () => {
+    const address = `${gateway.adminOrigin}/config/slices/payments`;
+    const headers = { authorization: `Bearer ${gateway.adminToken}` };
+    const text = await (await fetch(address, { headers })).text();
+    const changed = await fetch(address, {
+      method: "PUT",
+      headers: { ...headers, "if-match": "*", "content-type": "application/json" },
+      body: sliceOf(text).replace('"X-Version":"2"', '"X-Version":"by hand"'),
+    });
+    steps.equal(changed.status, 200, await changed.text());
+    steps.equal((await gateway.get("/shop/")).seen["x-version"], "by hand");
+    steps.match(await plan("payments"), /"X-Version"\s+= "by hand" -> "2"/);
+    await apply("payments");
+    steps.equal((await gateway.get("/shop/")).seen["x-version"], "2");
+  });
+  await steps.step("rollback: revert the commit and apply", async () => {
+    await edit("payments", '"X-Version": "2"', '"X-Version": "1"');
+    await apply("payments");
+    steps.equal((await gateway.get("/shop/")).seen["x-version"], "1");
+  });
+  await steps.step("without the token nothing is published", async () => {
+    const refusal = await apply("payments", { GATEWAY_ADMIN_TOKEN: "wrong" }).then(() => "", String);
+    steps.match(refusal, /token|401|refused/i);
+    return /^\W*Error: (?!Cannot run).*$/m.exec(refusal)?.[0] ?? "";
+  });
+  await steps.step("destroy removes one owner's routes and leaves the other's", async () => {
+    await terraform("payments", ["destroy", "-auto-approve"]);
+    steps.ok((await gateway.get("/shop/")).status >= 400, "is still served");
+    const status = await fetch(environment("platform")["PLATFORM_ORIGIN"] ?? "");
+    steps.equal(status.status, 200);
+    await terraform("platform", ["destroy", "-auto-approve"]);
+  });
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The slice in the admin listener's answer, as compact JSON. */
+function sliceOf(text: string): string {
+  const body = JSON.parse(text) as { slice?: unknown };
+  return JSON.stringify(body.slice ?? body);
+}
+
+/** The folder as a repository of its own, with the constructs of this checkout. */
+async function copyRepository(): Promise<void> {
+  await cp(import.meta.dirname, workspace, { recursive: true, filter: (path) => !path.includes("cdktf.out") });
+  for (const owner of owners) {
+    for (const name of ["main.ts", "policies.test.ts"]) {
+      const file = join(workspace, owner, name);
+      await writeFile(file, (await readFile(file, "utf8")).replaceAll("../../../cdktf/", `${root}cdktf/`));
+    }
+  }
+  await symlink(join(root, "node_modules"), join(workspace, "node_modules"));
+  await writeFile(join(workspace, "package.json"), JSON.stringify({ type: "module", private: true }));
+}
+
+/** `gateway check` of the boot file and both bundles. @throws Error with its output when it finds an error */
+function check(): Promise<string> {
+  const bundles = owners.map((owner) => `${owner}/cdktf.out/stacks/${owner}/gateway.bundle.json`);
+  return run(process.execPath, [`${root}runtime/bin/gateway.js`, "check", "gateway.yaml", ...bundles], workspace, {});
+}
+
+/** @returns what it printed. @throws Error with the same when it fails */
+async function run(command: string, args: readonly string[], cwd: string, environment: Environment): Promise<string> {
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: workspace,
+    CHECKPOINT_DISABLE: "1",
+    TF_IN_AUTOMATION: "1",
+    ...environment,
+  };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });
+    return stdout + stderr;
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`Cannot run "${command} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
