@@ -4,7 +4,7 @@ import { acceptsHtml, redirect, respondHtml, respondJson } from "../http/respond
 import { errorPage } from "../pages/error.ts";
 import { withAnswer } from "./redirect-uri.ts";
 
-/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2, RFC 8707 §2, OpenID Connect Core §3.1.2.6. */
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, OpenID Connect Core §3.1.2.6. */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -12,6 +12,7 @@ export type OAuthErrorCode =
   | "invalid_target"
   | "unauthorized_client"
   | "unsupported_grant_type"
+  | "unsupported_token_type"
   | "unsupported_response_type"
   | "access_denied"
   | "server_error"

@@ -50,6 +50,11 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
   const token = form.values.get("token");
   if (token === undefined || token === "") return answerRefusal(refuse("invalid_request", "token is missing").refusal);
 
+  // A machine's token ends by itself within minutes, and no grant stands behind it (RFC 7009 §2.2.1).
+  if (isMachineToken(deps, client.value, token)) {
+    return answerRefusal(refuse("unsupported_token_type", "Tokens of client credentials end by themselves").refusal);
+  }
+
   // Only the client that a token was issued to may end it. An unknown token is not an error (RFC 7009 §2.2).
   const grantId = findGrantId(deps, issuer, client.value, token);
   if (grantId !== undefined) await endGrant(deps, grantId, "revoked by the client");
@@ -64,4 +69,9 @@ function findGrantId(deps: RevokeDeps, issuer: Issuer, client: Client, token: st
   return access.ok && access.claims.kind === "grant" && access.claims.clientId === client.id
     ? access.claims.grantId
     : undefined;
+}
+
+function isMachineToken(deps: RevokeDeps, client: Client, token: string): boolean {
+  const access = deps.externalTokens.open(token);
+  return access.ok && access.claims.kind === "service-account" && access.claims.clientId === client.id;
 }

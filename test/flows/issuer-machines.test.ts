@@ -105,6 +105,18 @@ describe("client credentials", () => {
     expect([answer.status, answer.json()["error"]]).toEqual([400, "invalid_grant"]);
   });
 
+  test("are not given back: the revocation endpoint says so, to their client alone", async () => {
+    const gateway = await start();
+    const { clientId, secret = "" } = await machine(gateway);
+    const proof = { client_id: clientId, client_secret: secret };
+    const answer = await gateway.oauth().sendToken({ grant_type: "client_credentials", ...proof });
+    const token = String(answer.json()["access_token"]);
+    const own = await gateway.oauth().sendRevocation({ token, ...proof });
+    expect([own.status, own.json()["error"]]).toEqual([400, "unsupported_token_type"]);
+    const other = await gateway.oauth().register();
+    expect((await gateway.oauth().sendRevocation({ token, client_id: other.client_id })).status).toBe(200);
+  });
+
   test("are no way to a person's consent page", async () => {
     const gateway = await start();
     const { clientId } = await machine(gateway);
