@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await startMcpGateway({ boot: { storage_url: `sqlite:${join(directory, "gateway.db")}` } });
 }, 30_000);
 afterAll(async () => {
-  await world.close();
+  await world?.close();
   await rm(directory, { recursive: true, force: true });
 });
 

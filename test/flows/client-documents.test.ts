@@ -19,8 +19,8 @@ beforeAll(async () => {
   world = await startMcpGateway({ settings: 'mcp_allowed_client_id_domains: ["localhost"]' });
 }, 30_000);
 afterAll(async () => {
-  await world.close();
-  await host.close();
+  await world?.close();
+  await host?.close();
 });
 // An address of its own for every test: documents are kept for a minute.
 beforeEach(() => {

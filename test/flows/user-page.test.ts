@@ -20,7 +20,7 @@ let world: McpGateway;
 beforeAll(async () => {
   world = await startMcpGateway();
 }, 30_000);
-afterAll(() => world.close());
+afterAll(() => world?.close());
 
 const send = createSend();
 
