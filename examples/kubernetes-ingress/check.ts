@@ -1,0 +1,182 @@
+/** Translates the manifests, compares with slice.yaml, starts a gateway on the result. One line per step. */
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { stringify } from "yaml";
+
+import { startGateway, type Gateway } from "../../runtime/gateway.ts";
+import { ANNOTATION_PREFIX } from "../../runtime/config/annotations.ts";
+import { knownAnnotations } from "../../runtime/kubernetes/known-annotations.ts";
+import { readManifests } from "../../runtime/kubernetes/manifests.ts";
+import type { EndpointSlice, KubeObjects, Secret } from "../../runtime/kubernetes/objects.ts";
+import { formatIngressProblem } from "../../runtime/kubernetes/problem.ts";
+import { renderSlice } from "../../runtime/kubernetes/render.ts";
+import { translate } from "../../runtime/kubernetes/translate.ts";
+import { sealTo } from "../../runtime/kubernetes/translate-command.ts";
+import { silentLog } from "../../runtime/log.ts";
+import { createSteps } from "../demo/steps.ts";
+
+const steps = createSteps();
+const folder = await mkdtemp(join(tmpdir(), "gateway-kubernetes-"));
+const sources = await Promise.all(["ingresses.yaml", "services.yaml"].map(readHere));
+const manifests = readManifests(sources);
+// Made with kubectl, so in no file.
+const secrets: readonly Secret[] = [
+  secretOf("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+  secretOf("backend-ca", { "ca.crt": "the-authorities" }),
+  secretOf("backend-client", { "tls.crt": "the-certificate", "tls.key": "the-private-key" }),
+];
+const objects: KubeObjects = { ...manifests.objects, secrets };
+
+await steps.step("the manifests are readable", async () => {
+  steps.equal(manifests.problems.join(), "");
+  for (const file of ["controller.yaml", "gateway.yaml"]) {
+    steps.equal(readManifests([await readHere(file)]).problems.join(), "");
+  }
+});
+
+await steps.step("the Ingresses use every annotation there is", async () => {
+  const used = new Set(objects.ingresses.flatMap(({ metadata }) => Object.keys(metadata.annotations ?? {})));
+  const unused = knownAnnotations.filter((name) => !used.has(ANNOTATION_PREFIX + name));
+  steps.equal(unused.join(", "), "", "these stand in none of ingresses.yaml");
+  return `${knownAnnotations.length} annotations`;
+});
+
+await steps.step("the slice is the one in slice.yaml", async () => {
+  // A real seal is another text each time.
+  const seal = async (_value: string, { name, key }: { name: string; key: string }): Promise<string> =>
+    `sealed.${name}.${key.replaceAll("_", "-")}`;
+  const text = renderSlice(await translate(objects, { seal }), "yaml");
+  const golden = new URL("slice.yaml", import.meta.url);
+  if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") await writeFile(golden, text);
+  steps.equal(text, await readFile(golden, "utf8"));
+});
+
+await steps.step("the mistake is told, and only it is left out", async () => {
+  const { ingresses, problems } = await translate(objects, { seal: async () => "sealed" });
+  steps.equal(
+    ingresses
+      .filter(({ served }) => !served)
+      .map(({ key }) => key)
+      .join(),
+    "shop/mistake",
+  );
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(formatIngressProblem)
+    .join();
+});
+
+const upstream = await startUpstream();
+let gateway: Gateway | undefined;
+
+await steps.step("a gateway takes the slice, with secrets sealed to its key", async () => {
+  await writeFile(join(folder, "gateway.yaml"), stringify(bootFile()));
+  gateway = await startGateway({ config: folder, log: silentLog() });
+  const status = await fetch(`${gateway.adminOrigin}/status`, { headers: { authorization: "Bearer example-token" } });
+  const { seal_key: key } = (await status.json()) as { seal_key: object };
+  // The pods of the status page are this process.
+  const endpointSlices: readonly EndpointSlice[] = objects.endpointSlices.map((slice) => ({
+    ...slice,
+    ports: [{ name: "http", port: upstream.port }],
+    endpoints: [{ addresses: ["127.0.0.1"] }],
+  }));
+  const here = { scheme: "http", port: gateway.port, seal: sealTo(JSON.stringify(key)) } as const;
+  // Certificates that are none would be refused: the demo upstream needs none.
+  const ingresses = objects.ingresses.filter(({ metadata }) => metadata.name !== "backend");
+  const text = renderSlice(await translate({ ...objects, ingresses, endpointSlices }, here), "json");
+  steps.ok(!text.includes("the-client-secret"), "the slice must hold no secret");
+  const changed = new Promise<void>((resolve) => gateway?.onChange(resolve));
+  await writeFile(join(folder, "kubernetes.json.new"), text);
+  await rename(join(folder, "kubernetes.json.new"), join(folder, "kubernetes.json"));
+  await changed;
+  return `digest ${gateway.current().digest.slice(0, 12)}`;
+});
+
+await steps.step("a public route reaches the pods with its headers", async () => {
+  const { status, body } = await get("status.example.com", "/");
+  steps.equal(status, 200);
+  const seen = JSON.parse(body) as { host: string; "x-from": string };
+  steps.equal(seen["x-from"], "ingress");
+  steps.match(seen.host, /^status\.example\.com/);
+  return `host ${seen.host}, x-from ${seen["x-from"]}`;
+});
+
+await steps.step("an application lets nobody in who is not signed in", async () => {
+  const { status } = await get("shop.example.com", "/", { accept: "application/json" });
+  steps.equal(status, 401);
+});
+
+await steps.step("an MCP server asks programs for a token", async () => {
+  const { status, headers } = await get("tools.example.com", "/github/mcp");
+  steps.equal(status, 401);
+  steps.match(String(headers["www-authenticate"]), /resource_metadata=/);
+});
+
+await steps.step("nobody serves the host of the mistake", async () => {
+  steps.equal((await get("mistake.example.com", "/")).status, 421);
+});
+
+await gateway?.close();
+await upstream.close();
+await rm(folder, { recursive: true });
+process.exitCode = steps.end();
+
+async function readHere(file: string): Promise<{ readonly file: string; readonly text: string }> {
+  return { file, text: await readFile(new URL(file, import.meta.url), "utf8") };
+}
+
+function secretOf(name: string, values: Readonly<Record<string, string>>): Secret {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "shop" }, stringData: values };
+}
+
+function bootFile(): object {
+  return {
+    address: "127.0.0.1:0",
+    admin_address: "127.0.0.1:0",
+    admin_token: "example-token",
+    insecure_server: true,
+    development: true,
+    shared_secret: Buffer.alloc(32, 7).toString("base64"),
+    idp_provider_url: "https://login.example.com",
+    idp_client_id: "gateway",
+    idp_client_secret: "example",
+    authorize_log: join(folder, "authorize.log"),
+    runtime_flags: { mcp: true },
+    routes: [],
+  };
+}
+
+/** An upstream that answers with the request's headers. */
+async function startUpstream(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer((incoming, response) => response.end(JSON.stringify(incoming.headers)));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A request to the gateway as if its host name led here. */
+async function get(host: string, path: string, headers: Readonly<Record<string, string>> = {}) {
+  const port = gateway?.port ?? 0;
+  return new Promise<{ status: number; headers: Readonly<Record<string, unknown>>; body: string }>(
+    (resolve, reject) => {
+      const options = { host: "127.0.0.1", port, path, headers: { ...headers, host: `${host}:${port}` } };
+      const sent = request(options, (answer) => {
+        let body = "";
+        answer.setEncoding("utf8");
+        answer.on("data", (chunk: string) => (body += chunk));
+        answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }));
+      });
+      sent.on("error", reject);
+      sent.end();
+    },
+  );
+}
