@@ -53,25 +53,29 @@ function inspect(home: string, era: string, ...args: readonly string[]): Promise
   );
 }
 
-describe.each(["legacy", "auto", "modern"])("the Inspector's command line, protocol era %s", (era) => {
-  test("connects through a scripted sign-in, lists and calls a tool, and signs in once", async () => {
-    const home = await newHome();
-    const list = await inspect(home, era, "--method", "tools/list");
-    expect(list.exitCode, list.stderr).toBe(0);
-    expect(list.asked).toHaveLength(1);
-    expect(list.stdout).toContain("list_repos");
+describe.each(["legacy", "auto", "modern"])(
+  "the Inspector's command line, protocol era %s",
+  { timeout: 120_000 },
+  (era) => {
+    test("connects through a scripted sign-in, lists and calls a tool, and signs in once", async () => {
+      const home = await newHome();
+      const list = await inspect(home, era, "--method", "tools/list");
+      expect(list.exitCode, list.stderr).toBe(0);
+      expect(list.asked).toHaveLength(1);
+      expect(list.stdout).toContain("list_repos");
 
-    const call = await inspect(home, era, "--method", "tools/call", "--tool-name", "list_repos");
-    expect(call.exitCode, call.stderr).toBe(0);
-    expect(call.stdout).toContain("playground");
-    expect(call.asked).toEqual([]);
+      const call = await inspect(home, era, "--method", "tools/call", "--tool-name", "list_repos");
+      expect(call.exitCode, call.stderr).toBe(0);
+      expect(call.stdout).toContain("playground");
+      expect(call.asked).toEqual([]);
 
-    const denied = await inspect(home, era, "--method", "tools/call", "--tool-name", "delete_repo");
-    expect(denied.exitCode).not.toBe(0);
-    expect(denied.stderr).toMatch(/denied by policy/i);
-    expect(denied.asked).toEqual([]);
-  });
-});
+      const denied = await inspect(home, era, "--method", "tools/call", "--tool-name", "delete_repo");
+      expect(denied.exitCode).not.toBe(0);
+      expect(denied.stderr).toMatch(/denied by policy/i);
+      expect(denied.asked).toEqual([]);
+    });
+  },
+);
 
 test("nothing that was denied reached the server", () => {
   expect(world.mcpServer.calls.map(({ tool }) => tool)).not.toContain("delete_repo");

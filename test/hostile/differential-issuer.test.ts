@@ -22,9 +22,9 @@ import {
 } from "../support/issuer-requests.ts";
 
 const SEED = 20_261_120;
-const AUTHORIZE_REQUESTS = 2_000;
-const TOKEN_REQUESTS = 800;
-const REGISTRATION_REQUESTS = 800;
+const AUTHORIZE_REQUESTS = 1_500;
+const TOKEN_REQUESTS = 600;
+const REGISTRATION_REQUESTS = 600;
 const TEST_CLIENT = {
   client_name: "Differential client",
   redirect_uris: [REDIRECT, WEB_REDIRECT],

@@ -18,6 +18,7 @@ import {
   type VisitorOptions,
 } from "../support/chromium.ts";
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
+import { startMcpGateway } from "../support/mcp-gateway.ts";
 import { createOAuthClient, createPkce } from "../support/oauth-client.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 
@@ -85,11 +86,13 @@ afterAll(async () => {
 async function authorizeUrl(
   options: {
     readonly route?: string;
+    /** Address of the MCP server; that of `route` by default. */
+    readonly resource?: string;
     readonly redirectUri?: string;
     readonly query?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<string> {
-  const resource = `${world.gateway.origin}/${options.route ?? "tools"}/mcp`;
+  const resource = options.resource ?? `${world.gateway.origin}/${options.route ?? "tools"}/mcp`;
   const redirectUri = options.redirectUri ?? `${clientOrigin}/callback`;
   const { client_id } = await createOAuthClient({ resource }).register({
     client_name: "Notebook for Researchers",
@@ -105,7 +108,7 @@ async function authorizeUrl(
     resource,
     ...options.query,
   });
-  return `${world.gateway.origin}/.gateway/mcp/authorize?${query.toString()}`;
+  return `${new URL(resource).origin}/.gateway/mcp/authorize?${query.toString()}`;
 }
 
 async function chooseUser(page: Page, user: string): Promise<void> {
@@ -200,7 +203,7 @@ async function withVisitor(options: VisitorOptions, visit: (visitor: Visitor) =>
   }
 }
 
-describe.skipIf(missing !== undefined)("pages in Chromium", () => {
+describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 }, () => {
   test.each(pages)(
     "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
     async (name, heading, go) => {
@@ -259,6 +262,23 @@ describe.skipIf(missing !== undefined)("pages in Chromium", () => {
         await page.keyboard.press("Enter");
         await page.waitForURL(`${clientOrigin}/callback?error=access_denied**`);
       });
+    });
+
+    test("goes from the server's host over the pages' host back to the application", async () => {
+      const apart = await startMcpGateway({ authenticateHost: true });
+      try {
+        await withVisitor({}, async ({ page, complaints }) => {
+          await page.goto(await authorizeUrl({ resource: apart.resource }));
+          await chooseUser(page, "alice@example.com");
+          expect(new URL(page.url()).hostname).toBe("127.0.0.1");
+          await page.getByRole("button", { name: "Allow" }).click();
+          await page.waitForURL(`${clientOrigin}/callback?code=**`);
+          expect(new URL(page.url()).searchParams.get("iss")).toBe(apart.gateway.origin);
+          expect(complaints).toEqual([]);
+        });
+      } finally {
+        await apart.close();
+      }
     });
 
     test("a page of another site cannot frame it", async () => {
