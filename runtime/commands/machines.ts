@@ -115,7 +115,7 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
         `--resource is ${JSON.stringify(resource)}, must be the address of an MCP server or its origin`,
       );
     }
-    const audience = resource ?? EVERY_SERVER;
+    const audience = resource === undefined ? EVERY_SERVER : canonicalResource(resource);
     const expiresAt = epochSeconds(clock) + Math.floor(life.value / 1000);
     const made = await createServiceAccount(
       { store, clock },
@@ -168,6 +168,12 @@ export function revokeServiceAccounts(names: readonly string[], options: { reado
     }
     return code;
   });
+}
+
+/** As routes spell their resources: lower-case host, no default port, no slash at the end. */
+function canonicalResource(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return origin + pathname.replace(/\/$/, "");
 }
 
 function groupsOf({ groups = "" }: { readonly groups?: string }): readonly string[] {

@@ -145,7 +145,7 @@ describe("gateway service-account", () => {
 
   test("a token for one server is worth nothing at another, and none opens pages or lists", async () => {
     const args = ["--name", "notes", "--groups", "engineering", "--email", "n@example.com"];
-    const made = await run("service-account", "create", ...args, "--resource", world.otherResource);
+    const made = await run("service-account", "create", ...args, "--resource", `${world.otherResource}/`);
     const token = made.out.trim();
     expect((await call(token, undefined, world.otherResource)).status).toBe(200);
     expect((await call(token)).status).toBe(401);
