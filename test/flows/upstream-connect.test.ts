@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { createSend, findLink } from "../support/browser.ts";
 import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-gateway.ts";
-import { serverMetadata } from "../support/upstream-service.ts";
 
 let bench: UpstreamGateway;
 let defaults: UpstreamGateway["service"]["switches"];

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { epochSeconds } from "../../../runtime/ports.ts";
+import { startVaultBench, type VaultBench, type VaultReplica } from "../../support/vault-bench.ts";
+
+let bench: VaultBench;
+let replica: VaultReplica;
+beforeEach(async () => {
+  bench = await startVaultBench();
+  replica = bench.replica();
+});
+afterEach(() => bench.close());
+
+const attach = () => replica.attacher.attach("alice", bench.target.route);
+
+describe("attach()", () => {
+  test("a connected route's warm path is synchronous and touches the store zero times", async () => {
+    const access = await bench.connect("alice", { expiresAt: epochSeconds(bench.clock) + 3600 });
+    expect(await attach()).toMatchObject({ kind: "token", authorization: `Bearer ${access}` });
+    bench.store.calls.length = 0;
+    for (let second = 0; second < 9; second += 1) {
+      bench.clock.advance(1_000);
+      expect(attach()).not.toBeInstanceOf(Promise);
+    }
+    expect(bench.store.calls).toEqual([]);
+  });
+
+  test("what is known is read again in the background, so that a disconnect elsewhere is seen", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    await bench.replica().vault.disconnect("alice", bench.target);
+    expect(attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(10_000);
+    expect(attach()).toMatchObject({ kind: "token" });
+    await expect.poll(() => attach()).toMatchObject({ kind: "connect" });
+  });
+
+  test("a connection made elsewhere is seen within a second", async () => {
+    expect(await attach()).toEqual({ kind: "connect" });
+    await bench.connect("alice");
+    bench.clock.advance(1_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+  });
+
+  test("a token that has not ended goes on while the store is away, for five minutes", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.store.broken = true;
+    bench.clock.advance(25_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(300_000);
+    expect(await attach()).toEqual({ kind: "unavailable" });
+    bench.store.broken = false;
+    bench.clock.advance(25_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+  });
+
+  test("a user who was never seen is unavailable, not unconnected, while the store is away", async () => {
+    bench.store.broken = true;
+    expect(await attach()).toEqual({ kind: "unavailable" });
+  });
+});
