@@ -145,6 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         signIn: session.signIn,
         assertions: session.assertions,
         applicationTokens: session.applicationTokens,
+        requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
         revocations: session.revocations,
         challenge: (...of) => issuer.challenge(...of),
         upstream,
@@ -163,8 +164,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const pages = admin?.pages ?? own(createPages(told));
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
     own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
+    const clients = boot.downstreamMtls && {
+      caFile: boot.downstreamMtls.caFile,
+      rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
+    };
     const certificates =
-      boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log }));
+      boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log, clients }));
     const server = await createHttpServer({
       address: boot.address,
       insecure: boot.insecureServer,

@@ -1,6 +1,7 @@
 /** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
 import { quotedWish, readable } from "./checks.ts";
 import {
+  block,
   blockList,
   choice,
   count,
@@ -53,6 +54,23 @@ export const bootShape = {
     {
       doc: "Certificates of the public listener, chosen by the host a client asks for; the first is for all other hosts. The files are read anew when they change.",
       default: "- none: `insecure_server` is needed",
+    },
+  ),
+  downstream_mtls: block(
+    {
+      ca_file: text({
+        doc: "PEM file of the authorities that sign client certificates; read anew when it changes.",
+        required: true,
+        check: fileWish,
+      }),
+      enforcement: choice(["policy_with_default_deny", "policy", "reject_connection"], {
+        doc: "Without a valid certificate: answer 495 on every route, let the policy judge, or refuse the connection.",
+        default: "policy_with_default_deny",
+      }),
+    },
+    {
+      doc: "Ask clients of the public listener for a certificate. Needs `certificates`.",
+      default: "- clients are not asked",
     },
   ),
   http_redirect_address: text({

@@ -31,6 +31,10 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
       certificateFile: each.certificate_file,
       keyFile: each.certificate_key_file,
     })),
+    downstreamMtls: doc.downstream_mtls && {
+      caFile: doc.downstream_mtls.ca_file,
+      enforcement: doc.downstream_mtls.enforcement ?? "policy_with_default_deny",
+    },
     httpRedirectAddress: doc.http_redirect_address,
     maxConnections: doc.max_connections,
     development,

@@ -14,6 +14,13 @@ export interface BootSettings {
   readonly insecureServer: boolean;
   /** Of the public listener, the first for hosts that no other names; [] = plain HTTP. */
   readonly certificates: readonly { readonly certificateFile: string; readonly keyFile: string }[];
+  /** Client certificates; undefined = clients are not asked. */
+  readonly downstreamMtls:
+    | {
+        readonly caFile: string;
+        readonly enforcement: "policy_with_default_deny" | "policy" | "reject_connection";
+      }
+    | undefined;
   /** Plain listener that redirects to https; undefined = none. */
   readonly httpRedirectAddress: string | undefined;
   /** Open connections of the public listener. */

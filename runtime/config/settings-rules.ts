@@ -47,10 +47,11 @@ function* developmentListeners(settings: Partial<BootDoc>): Iterable<Finding> {
 
 /** One listener speaks either TLS or plain HTTP. */
 function* tlsListener(settings: Partial<BootDoc>): Iterable<Finding> {
-  const { certificates, insecure_server: insecure, http_redirect_address: redirect } = settings;
+  const { certificates, insecure_server: insecure, http_redirect_address: redirect, downstream_mtls: mtls } = settings;
   if (certificates?.length === 0) yield fault(["certificates"], "is an empty list, must have a certificate");
   if (certificates && insecure === true)
     yield fault(["certificates"], 'cannot stand beside "insecure_server": true, must be one of them');
+  if (mtls && !certificates) yield fault(["downstream_mtls"], 'needs "certificates" beside it');
   if (redirect !== undefined && !certificates)
     yield fault(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
 }

@@ -20,7 +20,17 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
+/** Whose client certificates are believed. */
+export interface ClientAuthorities {
+  /** PEM of the authorities. */
+  readonly caFile: string;
+  /** Whether the handshake fails without a valid certificate. */
+  readonly rejectConnection: boolean;
+}
+
 export interface Certificates extends Closable {
+  /** Set: clients are asked for certificates. */
+  readonly clients: ClientAuthorities | undefined;
   /** For clients that name no host, and what TLS needs at start. */
   readonly fallback: SecureContextOptions;
   /** @returns undefined: the fallback */
@@ -33,8 +43,7 @@ export interface Certificates extends Closable {
 
 export interface CertificateDeps {
   readonly log: Log;
-  /** What every context has besides certificate and key. */
-  readonly shared?: SecureContextOptions;
+  readonly clients?: ClientAuthorities | undefined;
   /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
   readonly pollMs?: number;
 }
@@ -51,22 +60,23 @@ const POLL_MS = 2_000;
 /** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
 export async function openCertificates(
   files: readonly CertificateFiles[],
-  { log, shared = {}, pollMs = POLL_MS }: CertificateDeps,
+  { log, clients, pollMs = POLL_MS }: CertificateDeps,
 ): Promise<Certificates> {
-  let loaded = await Promise.all(files.map((each) => load(each, shared)));
+  let loaded = await Promise.all(files.map((each) => load(each, clients?.caFile)));
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
   /** So that a broken file is reported once, not with each look. */
   let complaint = "";
 
   const certificates: Certificates = {
+    clients,
     get fallback() {
       return (loaded[0] as Loaded).options;
     },
     find: (serverName) => byName.get(serverName) ?? byName.get(serverName.replace(/^[^.]+/, "*")),
     async reload() {
       try {
-        const next = await Promise.all(files.map((each, index) => load(each, shared, loaded[index])));
+        const next = await Promise.all(files.map((each, index) => load(each, clients?.caFile, loaded[index])));
         complaint = "";
         if (next.every((each, index) => each === loaded[index])) return false;
         loaded = next;
@@ -95,15 +105,21 @@ export async function openCertificates(
 }
 
 /** @param earlier what the files held before; given back when they still do */
-async function load(files: CertificateFiles, shared: SecureContextOptions, earlier?: Loaded): Promise<Loaded> {
+async function load(files: CertificateFiles, caFile: string | undefined, earlier?: Loaded): Promise<Loaded> {
   try {
-    const [cert, key] = await Promise.all([readFile(files.certificateFile), readFile(files.keyFile)]);
-    const text = `${cert.toString("latin1")}\0${key.toString("latin1")}`;
+    const [cert, key, ca] = await Promise.all([
+      readFile(files.certificateFile),
+      readFile(files.keyFile),
+      caFile === undefined ? undefined : readFile(caFile),
+    ]);
+    const text = [cert, key, ca ?? ""].map((each) => each.toString("latin1")).join("\0");
     if (earlier?.text === text) return earlier;
     const leaf = new X509Certificate(cert);
     // OpenSSL takes any pair and fails with the first handshake.
     if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new TypeError("the key is not the certificate's");
-    const options = { ...shared, cert, key };
+    // OpenSSL passes over what is none, and then takes nobody.
+    if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
+    const options = { cert, key, ...(ca && { ca }) };
     return { text, names: namesOf(leaf), options, context: createSecureContext(options) };
   } catch (cause) {
     const file = JSON.stringify(files.certificateFile);

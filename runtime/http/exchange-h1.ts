@@ -2,7 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
 
+import { clientCertificateOf, type ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import type { HeaderTraits } from "./headers.ts";
@@ -11,6 +13,8 @@ import { acceptOf } from "./websocket.ts";
 /** What the exchange asks of the server it belongs to. */
 export interface ExchangeOwner {
   readonly secure: boolean;
+  /** Clients are asked for certificates. */
+  readonly asksForCertificates: boolean;
   /** True while the server is shutting down: every answer then closes its connection. */
   readonly draining: boolean;
 }
@@ -69,6 +73,10 @@ export class Http1Exchange implements Exchange {
 
   get secure(): boolean {
     return this.#owner.secure;
+  }
+
+  get clientCertificate(): ClientCertificate | undefined {
+    return this.#owner.asksForCertificates ? clientCertificateOf(this.#request.socket as TLSSocket) : undefined;
   }
 
   get remoteAddress(): string {

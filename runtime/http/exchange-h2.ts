@@ -4,6 +4,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
 import type { Http2Head } from "./accept-h2.ts";
+import type { ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import { headerTraits, type HeaderTraits } from "./headers.ts";
@@ -11,6 +12,7 @@ import { headerTraits, type HeaderTraits } from "./headers.ts";
 /** What the streams of one connection have in common. */
 export interface Http2Peer {
   readonly remoteAddress: string;
+  readonly clientCertificate: ClientCertificate | undefined;
 }
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
@@ -23,6 +25,7 @@ export class Http2Exchange implements Exchange {
   readonly host: string;
   readonly secure = true;
   readonly remoteAddress: string;
+  readonly clientCertificate: ClientCertificate | undefined;
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
@@ -38,6 +41,7 @@ export class Http2Exchange implements Exchange {
     this.rawHeaders = head.rawHeaders;
     this.headerTraits = head.headerTraits;
     this.remoteAddress = peer.remoteAddress;
+    this.clientCertificate = peer.clientCertificate;
     // What follows an extended CONNECT are messages, not a body.
     this.hasBody = hasBody && !head.isWebSocket;
     this.#stream = stream;

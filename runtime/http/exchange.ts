@@ -7,6 +7,7 @@
  */
 import type { Duplex, Readable } from "node:stream";
 
+import type { ClientCertificate } from "./client-certificate.ts";
 import type { HeaderTraits } from "./headers.ts";
 
 export interface Exchange {
@@ -31,6 +32,8 @@ export interface Exchange {
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
+  /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
+  readonly clientCertificate?: ClientCertificate | undefined;
   /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */
   readonly upgrade?: UpgradeOffer | undefined;
 

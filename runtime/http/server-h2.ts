@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 
 import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
 import { judgeHead } from "./accept-h2.ts";
+import { clientCertificateOf } from "./client-certificate.ts";
 import { Http2Exchange, type Http2Peer } from "./exchange-h2.ts";
 import type { Exchange } from "./exchange.ts";
 import { respondError } from "./respond.ts";
@@ -11,6 +12,7 @@ import { respondError } from "./respond.ts";
 export interface Http2Deps extends AcceptDeps {
   /** Must not throw. */
   handle(exchange: Exchange): void;
+  readonly asksForCertificates: boolean;
   readonly maxHeaderBytes: number;
   readonly idleTimeoutMs: number;
 }
@@ -51,7 +53,10 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
           enableConnectProtocol: true,
         },
       });
-      const peer: Http2Peer = { remoteAddress: socket.remoteAddress ?? "" };
+      const peer: Http2Peer = {
+        remoteAddress: socket.remoteAddress ?? "",
+        clientCertificate: deps.asksForCertificates ? clientCertificateOf(socket) : undefined,
+      };
       let streams = 0;
       sessions.add(session);
       session.once("close", () => sessions.delete(session));

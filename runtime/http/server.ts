@@ -79,7 +79,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       'Cannot listen: no certificate is configured, wish "certificates", or insecure_server: true behind a terminating load balancer',
     );
   }
-  const owner = { secure: certificates !== undefined, draining: false };
+  const asksForCertificates = certificates?.clients !== undefined;
+  const owner = { secure: certificates !== undefined, asksForCertificates, draining: false };
   /** Connections that have not sent a request yet, with the bytes they had sent when they were ready for one; node does not count them as idle. */
   const fresh = new Map<Socket, number>();
   /** Connections that left HTTP; node does not know them any more. */
@@ -97,6 +98,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const http2 = createHttp2Sessions({
     ...options,
     handle,
+    asksForCertificates,
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
   });
@@ -196,6 +198,9 @@ function createTlsServer(
     ...HTTP_OPTIONS,
     ...certificates.fallback,
     minVersion: "TLSv1.2",
+    requestCert: certificates.clients !== undefined,
+    // Otherwise the policy judges, and the client gets an answer it can show.
+    rejectUnauthorized: certificates.clients?.rejectConnection === true,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ["h2", "http/1.1"],
     SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),

@@ -11,6 +11,7 @@ import { respondError } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Snapshot } from "../config/compiled.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
+import { refuseWithoutCertificate } from "./client-certificate.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import { buildRouteTable, type RouteTable } from "./find-route.ts";
 import { createUndiciTransport } from "./forward-undici.ts";
@@ -111,7 +112,11 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
       const passage = beginPassage(exchange, snapshot, plan);
-      guard(steps, passage, () => (plan.isMcpServer ? serveMcpRoute(steps, passage) : serveWebRoute(steps, passage)));
+      guard(steps, passage, () => {
+        if (refuseWithoutCertificate(steps, passage)) return;
+        if (plan.isMcpServer) serveMcpRoute(steps, passage);
+        else serveWebRoute(steps, passage);
+      });
     },
 
     drain() {

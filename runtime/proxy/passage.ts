@@ -40,6 +40,8 @@ export interface ProxyDeps {
   ) => string;
   /** Internal Tokens for MCP server routes; absent = none are ever sent. */
   readonly upstream?: UpstreamTokens | undefined;
+  /** Routes answer 495 to clients without a valid certificate (`downstream_mtls`). */
+  readonly requiresClientCertificate?: boolean;
   readonly metrics?: ProxyMetrics;
   readonly log: Log;
   readonly clock: Clock;

@@ -134,10 +134,12 @@ function addConfigured(headers: string[], deps: RequestHeaderDeps, passage: Pass
 
 function templateValues(deps: RequestHeaderDeps, passage: Passage): TemplateValues {
   const { principal, plan, providerTokens } = passage;
+  const { clientCertificate } = passage.exchange;
   return {
     accessToken: providerTokens.accessToken,
     idToken: providerTokens.idToken,
-    clientCertFingerprint: "",
+    // Whoever signed another one is nobody we know.
+    clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
     // Also where identity headers are off: naming it in the settings asks for it.
     jwt: () => (principal ? deps.assertions.sign(principal, plan.route) : ""),
     requestHeader: (lowerName) => visibleHeader(passage, lowerName),

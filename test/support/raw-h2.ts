@@ -88,6 +88,8 @@ export interface RawHttp2 {
   outcome(stream: number): Promise<Outcome>;
   /** Resolves with the first frame that the test looks for. */
   find(which: (frame: Frame) => boolean): Promise<Frame>;
+  /** The server has closed the connection. */
+  readonly closed: Promise<void>;
   close(): void;
 }
 
@@ -98,7 +100,8 @@ export async function openHttp2(port: number, options: { readonly preface?: Buff
   const frames: Frame[] = [];
   const waiting = new Set<() => void>();
   let buffered: Buffer = Buffer.alloc(0);
-  let closed = false;
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   const changed = (): void => {
     for (const check of Array.from(waiting)) check();
   };
@@ -116,7 +119,7 @@ export async function openHttp2(port: number, options: { readonly preface?: Buff
   });
   socket.on("error", () => {});
   socket.on("close", () => {
-    closed = true;
+    isClosed = true;
     changed();
   });
   socket.write(options.preface ?? Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0)]));
@@ -140,7 +143,8 @@ export async function openHttp2(port: number, options: { readonly preface?: Buff
     frames,
     send: (...each) => void socket.write(Buffer.concat(each)),
     find: (which) => until(() => frames.find(which)),
-    outcome: (stream) => until(() => outcomeOf(frames, stream, closed)),
+    outcome: (stream) => until(() => outcomeOf(frames, stream, isClosed)),
+    closed,
     close: () => socket.destroy(),
   };
 }
