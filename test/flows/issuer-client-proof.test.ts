@@ -191,7 +191,10 @@ describe("a registered client that signs", () => {
 
   test("may have several keys without names", async () => {
     const gateway = await start();
-    const bare = ({ jwk: { kid: _, ...rest } }: SigningKey): JWK => rest as JWK;
+    const bare = ({ jwk }: SigningKey): JWK => {
+      const { kid: _kid, ...rest } = jwk;
+      return rest;
+    };
     const metadata = { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [bare(other), bare(key)] } };
     const { client_id: clientId } = await gateway.oauth().register(metadata);
     const proof = await assertion({ clientId, nowMs: gateway.clock.now(), by: { ...key, jwk: bare(key) } });
