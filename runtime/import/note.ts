@@ -15,7 +15,7 @@ export type Report = (kind: Note["kind"], where: string, text: string) => void;
 const TITLES: Readonly<Record<Note["kind"], string>> = {
   lost: "Not carried over",
   differs: "Carried over with another meaning",
-  secret: "Secrets to give to the gateway; none was copied",
+  secret: "Secrets: give them to the gateway, what is written has references",
   boot: "For the file given to gateway run",
 };
 

@@ -4,7 +4,7 @@ import { routeFields } from "../config/route.ts";
 import { parseDuration, parseOrigin } from "../config/values.ts";
 import type { Report } from "./note.ts";
 import { convertPolicy } from "./policy.ts";
-import { secretSetting } from "./secret.ts";
+import { secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral, convertTemplate } from "./template.ts";
 
 /** What the older keys said is in the policy now. */
@@ -29,6 +29,13 @@ const ESSENTIAL = new Set([
   "kubernetes_service_account_token_file",
   "upstream_tunnel",
 ]);
+
+/** The same setting under another name. */
+const RENAMED: Readonly<Record<string, string>> = { tls_upstream_server_name: "tls_server_name" };
+
+const KNOWN = new Set(routeFields.map(({ name }) => name));
+/** Settings whose values must not be in what is written. */
+const SECRETS = new Set(routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name));
 
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
   allow_spdy: "SPDY is not spoken",
@@ -71,12 +78,16 @@ export function convertRoute(route: Members, name: string, report: Report): Conv
     return undefined;
   }
   const doc: Record<string, unknown> = {};
-  const known = new Set(routeFields.map((field) => field.name));
-  for (const [key, value] of Object.entries(route)) {
+  for (const [written, value] of Object.entries(route)) {
+    const key = RENAMED[written] ?? written;
     if (value === null || value === undefined || key === "name" || key === "policy" || IN_POLICY.has(key)) continue;
-    const converted = known.has(key) ? convertSetting(key, value, place, report) : undefined;
-    if (converted !== undefined) doc[key] = converted;
-    else if (!known.has(key)) reportLoss(key, value, place, report);
+    const base = key.replace(/_file$/, "");
+    if (SECRETS.has(key)) Object.assign(doc, secretSetting(key, value, `${place}, ${key}`, report));
+    else if (SECRETS.has(base)) Object.assign(doc, secretFile(base, value, `${place}, ${key}`, report));
+    else if (KNOWN.has(key)) {
+      const converted = convertSetting(key, value, place, report);
+      if (converted !== undefined) doc[key] = converted;
+    } else reportLoss(key, value, place, report);
   }
   const { policy, closedBy, differences } = convertPolicy(route);
   if (policy !== undefined) doc["policy"] = policy;
@@ -97,9 +108,7 @@ function cannotCarry(route: Members): string | undefined {
   if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
   const origin = parseOrigin(from);
   if (!origin.ok) return `"from" ${origin.wish}`;
-  const essential = Object.keys(route).find(
-    (key) => ESSENTIAL.has(key) && !routeFields.some((field) => field.name === key),
-  );
+  const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !KNOWN.has(key));
   if (essential !== undefined)
     return `"${essential}" has no counterpart and the route would do something else without it`;
   if (to === undefined || to === null) return '"to" is missing';
@@ -123,6 +132,7 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
     case "timeout":
       return convertDuration(value, `${place}, ${key}`, report);
     case "set_request_headers":
+      warnOfCredentials(value, place, report);
       return mapTexts(value, (text, header) =>
         convertTemplate(text, (reference) =>
           report("differs", `${place}, set_request_headers, ${header}`, `${reference} is unknown and empty, there too`),
@@ -136,6 +146,19 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
       return convertMcp(value, place, report);
     default:
       return value;
+  }
+}
+
+/** A header is no secret setting, so its text is copied; who reviews the program should know. */
+function warnOfCredentials(headers: unknown, place: string, report: Report): void {
+  for (const [name, text] of Object.entries(isMembers(headers) ? headers : {})) {
+    const isLiteral = typeof text === "string" && !text.includes("pomerium.");
+    if (!isLiteral || !/authorization|cookie|token|secret|api-?key/i.test(name)) continue;
+    report(
+      "secret",
+      `${place}, set_request_headers, ${name}`,
+      "copied as it stands; if it is a credential, take it out",
+    );
   }
 }
 

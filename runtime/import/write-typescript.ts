@@ -48,7 +48,9 @@ function routeCode(name: string, route: Members, use: Use): string {
   const construct = server ? "McpServerRoute" : mcp === undefined ? "Route" : "McpClientRoute";
   const entries: Entry[] = [];
   for (const [key, value] of Object.entries(rest)) {
-    if (key === "set_request_headers") entries.push([camel(key), requestHeaders(value, use)]);
+    const secret = /^(.*)_ref$/.exec(key)?.[1];
+    if (secret !== undefined) entries.push([camel(secret), secretCode(String(value), use)]);
+    else if (key === "set_request_headers") entries.push([camel(key), requestHeaders(value, use)]);
     else if (key === "set_response_headers") entries.push([camel(key), literals(value)]);
     else if (key === "rewrite_response_headers")
       entries.push([camel(key), code((value as Members[]).map(literalRewrite))]);

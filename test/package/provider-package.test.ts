@@ -66,10 +66,15 @@ describe("package:provider", { timeout: 120_000 }, () => {
     return undefined;
   });
 
-  test("writes a page for the provider, its resource and each function", () => {
+  test("writes a page for the provider, its resource, its data source and each function", () => {
     const pages = providerDocs(PROVIDER_VERSION);
     expect([...pages.keys()]).toEqual(
-      expect.arrayContaining(["index.md", "resources/bundle.md", "functions/request_header.md"]),
+      expect.arrayContaining([
+        "index.md",
+        "resources/bundle.md",
+        "data-sources/status.md",
+        "functions/request_header.md",
+      ]),
     );
     for (const [name] of pages) expect(existsSync(join(release.directory, "docs", name)), name).toBe(true);
     const bundle = pages.get("resources/bundle.md") ?? "";

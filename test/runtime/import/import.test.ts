@@ -69,6 +69,27 @@ describe("import of a Pomerium configuration", () => {
   });
 });
 
+test("gateway import prints the program, tells the differences on stderr, and exits 1 when a gateway would refuse it", () => {
+  const directory = mkdtempSync(join(tmpdir(), "gateform-import-"));
+  const run = (name: string, ...more: string[]) => {
+    const file = join(directory, `${name}.yaml`);
+    writeFileSync(file, inputOf(name));
+    const args = [join(root, "runtime/main.ts"), "import", file, "--owner", "team", ...more];
+    return spawnSync(process.execPath, args, { encoding: "utf8" });
+  };
+  try {
+    const good = run("bundle-small");
+    expect([good.status, good.stderr]).toEqual([0, expect.stringContaining("Imported 1 route")]);
+    expect(good.stdout).toContain('from "gateform/cdktf"');
+    const bad = run("bundle-refused-by-us", "--to", "bundle");
+    expect([bad.status, bad.stderr]).toEqual([1, expect.stringContaining("To correct by hand")]);
+    expect(JSON.parse(bad.stdout)).toMatchObject({ version: 1, owner: "team" });
+    expect(run("bundle-small", "--to", "xml")).toMatchObject({ status: 1, stdout: "" });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 describe("convertTemplate()", () => {
   test.each([
     ["plain", "plain"],
