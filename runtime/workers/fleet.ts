@@ -9,6 +9,7 @@ import { extname } from "node:path";
 
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { forwardLines } from "./forward-lines.ts";
 import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
 
 export interface FleetDeps {
@@ -66,6 +67,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   }));
   const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
   const pauses = new Set<NodeJS.Timeout>();
+  const forwarded = new Set<Promise<void>>();
   let questions = 0;
   let origin = "";
   let started = false;
@@ -98,8 +100,17 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   };
 
   function launch(member: Member): Promise<void> {
-    cluster.setupPrimary({ exec, args: [config, member.name], serialization: "advanced" });
+    cluster.setupPrimary({
+      exec,
+      args: [config, member.name],
+      serialization: "advanced",
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
     const worker = cluster.fork();
+    const { stdout } = worker.process;
+    const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
+    forwarded.add(isForwarded);
+    void isForwarded.then(() => forwarded.delete(isForwarded));
     const startedMs = performance.now();
     let failure: string | undefined;
     member.worker = worker;
@@ -192,5 +203,6 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
         clearTimeout(timer);
       }),
     );
+    await Promise.all(forwarded);
   }
 }

@@ -29,6 +29,8 @@ export interface RunningGateway {
   readonly directory: string;
   /** Everything it said on standard error. */
   log(): string;
+  /** Everything it said on standard output: authorization records, where they go there. */
+  output(): string;
   /** Process ids of the workers that serve. */
   workers(): Promise<readonly WorkerStatus[]>;
   /** Replaces a file of the configuration in one step. */
@@ -76,9 +78,11 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
   const child = spawn(process.execPath, args, {
     cwd: directory,
     env: { ...process.env, ...options.env },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let log = "";
+  let output = "";
+  child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
   child.stderr?.on("data", (chunk: Buffer) => (log += chunk.toString("utf8")));
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {
@@ -108,6 +112,7 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     process: child,
     directory,
     log: () => log,
+    output: () => output,
     workers: async () => ((await admin.get("/status")).body["workers"] ?? []) as WorkerStatus[],
     write,
     ended,
