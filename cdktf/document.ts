@@ -46,6 +46,8 @@ function settingFrom(field: Field, value: unknown, place: string): unknown {
       return (value as readonly object[]).map((item) =>
         documentFrom(blockFields(field), literalResponseValue(field, item), place),
       );
+    case "labelled":
+      return mapValues(value, (_, item) => labelledFrom(field, item as object, place));
     case "domain-pattern-list":
       return domainPatterns(value as readonly (Domain | string)[]);
     case "template-map":
@@ -57,6 +59,13 @@ function settingFrom(field: Field, value: unknown, place: string): unknown {
     default:
       return value;
   }
+}
+
+/** A block under a name; of a block that is only a secret, constructs take the secret. */
+function labelledFrom(field: Field, item: object, place: string): Document {
+  const [only] = field.fields ?? [];
+  if (item instanceof Secret && only?.kind === "secret") return { [only.name + item.suffix]: item.value };
+  return documentFrom(field.fields ?? [], item, place);
 }
 
 function blockFields(field: Field): readonly Field[] {

@@ -1,5 +1,6 @@
 import type { IResolvable } from "./framework.ts";
 import type { HeaderValue } from "./header-value.ts";
+import type { Secret } from "./secret.ts";
 
 /**
  * The nine header settings of a route. At most one of the four ways to choose the Host header may be used; the regular
@@ -39,6 +40,12 @@ export interface HeaderSettings {
    * @default - no headers are set
    */
   readonly setRequestHeaders?: Readonly<Record<string, HeaderValue | string>>;
+  /**
+   * Headers set on the upstream request like `setRequestHeaders`, whose values are secrets, by header name. They are
+   * sent as they are: a `$` in them means itself.
+   * @default - no headers are set
+   */
+  readonly setRequestHeadersSecret?: Readonly<Record<string, Secret>>;
   /**
    * Names of request headers removed before the request goes upstream. A header that is also set is removed.
    * @default - no headers are removed

@@ -1435,6 +1435,257 @@ export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
     return this._client.internalValue;
   }
 }
+export interface BundleRouteSetRequestHeadersSecret {
+  /**
+  * Value of the header, sent as it is: a `$` in it means itself. Stored in the Terraform state and the bundle as plain text; prefer `secret_ref`.
+  *
+  */
+  readonly secret?: string;
+  /**
+  * Where the gateway reads `secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly secretRef?: string;
+  /**
+  * `secret` encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
+  *
+  */
+  readonly secretSealed?: string;
+  /**
+  * `secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `secret_wo_version`.
+  *
+  */
+  readonly secretWo?: string;
+  /**
+  * Grows when `secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly secretWoVersion?: number;
+}
+
+export function bundleRouteSetRequestHeadersSecretToTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    secret: cdktf.stringToTerraform(struct!.secret),
+    secret_ref: cdktf.stringToTerraform(struct!.secretRef),
+    secret_sealed: cdktf.stringToTerraform(struct!.secretSealed),
+    secret_wo: cdktf.stringToTerraform(struct!.secretWo),
+    secret_wo_version: cdktf.numberToTerraform(struct!.secretWoVersion),
+  }
+}
+
+
+export function bundleRouteSetRequestHeadersSecretToHclTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    secret: {
+      value: cdktf.stringToHclTerraform(struct!.secret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.secretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.secretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.secretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.secretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._secret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secret = this._secret;
+    }
+    if (this._secretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretRef = this._secretRef;
+    }
+    if (this._secretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretSealed = this._secretSealed;
+    }
+    if (this._secretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWo = this._secretWo;
+    }
+    if (this._secretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWoVersion = this._secretWoVersion;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._secret = undefined;
+      this._secretRef = undefined;
+      this._secretSealed = undefined;
+      this._secretWo = undefined;
+      this._secretWoVersion = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._secret = value.secret;
+      this._secretRef = value.secretRef;
+      this._secretSealed = value.secretSealed;
+      this._secretWo = value.secretWo;
+      this._secretWoVersion = value.secretWoVersion;
+    }
+  }
+
+  // secret - computed: false, optional: true, required: false
+  private _secret?: string; 
+  public get secret() {
+    return this.getStringAttribute('secret');
+  }
+  public set secret(value: string) {
+    this._secret = value;
+  }
+  public resetSecret() {
+    this._secret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretInput() {
+    return this._secret;
+  }
+
+  // secret_ref - computed: false, optional: true, required: false
+  private _secretRef?: string; 
+  public get secretRef() {
+    return this.getStringAttribute('secret_ref');
+  }
+  public set secretRef(value: string) {
+    this._secretRef = value;
+  }
+  public resetSecretRef() {
+    this._secretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretRefInput() {
+    return this._secretRef;
+  }
+
+  // secret_sealed - computed: true, optional: true, required: false
+  private _secretSealed?: string; 
+  public get secretSealed() {
+    return this.getStringAttribute('secret_sealed');
+  }
+  public set secretSealed(value: string) {
+    this._secretSealed = value;
+  }
+  public resetSecretSealed() {
+    this._secretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretSealedInput() {
+    return this._secretSealed;
+  }
+
+  // secret_wo - computed: false, optional: true, required: false
+  private _secretWo?: string; 
+  public get secretWo() {
+    return this.getStringAttribute('secret_wo');
+  }
+  public set secretWo(value: string) {
+    this._secretWo = value;
+  }
+  public resetSecretWo() {
+    this._secretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoInput() {
+    return this._secretWo;
+  }
+
+  // secret_wo_version - computed: false, optional: true, required: false
+  private _secretWoVersion?: number; 
+  public get secretWoVersion() {
+    return this.getNumberAttribute('secret_wo_version');
+  }
+  public set secretWoVersion(value: number) {
+    this._secretWoVersion = value;
+  }
+  public resetSecretWoVersion() {
+    this._secretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoVersionInput() {
+    return this._secretWoVersion;
+  }
+}
+
+export class BundleRouteSetRequestHeadersSecretMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleRouteSetRequestHeadersSecretOutputReference {
+    return new BundleRouteSetRequestHeadersSecretOutputReference(this.terraformResource, this.terraformAttribute, key);
+  }
+}
 export interface BundleRouteRewriteResponseHeaders {
   /**
   * Name of the response header, such as `Location`.
@@ -1793,6 +2044,11 @@ export interface BundleRoute {
   */
   readonly mcp?: BundleRouteMcp;
   /**
+  * Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name. Default: no headers are set
+  *
+  */
+  readonly setRequestHeadersSecret?: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable;
+  /**
   * Rules that replace the beginning of response header values, applied in list order after `set_response_headers`. Default: nothing is rewritten
   *
   */
@@ -1841,6 +2097,7 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     tls_client_key_wo_version: cdktf.numberToTerraform(struct!.tlsClientKeyWoVersion),
     timeout: cdktf.stringToTerraform(struct!.timeout),
     mcp: bundleRouteMcpToTerraform(struct!.mcp),
+    set_request_headers_secret: cdktf.hashMapper(bundleRouteSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
     rewrite_response_headers: cdktf.listMapper(bundleRouteRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
   }
 }
@@ -2068,6 +2325,12 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "struct",
       storageClassType: "BundleRouteMcp",
     },
+    set_request_headers_secret: {
+      value: cdktf.hashMapperHcl(bundleRouteSetRequestHeadersSecretToHclTerraform)(struct!.setRequestHeadersSecret),
+      isBlock: true,
+      type: "map",
+      storageClassType: "BundleRouteSetRequestHeadersSecretMap",
+    },
     rewrite_response_headers: {
       value: cdktf.listMapperHcl(bundleRouteRewriteResponseHeadersToHclTerraform, false)(struct!.rewriteResponseHeaders),
       isBlock: true,
@@ -2243,6 +2506,10 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.mcp = this._mcp?.internalValue;
     }
+    if (this._setRequestHeadersSecret?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setRequestHeadersSecret = this._setRequestHeadersSecret?.internalValue;
+    }
     if (this._rewriteResponseHeaders?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.rewriteResponseHeaders = this._rewriteResponseHeaders?.internalValue;
@@ -2290,6 +2557,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientKeyWoVersion = undefined;
       this._timeout = undefined;
       this._mcp.internalValue = undefined;
+      this._setRequestHeadersSecret.internalValue = undefined;
       this._rewriteResponseHeaders.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
@@ -2335,6 +2603,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientKeyWoVersion = value.tlsClientKeyWoVersion;
       this._timeout = value.timeout;
       this._mcp.internalValue = value.mcp;
+      this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
       this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
     }
   }
@@ -2907,6 +3176,22 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get mcpInput() {
     return this._mcp.internalValue;
+  }
+
+  // set_request_headers_secret - computed: false, optional: true, required: false
+  private _setRequestHeadersSecret = new BundleRouteSetRequestHeadersSecretMap(this, "set_request_headers_secret");
+  public get setRequestHeadersSecret() {
+    return this._setRequestHeadersSecret;
+  }
+  public putSetRequestHeadersSecret(value: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable) {
+    this._setRequestHeadersSecret.internalValue = value;
+  }
+  public resetSetRequestHeadersSecret() {
+    this._setRequestHeadersSecret.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setRequestHeadersSecretInput() {
+    return this._setRequestHeadersSecret.internalValue;
   }
 
   // rewrite_response_headers - computed: false, optional: true, required: false

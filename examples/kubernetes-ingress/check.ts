@@ -26,6 +26,7 @@ const manifests = readManifests(sources);
 // Made with kubectl, so in no file.
 const secrets: readonly Secret[] = [
   secretOf("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+  secretOf("backend-headers", { "X-Api-Key": "the-api-key" }),
   secretOf("backend-ca", { "ca.crt": "the-authorities" }),
   secretOf("backend-client", { "tls.crt": "the-certificate", "tls.key": "the-private-key" }),
 ];

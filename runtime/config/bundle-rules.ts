@@ -2,6 +2,7 @@
 import ipaddr from "ipaddr.js";
 
 import { canonicalHost, findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
+import { setNames } from "./header-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
@@ -55,9 +56,9 @@ function acceptsHttp(boot: BootDoc | undefined): boolean {
 /** Setting a claim header as well would send the setting instead of the claim. */
 function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
   const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
-  for (const name of Object.keys(route.sound.set_request_headers ?? {})) {
+  for (const [setting, name] of setNames(route.sound)) {
     if (!claims.has(name.toLowerCase())) continue;
-    yield fault(["set_request_headers", name], 'is one of "jwt_claims_headers", only the gateway may set it');
+    yield fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   UpstreamConnect,
   UpstreamOAuth,
 } from "./compiled.ts";
+import { headerValueWish } from "./header-names.ts";
 import { compileHostRegex } from "./host-regex.ts";
 import type { CheckedRoute } from "./load.ts";
 import { DEFAULT_MAX_REQUEST_BYTES } from "./mcp.ts";
@@ -47,7 +48,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     policy,
     allowsAnonymous: policy.mayAllowAnonymous,
     hostRule: compileHostRule(doc),
-    requestHeaders: compileRequestHeaders(doc),
+    requestHeaders: compileRequestHeaders(doc, secrets),
     responseHeaders: compileResponseHeaders(doc, settings),
     passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
     timeoutMs: compileTimeout(doc, settings),
@@ -105,15 +106,27 @@ function compileHostRule(doc: RouteDoc): HostRule {
   return { kind: "path-regex", apply: compileHostRegex(pattern, substitution) };
 }
 
-function compileRequestHeaders(doc: RouteDoc): HeaderRules {
+function compileRequestHeaders(doc: RouteDoc, secrets: SecretSource): HeaderRules {
+  const written = Object.entries(doc.set_request_headers ?? {});
+  const secret = Object.entries(doc.set_request_headers_secret ?? {}).map(
+    ([name, of]) => [name, secretHeader(name, secretValues(of, "secret", secrets)[0])] as const,
+  );
   return {
-    set: Object.entries(doc.set_request_headers ?? {}).map(([name, value]) => ({
+    set: [...written, ...secret].map(([name, value]) => ({
       name,
       lower: name.toLowerCase(),
       value: parseTemplate(value),
     })),
     remove: new Set((doc.remove_request_headers ?? []).map((name) => name.toLowerCase())),
   };
+}
+
+/** The template of a secret value, in which `$` means itself. @throws GatewayError `config.secret` */
+function secretHeader(name: string, value = ""): string {
+  const wish = headerValueWish(value);
+  if (wish !== undefined)
+    throw new GatewayError("config.secret", `Cannot use the secret of header "${name}": it ${wish}`);
+  return value.replaceAll("$", "$$$$");
 }
 
 function compileResponseHeaders(doc: RouteDoc, settings: LiveSettings): ResponseHeaderRules {

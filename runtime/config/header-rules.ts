@@ -19,8 +19,9 @@ export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
   }
   yield* regexPair(route, wrote);
   yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
+  yield* secretHeaders(route);
   yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
-  const set = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
+  const set = new Set(setNames(route).map(([, name]) => name.toLowerCase()));
   for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
     if (set.has(name.toLowerCase())) {
       const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
@@ -69,10 +70,27 @@ function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => b
   }
 }
 
+/** Names of headers set on requests, with the setting that sets them. */
+export function setNames(route: Partial<RouteDoc>): readonly (readonly [setting: string, name: string])[] {
+  const settings = ["set_request_headers", "set_request_headers_secret"] as const;
+  return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
+}
+
+function* secretHeaders(route: Partial<RouteDoc>): Iterable<Finding> {
+  const secret = Object.keys(route.set_request_headers_secret ?? {});
+  yield* twiceNamed(secret, "set_request_headers_secret");
+  const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
+  for (const name of secret) {
+    const path = ["set_request_headers_secret", name];
+    if (plain.has(name.toLowerCase())) yield fault(path, 'is in "set_request_headers" too, must be in one of them');
+    const value: object = route.set_request_headers_secret?.[name] ?? {};
+    if (Object.keys(value).length === 0) yield fault(path, 'is empty, must have "secret_ref" or "secret_sealed"');
+  }
+}
+
 function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
-  const name = Object.keys(route.set_request_headers ?? {}).find((key) => key.toLowerCase() === "authorization");
-  if (name === undefined) return;
-  const path = ["set_request_headers", name];
+  const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
+  if (path === undefined) return;
   if (route.mcp?.client) yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
   if (route.mcp?.server?.upstream_oauth2) {
     yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');

@@ -1,5 +1,6 @@
 /**
- * The nine header settings of a route. Rules between them are in header-rules.ts.
+ * The header settings of a route: the nine of the requirements, and `set_request_headers_secret`. Rules between them are
+ * in header-rules.ts.
  *
  * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
  */
@@ -12,7 +13,7 @@ import {
   setRequestHeaderWish,
 } from "./header-names.ts";
 import { parsePattern, parseSubstitution } from "./host-regex.ts";
-import { blockList, flag, templateMap, text, textList, textMap } from "./kinds.ts";
+import { blockList, flag, labelled, secret, templateMap, text, textList, textMap } from "./kinds.ts";
 import { parseStaticValue } from "./template.ts";
 import { parseHostHeader } from "./values.ts";
 
@@ -67,6 +68,19 @@ export const headerShape = {
     annotation: "set_request_headers",
     checkName: setRequestHeaderWish,
   }),
+  set_request_headers_secret: labelled(
+    {
+      ...secret("secret", {
+        doc: "Value of the header, sent as it is: a `$` in it means itself.",
+        default: "- one of its spellings must be written",
+      }),
+    },
+    {
+      doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
+      default: "- no headers are set",
+      checkName: setRequestHeaderWish,
+    },
+  ),
   remove_request_headers: textList({
     doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
     default: "- no headers are removed",

@@ -37,7 +37,8 @@ const secretAnnotations: readonly SecretAnnotation[] = [
       { key: "client_secret", path: [...OAUTH, "client_secret"], optional: true },
     ],
   },
-  { name: "set_request_headers_secret", members: { labels: ["set_request_headers_secret"], value: "value" } },
+  // Every key is the name of a header.
+  { name: "set_request_headers_secret", members: { labels: ["set_request_headers_secret"], value: "secret" } },
   { name: "tls_custom_ca_secret", members: [{ key: "ca.crt", path: ["tls_custom_ca"] }] },
   {
     name: "tls_client_secret",

@@ -66,10 +66,19 @@ export function attributePath(path: ValuePath): AttributePath {
 export function placeToPointAt(path: AttributePath): AttributePath {
   const last = path.at(-1);
   // The line of a secret may hold it in clear text, and this output goes to logs of pipelines.
-  if (last && "attribute" in last && secretNames.has(last.attribute)) return path.slice(0, -1);
+  if (last && "attribute" in last && secretNames.has(last.attribute)) return placeToPointAt(path.slice(0, -1));
+  const before = path.at(-2);
+  if (last && "key" in last && before && "attribute" in before && labelledInRoutes.has(before.attribute)) {
+    return placeToPointAt(path.slice(0, -2));
+  }
   // Terraform cannot point at a labelled block, but at an attribute in it.
   return last && "key" in last && pathText(path.slice(0, -1)) === ROUTE_BLOCK ? [...path, { attribute: "from" }] : path;
 }
+
+/** Blocks of a route that hold nothing one could point at. */
+const labelledInRoutes: ReadonlySet<string> = new Set(
+  routeFields.flatMap(({ name, kind }) => (kind === "labelled" ? [name] : [])),
+);
 
 const secretNames: ReadonlySet<string> = new Set(namesOfSecrets(bundleSchema));
 

@@ -74,7 +74,16 @@ describe.each(cases)("%s", (name, fields, props) => {
 test("every block of the Field tree is covered above", () => {
   const blocks = (fields: readonly Field[]): readonly string[] =>
     fields.flatMap((field) => (field.fields ? [field.name, ...blocks(field.fields)] : []));
-  const known = ["runtime_flags", "mcp", "server", "upstream_oauth2", "endpoint", "client", "rewrite_response_headers"];
+  const known = [
+    "runtime_flags",
+    "mcp",
+    "server",
+    "upstream_oauth2",
+    "endpoint",
+    "client",
+    "rewrite_response_headers",
+    "set_request_headers_secret",
+  ];
   expect([...blocks(live), ...blocks(routeFields)].toSorted()).toEqual(known.toSorted());
   expect(fieldsAt(routeFields, "mcp", "client")).toEqual([]);
 });
