@@ -6,6 +6,7 @@
  */
 import cluster, { type Worker } from "node:cluster";
 import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -73,7 +74,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
   let started = false;
   let stopping = false;
   // The published package has .js files beside each other, the source tree .ts files.
-  const exec = new URL(`./worker${extname(import.meta.url)}`, import.meta.url).pathname;
+  const exec = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
 
   try {
     await Promise.all(members.map((member) => launch(member)));
