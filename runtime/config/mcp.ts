@@ -67,6 +67,7 @@ const PROTOCOL_PARAMETERS = new Set([
   "code_challenge",
   "code_challenge_method",
   "redirect_uri",
+  "resource",
   "response_type",
   "scope",
   "state",

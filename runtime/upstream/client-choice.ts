@@ -13,9 +13,11 @@ import type { Store } from "../store/store.ts";
 import { isPlainObject, parseJson } from "./json.ts";
 import type { AuthorizationServer } from "./metadata.ts";
 import {
+  currentRegistrationKey,
   REGISTRATION_SECONDS,
   registrationKey,
   type ClientReference,
+  type CurrentRegistrationRecord,
   type RegistrationRecord,
   type TokenAuthMethod,
 } from "./records.ts";
@@ -32,6 +34,9 @@ export interface ClientChoiceDeps {
   readonly clientDocumentUrl?: string | undefined;
 }
 
+/** After so many flows in a row that nobody came back from, the registration is taken for forgotten. */
+const MAX_UNANSWERED = 5;
+
 export type ClientChoice =
   | { readonly ok: true; readonly client: ClientReference }
   | { readonly ok: false; readonly detail: string };
@@ -40,6 +45,8 @@ export interface ClientChooser {
   choose(target: UpstreamTarget, server: AuthorizationServer, settings: LiveSettings): Promise<ClientChoice>;
   /** The secret as it is now: of the route, or of the registration. */
   secretOf(client: ClientReference, route: CompiledRoute): Promise<string | undefined>;
+  /** A flow of this client came back, so the server knows it. */
+  answered(client: ClientReference): Promise<void>;
   /** The server does not know this registration any more: the next flow registers anew. */
   forget(client: ClientReference): Promise<void>;
 }
@@ -48,24 +55,43 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
   const sealer = deps.keys.sealer("vault");
   const registering = new Map<string, Promise<ClientChoice>>();
 
-  const register = async (
+  const keep = (key: string, record: RegistrationRecord): Promise<unknown> =>
+    deps.store.put(key, record, { expiresAt: epochSeconds(deps.clock) + REGISTRATION_SECONDS });
+
+  /** The registration under this key, kept alive while it is used. */
+  const read = async (key: string): Promise<RegistrationRecord | undefined> => {
+    const stored = await deps.store.get<RegistrationRecord>(key);
+    const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
+    if (stored && left < REGISTRATION_SECONDS / 2) await keep(key, stored.value);
+    return stored?.value;
+  };
+
+  /** The registration for a new flow: the current one while it is good, else a new one. */
+  const forFlow = async (
     target: UpstreamTarget,
     server: AuthorizationServer,
     settings: LiveSettings,
-    key: string,
   ): Promise<ClientChoice> => {
     const { route } = target;
     const issuer = server.issuer ?? "";
     const now = epochSeconds(deps.clock);
-    const known = await deps.store.get<RegistrationRecord>(key);
-    if (known && (known.value.secretExpiresAt === undefined || known.value.secretExpiresAt > now + 60)) {
-      return { ok: true, client: referenceOf(known.value, key) };
+    const currentKey = currentRegistrationKey(issuer, route.origin);
+    const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
+    const known = current && (await read(current.value.registration));
+    const isGood = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
+    const expiresAt = now + REGISTRATION_SECONDS;
+    if (current && isGood && current.value.unanswered < MAX_UNANSWERED) {
+      const next: CurrentRegistrationRecord = { ...current.value, unanswered: current.value.unanswered + 1 };
+      await deps.store.put(currentKey, next, { ifVersion: current.version, expiresAt });
+      return { ok: true, client: referenceOf(known, current.value.registration) };
     }
+
     if (server.registrationEndpoint === undefined) {
       return { ok: false, detail: `${issuer} neither reads client ID metadata documents nor registers clients` };
     }
     const answer = await askForRegistration(deps, target, server, settings);
     if (!answer.ok) return answer;
+    const key = registrationKey(issuer, route.origin, answer.clientId);
     const record: RegistrationRecord = {
       schema: 1,
       issuer,
@@ -76,18 +102,33 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       ...(answer.secretExpiresAt === undefined ? {} : { secretExpiresAt: answer.secretExpiresAt }),
       registeredAt: now,
     };
-    const put = await deps.store.put(key, record, {
-      ifVersion: known?.version ?? 0,
-      expiresAt: now + REGISTRATION_SECONDS,
-    });
+    await keep(key, record);
+    const next: CurrentRegistrationRecord = { schema: 1, issuer, registration: key, unanswered: 1 };
+    // Another replica may have been faster; both registrations work.
+    await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
     deps.log.info(
       { route: route.key, issuer, method: answer.authMethod },
       "registered with an upstream's authorization server",
     );
-    if (put.ok) return { ok: true, client: referenceOf(record, key) };
-    // Another replica was faster; both registrations work, but all should speak with one voice.
-    const other = await deps.store.get<RegistrationRecord>(key);
-    return { ok: true, client: referenceOf(other?.value ?? record, key) };
+    return { ok: true, client: referenceOf(record, key) };
+  };
+
+  const change = async (
+    client: ClientReference,
+    next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord | undefined,
+  ): Promise<void> => {
+    const registration = client.registration === undefined ? undefined : await read(client.registration);
+    if (!registration) return;
+    const key = currentRegistrationKey(registration.issuer, registration.origin);
+    const current = await deps.store.get<CurrentRegistrationRecord>(key);
+    if (!current || current.value.registration !== client.registration) return;
+    const value = next(current.value);
+    if (value === current.value) return;
+    if (value === undefined) await deps.store.delete(key, { ifVersion: current.version });
+    else {
+      const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
+      await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
+    }
   };
 
   return {
@@ -103,10 +144,10 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       if (server.readsClientDocuments && document.startsWith("https://")) {
         return { ok: true, client: { kind: "document", clientId: document, authMethod: "none" } };
       }
-      const key = registrationKey(server.issuer ?? "", route.origin);
+      const key = currentRegistrationKey(server.issuer ?? "", route.origin);
       let running = registering.get(key);
       if (!running) {
-        running = register(target, server, settings, key).finally(() => registering.delete(key));
+        running = forFlow(target, server, settings).finally(() => registering.delete(key));
         registering.set(key, running);
       }
       return running;
@@ -115,18 +156,19 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     async secretOf(client, route) {
       if (client.kind === "route")
         return route.mcp?.kind === "server" ? route.mcp.upstreamOAuth?.clientSecret : undefined;
-      if (client.registration === undefined) return undefined;
-      const record = await deps.store.get<RegistrationRecord>(client.registration);
-      const sealed = record?.value.clientId === client.clientId ? record.value.clientSecret : undefined;
-      return sealed === undefined ? undefined : sealer.open(sealed, client.registration)?.toString();
+      const key = client.registration;
+      const sealed = key === undefined ? undefined : (await read(key))?.clientSecret;
+      return key === undefined || sealed === undefined ? undefined : sealer.open(sealed, key)?.toString();
     },
 
+    answered: (client) =>
+      change(client, (current) => (current.unanswered === 0 ? current : { ...current, unanswered: 0 })),
+
     async forget(client) {
+      await change(client, () => undefined);
       if (client.registration === undefined) return;
-      const record = await deps.store.get<RegistrationRecord>(client.registration);
-      if (record?.value.clientId !== client.clientId) return;
-      await deps.store.delete(client.registration, { ifVersion: record.version });
-      deps.log.warn({ issuer: record.value.issuer }, "an upstream's authorization server has forgotten us");
+      await deps.store.delete(client.registration);
+      deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
     },
   };
 }

@@ -177,6 +177,7 @@ export function createFlows(deps: FlowDeps): Flows {
 
       // The answer must come from the server that was asked (RFC 9207 §2.4), before anything else of it is believed.
       const answer = readAnswer(flow, state, parameters);
+      await deps.clients.answered(flow.client);
       if (!answer.ok) return { ...fail(answer.failure, answer.detail, journey), ...answer.code };
 
       const result = await exchangeCode(

@@ -22,7 +22,7 @@ export interface ClientReference {
   readonly kind: "route" | "document" | "registered";
   readonly clientId: string;
   readonly authMethod: TokenAuthMethod;
-  /** Key of the registration record. */
+  /** Key of the registration record, for registered clients. */
   readonly registration?: string;
 }
 
@@ -99,7 +99,17 @@ export interface Journey {
   readonly back: string;
 }
 
-/** `upstream-client:<hash>`: our dynamic registration at one issuer for one of our hosts. */
+/** `upstream-client:<hash>`: which of our dynamic registrations at one issuer a host of ours uses for new flows. */
+export interface CurrentRegistrationRecord {
+  readonly schema: 1;
+  readonly issuer: string;
+  /** Key of the registration. */
+  readonly registration: string;
+  /** Flows begun since one came back: a server that has forgotten us shows its own page and sends nobody back. */
+  readonly unanswered: number;
+}
+
+/** `upstream-client:<hash>` too: one dynamic registration; tokens obtained through it need it as long as they live. */
 export interface RegistrationRecord {
   readonly schema: 1;
   readonly issuer: string;
@@ -141,8 +151,12 @@ export function flowKey(state: string): string {
 }
 
 /** Registrations are per issuer, since another one must not learn the secret, and per host, whose callback they name. */
-export function registrationKey(issuer: string, origin: string): string {
+export function currentRegistrationKey(issuer: string, origin: string): string {
   return `upstream-client:${hashSecret(JSON.stringify([issuer, origin]))}`;
+}
+
+export function registrationKey(issuer: string, origin: string, clientId: string): string {
+  return `upstream-client:${hashSecret(JSON.stringify([issuer, origin, clientId]))}`;
 }
 
 /** Lists what a user has connected. */

@@ -196,6 +196,27 @@ describe("registration", () => {
   });
 });
 
+describe("registration at a server that has forgotten it before anybody comes back", () => {
+  test("is renewed after five flows that nobody came back from; tokens of the old one keep their own", async () => {
+    const { service } = bench;
+    const person = await bench.person("dora@example.com");
+    await disconnectAll(person);
+    const registered = service.registrations.length;
+    const bob = await bench.person("bob@example.com");
+    await disconnectAll(bob);
+    expect(await bench.connect(bob, "auto")).toMatchObject({ left: true });
+    // Somebody closes the window at the upstream each time.
+    for (let count = 0; count < 5; count += 1) await leave(person, "auto");
+    expect(service.registrations.length).toBe(registered);
+    expect(await arrive(person, await leave(person, "auto"))).toMatchObject({ left: true });
+    expect(service.registrations.length).toBe(registered + 1);
+    // Bob's token is refreshed by the client that obtained it.
+    service.accessTokens.clear();
+    const client = await bench.signIn("auto", { browser: bob, user: "bob@example.com" });
+    expect((await bench.call("auto", client.tokens.access_token)).status).toBe(200);
+  });
+});
+
 describe("the gateway's client ID metadata document", () => {
   test("names itself and the callback, for everybody to read", async () => {
     const url = `${bench.gateway.origin}/.gateway/mcp/client/metadata.json`;
