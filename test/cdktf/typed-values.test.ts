@@ -62,6 +62,23 @@ describe("Secret", () => {
   });
 });
 
+describe("setRequestHeadersSecret", () => {
+  test("writes each secret under the header's name", () => {
+    const route = new McpServerRoute(gateway(), "a", {
+      from: "https://a.example.com",
+      to: "http://a:1",
+      setRequestHeadersSecret: {
+        "X-Api-Key": Secret.fromEnvironment("KEY"),
+        "X-Other": Secret.sealed("e30.e30.e30.e30.e30"),
+      },
+    });
+    expect(route.document.set_request_headers_secret).toEqual({
+      "X-Api-Key": { secret_ref: "env:KEY" },
+      "X-Other": { secret_sealed: "e30.e30.e30.e30.e30" },
+    });
+  });
+});
+
 describe("UpstreamOauth2", () => {
   test("discover() needs nothing, and is not the same as no setting at all", () => {
     const of = (upstreamOauth2?: UpstreamOauth2) =>
