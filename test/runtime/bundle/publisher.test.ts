@@ -123,7 +123,9 @@ describe("publish()", () => {
     for (let version = 1; version <= 12; version += 1) await replace("a", String(version));
     const kept = await store.list("slice:a");
     expect(
-      kept.map(({ value }) => value).toSorted((a, b) => String(a).localeCompare(String(b), "en", { numeric: true })),
+      kept
+        .map(({ value }) => value)
+        .toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b), "en", { numeric: true })),
     ).toEqual(Array.from({ length: 10 }, (_, index) => `text ${index + 3}`));
   });
 });
