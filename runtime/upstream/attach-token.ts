@@ -11,7 +11,8 @@ import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import { BoundedCache, type Visited } from "../session/cache.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
-import type { Held, Vault } from "./vault.ts";
+import type { Held } from "./vault-records.ts";
+import type { Vault } from "./vault.ts";
 
 /** What a request to an MCP server route gets. */
 export type Attachment =

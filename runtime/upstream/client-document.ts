@@ -6,7 +6,7 @@
 import type { Snapshot } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError, respondJson } from "../http/respond.ts";
-import { clientMetadata } from "./client-choice.ts";
+import { clientMetadata } from "./register.ts";
 import { CLIENT_DOCUMENT_PATH, findTarget } from "./target.ts";
 
 export function respondClientDocument(exchange: Exchange, snapshot: Snapshot): void {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { snapshotFrom } from "../../support/config.ts";
 import { epochSeconds } from "../../../runtime/ports.ts";
-import type { Held } from "../../../runtime/upstream/vault.ts";
+import type { Held } from "../../../runtime/upstream/vault-records.ts";
 import { startVaultBench, VAULT_CLIENT_SECRET, vaultYaml, type VaultBench } from "../../support/vault-bench.ts";
 
 let bench: VaultBench;
