@@ -2,8 +2,9 @@
  * The gateway as an OAuth client toward upstream services: Internal Tokens come, are kept, sent and go.
  *
  * The files beside: target and need (which route wants what), discover and metadata (where its authorization server is),
- * client-choice and client-document (who we are there), flow, journey and connect (the user's way), token-endpoint and
- * vault (tokens), attach-token and refusal (requests), records (what is kept).
+ * client-choice, register and client-document (who we are there), flow, journey and connect (the user's way),
+ * guarded-oauth and token-endpoint (requests of ours), vault and vault-* (tokens), attach-token and refusal (requests of
+ * others), records (what is kept).
  */
 import type { CompiledRoute, Snapshot, Snapshots } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
