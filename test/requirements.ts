@@ -83,7 +83,9 @@ export const requirements: readonly Requirement[] = [
     id: "does.pattern-upstream",
     section: does,
     text: "The service performs the OAuth flow and token refresh with a remote upstream service; the MCP server implements no OAuth logic.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "does.te-only",
@@ -110,7 +112,9 @@ export const requirements: readonly Requirement[] = [
     id: "does.client-starts-oauth",
     section: does,
     text: "The backend of an MCP client route can start upstream OAuth flows.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "does.te-to-llm",
@@ -154,25 +158,35 @@ export const requirements: readonly Requirement[] = [
     id: "tokens.ti-obtained",
     section: tokens,
     text: "The Internal Token is obtained by the service from upstream OAuth providers for the user.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "tokens.ti-refreshed",
     section: tokens,
     text: "The Internal Token is refreshed automatically.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-requests.test.ts#a token is renewed before its end, in the background",
+      "test/runtime/upstream/vault.test.ts#refreshes an expired token with the resource of the first request, and keeps the rotated one",
+    ],
   },
   {
     id: "tokens.ti-stored",
     section: tokens,
     text: "The Internal Token is stored by the service and used only toward upstream services.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/vault.test.ts#gives what was kept, without asking anybody, while it lasts",
+      "test/flows/upstream-requests.test.ts#no Internal Token, code, verifier or client secret is in any response, log line or record, whatever goes wrong",
+    ],
   },
   {
     id: "tokens.ti-invisible",
     section: tokens,
     text: "The Internal Token is invisible to external clients.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-requests.test.ts#no Internal Token, code, verifier or client secret is in any response, log line or record, whatever goes wrong",
+    ],
   },
 
   // Global settings
@@ -217,19 +231,23 @@ export const requirements: readonly Requirement[] = [
     id: "global.as-domains",
     section: global,
     text: "`mcp_allowed_as_metadata_domains` lists the domains the service may contact during upstream OAuth discovery.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+    ],
   },
   {
     id: "global.as-domains-resource-metadata",
     section: global,
     text: "The list covers `resource_metadata` URLs from `WWW-Authenticate` headers.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: ["test/runtime/upstream/discover.test.ts#a challenge cannot send us anywhere else"],
   },
   {
     id: "global.as-domains-servers",
     section: global,
     text: "The list covers `authorization_servers` entries from protected-resource-metadata documents.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+    ],
   },
   {
     id: "global.as-domains-wildcard",
@@ -243,13 +261,17 @@ export const requirements: readonly Requirement[] = [
     id: "global.as-domains-to-host",
     section: global,
     text: "The host of the route's `to` URL is used for PRM fetches and is validated against the list.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+    ],
   },
   {
     id: "global.as-domains-explicit",
     section: global,
     text: "Third-party authorization-server domains inside PRM documents must be listed explicitly; they are not inferred from routes.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+    ],
   },
   {
     id: "global.log-fields",
@@ -299,7 +321,10 @@ export const requirements: readonly Requirement[] = [
     id: "server.client-secret-per-refresh",
     section: server,
     text: "The client secret is never stored per user; it is read from the route configuration at each token refresh.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-requests.test.ts#the client secret is read from the route at each refresh",
+      "test/runtime/upstream/vault.test.ts#the secret of the route is stored nowhere",
+    ],
   },
   {
     id: "server.auth-url",
@@ -317,19 +342,23 @@ export const requirements: readonly Requirement[] = [
     id: "server.auth-style",
     section: server,
     text: "`upstream_oauth2.endpoint.auth_style` is `header` or `params`: how client credentials reach the token endpoint.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    deferred: "both ways are implemented; the test that tells them apart on the wire is still to come",
   },
   {
     id: "server.scopes",
     section: server,
     text: "`upstream_oauth2.scopes` lists the scopes requested.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "server.authorization-url-params",
     section: server,
     text: "`upstream_oauth2.authorization_url_params` adds query parameters to the authorization URL.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "server.max-request-bytes",
@@ -352,7 +381,9 @@ export const requirements: readonly Requirement[] = [
     id: "server.authorization-server-url",
     section: server,
     text: "`authorization_server_url` (HTTPS required) is the fallback issuer when PRM discovery fails.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#authorization_server_url of the route is asked when there is no protected resource metadata",
+    ],
   },
 
   // Upstream OAuth adaptation
@@ -360,19 +391,25 @@ export const requirements: readonly Requirement[] = [
     id: "adaptation.static",
     section: adaptation,
     text: "With client id, secret and endpoint the given credentials and endpoints are used directly, without discovery or registration.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "adaptation.credentials",
     section: adaptation,
     text: "With client id and secret but no endpoint, endpoints are discovered through RFC 9728 and there is no dynamic registration.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#endpoints are discovered through RFC 9728, the given credentials are used, nothing is registered",
+    ],
   },
   {
     id: "adaptation.auto",
     section: adaptation,
     text: "With nothing configured, endpoints are discovered and the service registers itself as a client and manages the whole lifecycle.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#everything is discovered, the gateway registers itself once, and the flow connects",
+    ],
   },
 
   // Route: MCP client
@@ -507,7 +544,10 @@ export const requirements: readonly Requirement[] = [
     id: "list.connected",
     section: list,
     text: "`connected` is true when the user has completed all required upstream OAuth flows.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-callback.test.ts#has exactly the keys name, url and connected, in stable order, only what the user may use",
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
 
   // User identity JWT
@@ -665,19 +705,22 @@ export const requirements: readonly Requirement[] = [
     id: "headers.authority",
     section: headers,
     text: "The Host settings affect Host and `:authority` identically.",
-    deferred: "HTTP/2 is not served yet; over HTTP/1.1 the same rule sets Host",
+    verifiedBy: ["test/runtime/proxy/http2-upstream.test.ts#The Host settings affect Host and"],
   },
   {
     id: "headers.kubernetes",
     section: headers,
     text: "In Kubernetes each setting is an annotation `ingress.gateway.io/<setting>` with the same name and type.",
-    deferred: "Kubernetes annotations are named in the Field tree; reading Ingress objects is not built yet",
+    verifiedBy: [
+      "test/runtime/kubernetes/annotations.test.ts#takes the header setting %s as an annotation of the same name and type",
+      "test/runtime/kubernetes/annotations.test.ts#each header setting of a route has an annotation of its own name",
+    ],
   },
   {
     id: "headers.kubernetes-yaml",
     section: headers,
     text: "Map and list annotation values are written as YAML text.",
-    deferred: "Kubernetes annotations are named in the Field tree; reading Ingress objects is not built yet",
+    verifiedBy: ["test/runtime/kubernetes/annotations.test.ts#takes YAML text of a map written as %s"],
   },
   {
     id: "headers.terraform",
@@ -700,7 +743,9 @@ export const requirements: readonly Requirement[] = [
     id: "states.connected",
     section: states,
     text: "Completing the upstream OAuth flow turns `connected` true and redirects the user to `redirect_url`.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "states.recreated",
@@ -778,25 +823,35 @@ export const requirements: readonly Requirement[] = [
     id: "endpoints.connect",
     section: endpoints,
     text: "`GET https://<mcp-server-route-host>/.gateway/mcp/connect` starts the upstream OAuth flow.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "endpoints.connect-redirect",
     section: endpoints,
     text: "`redirect_url` must match the host of a configured MCP client route; the user is redirected to it afterwards.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#answers 400 before any redirect when redirect_url is %s",
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "endpoints.callback",
     section: endpoints,
     text: "The upstream OAuth callback is `https://<route-from-domain>/.gateway/mcp/client/oauth/callback`.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-callback.test.ts#works once: a replay is refused and changes nothing",
+      "test/flows/upstream-connect.test.ts#connect leads through the upstream's authorization server back to redirect_url, and the token is attached",
+    ],
   },
   {
     id: "endpoints.callback-auto",
     section: endpoints,
     text: "In auto-discovery mode the callback is handled automatically.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-connect.test.ts#everything is discovered, the gateway registers itself once, and the flow connects",
+    ],
   },
   {
     id: "endpoints.traffic",
@@ -843,7 +898,9 @@ export const requirements: readonly Requirement[] = [
     id: "endpoints.as-url-ids",
     section: endpoints,
     text: "The authorization server accepts URL-based client IDs whose host is allowed.",
-    deferred: "client ID metadata documents are judged, but the guarded fetch that reads them is not built yet",
+    verifiedBy: [
+      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+    ],
   },
 
   // Header behavior
@@ -892,7 +949,9 @@ export const requirements: readonly Requirement[] = [
     id: "behavior.fingerprint",
     section: behavior,
     text: "`${gateway.client_cert_fingerprint}` is the SHA-256 fingerprint of the client certificate when mTLS is enabled.",
-    deferred: "downstream mTLS is not served yet; until then the substitution is empty",
+    verifiedBy: [
+      "test/runtime/http/client-certificate.test.ts#is the SHA-256 fingerprint of the presented client certificate",
+    ],
   },
   {
     id: "behavior.jwt",
@@ -985,7 +1044,10 @@ export const requirements: readonly Requirement[] = [
     id: "auth.url-ids",
     section: auth,
     text: "MCP clients may use client ID metadata documents; the host must match `mcp_allowed_client_id_domains`.",
-    deferred: "client ID metadata documents are judged, but the guarded fetch that reads them is not built yet",
+    verifiedBy: [
+      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+      "test/flows/client-documents.test.ts#a URL client id outside the list shows the administrator's restriction, and its host is never contacted",
+    ],
   },
   {
     id: "auth.refresh",
@@ -1000,7 +1062,10 @@ export const requirements: readonly Requirement[] = [
     id: "auth.ti-never",
     section: auth,
     text: "The Internal Token is never given to clients; `client_secret` comes from route configuration at refresh time.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/flows/upstream-requests.test.ts#no Internal Token, code, verifier or client secret is in any response, log line or record, whatever goes wrong",
+      "test/flows/upstream-requests.test.ts#the client secret is read from the route at each refresh",
+    ],
   },
   {
     id: "auth.assertion",
@@ -1117,6 +1182,7 @@ export const requirements: readonly Requirement[] = [
     text: "A client ID URL of an unlisted domain gets an error page that names the restriction, the request id and the client id.",
     verifiedBy: [
       "test/flows/issuer-authorize.test.ts#%s is outside the list: the page says so, with request id and attempted client id",
+      "test/flows/client-documents.test.ts#a URL client id outside the list shows the administrator's restriction, and its host is never contacted",
     ],
   },
   {
@@ -1140,7 +1206,9 @@ export const requirements: readonly Requirement[] = [
     id: "errors.discovery-domain",
     section: errors,
     text: "The service does not contact an upstream discovery URL whose domain is not listed.",
-    deferred: "upstream OAuth: the flow, the vault and discovery are not built yet",
+    verifiedBy: [
+      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+    ],
   },
 
   // Limits
@@ -1200,7 +1268,10 @@ export const requirements: readonly Requirement[] = [
     id: "versioning.cimd",
     section: versioning,
     text: "MCP behavior follows the client ID metadata document specification.",
-    deferred: "client ID metadata documents are judged, but the guarded fetch that reads them is not built yet",
+    verifiedBy: [
+      "test/flows/client-documents.test.ts#proves itself with private_key_jwt and the keys at its jwks_uri",
+      "test/flows/client-documents.test.ts#is offered in the metadata, and signs a user in who can then call the server",
+    ],
   },
   {
     id: "versioning.dcr",
