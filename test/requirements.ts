@@ -342,7 +342,10 @@ export const requirements: readonly Requirement[] = [
     id: "server.auth-style",
     section: server,
     text: "`upstream_oauth2.endpoint.auth_style` is `header` or `params`: how client credentials reach the token endpoint.",
-    deferred: "both ways are implemented; the test that tells them apart on the wire is still to come",
+    verifiedBy: [
+      "test/runtime/upstream/token-endpoint.test.ts#auth_style header sends the client's credentials as Basic, and not in the body",
+      "test/runtime/upstream/token-endpoint.test.ts#auth_style params sends the client's credentials in the body, and no header",
+    ],
   },
   {
     id: "server.scopes",
