@@ -58,17 +58,18 @@ export interface RouteProps extends HeaderSettings {
    */
   readonly tlsServerName?: string;
   /**
-   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.
+   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones. By
+   * reference or sealed.
    * @default - the authorities that Node.js trusts
    */
   readonly tlsCustomCa?: Secret;
   /**
-   * PEM of the certificate that the gateway shows to the upstream. Needs `tlsClientKey`.
+   * PEM of the certificate that the gateway shows to the upstream, by reference or sealed. Needs `tlsClientKey`.
    * @default - no client certificate
    */
   readonly tlsClientCert?: Secret;
   /**
-   * PEM of the private key of `tlsClientCert`.
+   * PEM of the private key of `tlsClientCert`, by reference or sealed.
    * @default - no client certificate
    */
   readonly tlsClientKey?: Secret;

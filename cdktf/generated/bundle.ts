@@ -1959,80 +1959,35 @@ export interface BundleRoute {
   */
   readonly tlsServerName?: string;
   /**
-  * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones. Stored in the Terraform state and the bundle as plain text; prefer `tls_custom_ca_ref`.
-  *
-  */
-  readonly tlsCustomCa?: string;
-  /**
   * Where the gateway reads `tls_custom_ca` when it loads the bundle: `env:NAME` or `file:/path`.
   *
   */
   readonly tlsCustomCaRef?: string;
   /**
-  * `tls_custom_ca` encrypted to the gateway's public key (compact JWE). Computed from `tls_custom_ca_wo`.
+  * `tls_custom_ca` encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsCustomCaSealed?: string;
-  /**
-  * `tls_custom_ca` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `tls_custom_ca_wo_version`.
-  *
-  */
-  readonly tlsCustomCaWo?: string;
-  /**
-  * Grows when `tls_custom_ca_wo` changes; Terraform cannot see the change otherwise.
-  *
-  */
-  readonly tlsCustomCaWoVersion?: number;
-  /**
-  * PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`. Stored in the Terraform state and the bundle as plain text; prefer `tls_client_cert_ref`.
-  *
-  */
-  readonly tlsClientCert?: string;
   /**
   * Where the gateway reads `tls_client_cert` when it loads the bundle: `env:NAME` or `file:/path`.
   *
   */
   readonly tlsClientCertRef?: string;
   /**
-  * `tls_client_cert` encrypted to the gateway's public key (compact JWE). Computed from `tls_client_cert_wo`.
+  * `tls_client_cert` encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsClientCertSealed?: string;
-  /**
-  * `tls_client_cert` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `tls_client_cert_wo_version`.
-  *
-  */
-  readonly tlsClientCertWo?: string;
-  /**
-  * Grows when `tls_client_cert_wo` changes; Terraform cannot see the change otherwise.
-  *
-  */
-  readonly tlsClientCertWoVersion?: number;
-  /**
-  * PEM of the private key of `tls_client_cert`. Stored in the Terraform state and the bundle as plain text; prefer `tls_client_key_ref`.
-  *
-  */
-  readonly tlsClientKey?: string;
   /**
   * Where the gateway reads `tls_client_key` when it loads the bundle: `env:NAME` or `file:/path`.
   *
   */
   readonly tlsClientKeyRef?: string;
   /**
-  * `tls_client_key` encrypted to the gateway's public key (compact JWE). Computed from `tls_client_key_wo`.
+  * `tls_client_key` encrypted to the gateway's public key (compact JWE).
   *
   */
   readonly tlsClientKeySealed?: string;
-  /**
-  * `tls_client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `tls_client_key_wo_version`.
-  *
-  */
-  readonly tlsClientKeyWo?: string;
-  /**
-  * Grows when `tls_client_key_wo` changes; Terraform cannot see the change otherwise.
-  *
-  */
-  readonly tlsClientKeyWoVersion?: number;
   /**
   * Longest wait for the upstream's answer to begin; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
   *
@@ -2080,21 +2035,12 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     http2: cdktf.booleanToTerraform(struct!.http2),
     tls_skip_verify: cdktf.booleanToTerraform(struct!.tlsSkipVerify),
     tls_server_name: cdktf.stringToTerraform(struct!.tlsServerName),
-    tls_custom_ca: cdktf.stringToTerraform(struct!.tlsCustomCa),
     tls_custom_ca_ref: cdktf.stringToTerraform(struct!.tlsCustomCaRef),
     tls_custom_ca_sealed: cdktf.stringToTerraform(struct!.tlsCustomCaSealed),
-    tls_custom_ca_wo: cdktf.stringToTerraform(struct!.tlsCustomCaWo),
-    tls_custom_ca_wo_version: cdktf.numberToTerraform(struct!.tlsCustomCaWoVersion),
-    tls_client_cert: cdktf.stringToTerraform(struct!.tlsClientCert),
     tls_client_cert_ref: cdktf.stringToTerraform(struct!.tlsClientCertRef),
     tls_client_cert_sealed: cdktf.stringToTerraform(struct!.tlsClientCertSealed),
-    tls_client_cert_wo: cdktf.stringToTerraform(struct!.tlsClientCertWo),
-    tls_client_cert_wo_version: cdktf.numberToTerraform(struct!.tlsClientCertWoVersion),
-    tls_client_key: cdktf.stringToTerraform(struct!.tlsClientKey),
     tls_client_key_ref: cdktf.stringToTerraform(struct!.tlsClientKeyRef),
     tls_client_key_sealed: cdktf.stringToTerraform(struct!.tlsClientKeySealed),
-    tls_client_key_wo: cdktf.stringToTerraform(struct!.tlsClientKeyWo),
-    tls_client_key_wo_version: cdktf.numberToTerraform(struct!.tlsClientKeyWoVersion),
     timeout: cdktf.stringToTerraform(struct!.timeout),
     mcp: bundleRouteMcpToTerraform(struct!.mcp),
     set_request_headers_secret: cdktf.hashMapper(bundleRouteSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
@@ -2223,12 +2169,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
-    tls_custom_ca: {
-      value: cdktf.stringToHclTerraform(struct!.tlsCustomCa),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
     tls_custom_ca_ref: {
       value: cdktf.stringToHclTerraform(struct!.tlsCustomCaRef),
       isBlock: false,
@@ -2237,24 +2177,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
     },
     tls_custom_ca_sealed: {
       value: cdktf.stringToHclTerraform(struct!.tlsCustomCaSealed),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    tls_custom_ca_wo: {
-      value: cdktf.stringToHclTerraform(struct!.tlsCustomCaWo),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    tls_custom_ca_wo_version: {
-      value: cdktf.numberToHclTerraform(struct!.tlsCustomCaWoVersion),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-    tls_client_cert: {
-      value: cdktf.stringToHclTerraform(struct!.tlsClientCert),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -2271,24 +2193,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
-    tls_client_cert_wo: {
-      value: cdktf.stringToHclTerraform(struct!.tlsClientCertWo),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    tls_client_cert_wo_version: {
-      value: cdktf.numberToHclTerraform(struct!.tlsClientCertWoVersion),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-    tls_client_key: {
-      value: cdktf.stringToHclTerraform(struct!.tlsClientKey),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
     tls_client_key_ref: {
       value: cdktf.stringToHclTerraform(struct!.tlsClientKeyRef),
       isBlock: false,
@@ -2300,18 +2204,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       isBlock: false,
       type: "simple",
       storageClassType: "string",
-    },
-    tls_client_key_wo: {
-      value: cdktf.stringToHclTerraform(struct!.tlsClientKeyWo),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    tls_client_key_wo_version: {
-      value: cdktf.numberToHclTerraform(struct!.tlsClientKeyWoVersion),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
     },
     timeout: {
       value: cdktf.stringToHclTerraform(struct!.timeout),
@@ -2438,10 +2330,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.tlsServerName = this._tlsServerName;
     }
-    if (this._tlsCustomCa !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsCustomCa = this._tlsCustomCa;
-    }
     if (this._tlsCustomCaRef !== undefined) {
       hasAnyValues = true;
       internalValueResult.tlsCustomCaRef = this._tlsCustomCaRef;
@@ -2449,18 +2337,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     if (this._tlsCustomCaSealed !== undefined) {
       hasAnyValues = true;
       internalValueResult.tlsCustomCaSealed = this._tlsCustomCaSealed;
-    }
-    if (this._tlsCustomCaWo !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsCustomCaWo = this._tlsCustomCaWo;
-    }
-    if (this._tlsCustomCaWoVersion !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsCustomCaWoVersion = this._tlsCustomCaWoVersion;
-    }
-    if (this._tlsClientCert !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientCert = this._tlsClientCert;
     }
     if (this._tlsClientCertRef !== undefined) {
       hasAnyValues = true;
@@ -2470,18 +2346,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.tlsClientCertSealed = this._tlsClientCertSealed;
     }
-    if (this._tlsClientCertWo !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientCertWo = this._tlsClientCertWo;
-    }
-    if (this._tlsClientCertWoVersion !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientCertWoVersion = this._tlsClientCertWoVersion;
-    }
-    if (this._tlsClientKey !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientKey = this._tlsClientKey;
-    }
     if (this._tlsClientKeyRef !== undefined) {
       hasAnyValues = true;
       internalValueResult.tlsClientKeyRef = this._tlsClientKeyRef;
@@ -2489,14 +2353,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     if (this._tlsClientKeySealed !== undefined) {
       hasAnyValues = true;
       internalValueResult.tlsClientKeySealed = this._tlsClientKeySealed;
-    }
-    if (this._tlsClientKeyWo !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientKeyWo = this._tlsClientKeyWo;
-    }
-    if (this._tlsClientKeyWoVersion !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.tlsClientKeyWoVersion = this._tlsClientKeyWoVersion;
     }
     if (this._timeout !== undefined) {
       hasAnyValues = true;
@@ -2540,21 +2396,12 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._http2 = undefined;
       this._tlsSkipVerify = undefined;
       this._tlsServerName = undefined;
-      this._tlsCustomCa = undefined;
       this._tlsCustomCaRef = undefined;
       this._tlsCustomCaSealed = undefined;
-      this._tlsCustomCaWo = undefined;
-      this._tlsCustomCaWoVersion = undefined;
-      this._tlsClientCert = undefined;
       this._tlsClientCertRef = undefined;
       this._tlsClientCertSealed = undefined;
-      this._tlsClientCertWo = undefined;
-      this._tlsClientCertWoVersion = undefined;
-      this._tlsClientKey = undefined;
       this._tlsClientKeyRef = undefined;
       this._tlsClientKeySealed = undefined;
-      this._tlsClientKeyWo = undefined;
-      this._tlsClientKeyWoVersion = undefined;
       this._timeout = undefined;
       this._mcp.internalValue = undefined;
       this._setRequestHeadersSecret.internalValue = undefined;
@@ -2586,21 +2433,12 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._http2 = value.http2;
       this._tlsSkipVerify = value.tlsSkipVerify;
       this._tlsServerName = value.tlsServerName;
-      this._tlsCustomCa = value.tlsCustomCa;
       this._tlsCustomCaRef = value.tlsCustomCaRef;
       this._tlsCustomCaSealed = value.tlsCustomCaSealed;
-      this._tlsCustomCaWo = value.tlsCustomCaWo;
-      this._tlsCustomCaWoVersion = value.tlsCustomCaWoVersion;
-      this._tlsClientCert = value.tlsClientCert;
       this._tlsClientCertRef = value.tlsClientCertRef;
       this._tlsClientCertSealed = value.tlsClientCertSealed;
-      this._tlsClientCertWo = value.tlsClientCertWo;
-      this._tlsClientCertWoVersion = value.tlsClientCertWoVersion;
-      this._tlsClientKey = value.tlsClientKey;
       this._tlsClientKeyRef = value.tlsClientKeyRef;
       this._tlsClientKeySealed = value.tlsClientKeySealed;
-      this._tlsClientKeyWo = value.tlsClientKeyWo;
-      this._tlsClientKeyWoVersion = value.tlsClientKeyWoVersion;
       this._timeout = value.timeout;
       this._mcp.internalValue = value.mcp;
       this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
@@ -2906,22 +2744,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._tlsServerName;
   }
 
-  // tls_custom_ca - computed: false, optional: true, required: false
-  private _tlsCustomCa?: string; 
-  public get tlsCustomCa() {
-    return this.getStringAttribute('tls_custom_ca');
-  }
-  public set tlsCustomCa(value: string) {
-    this._tlsCustomCa = value;
-  }
-  public resetTlsCustomCa() {
-    this._tlsCustomCa = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsCustomCaInput() {
-    return this._tlsCustomCa;
-  }
-
   // tls_custom_ca_ref - computed: false, optional: true, required: false
   private _tlsCustomCaRef?: string; 
   public get tlsCustomCaRef() {
@@ -2938,7 +2760,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._tlsCustomCaRef;
   }
 
-  // tls_custom_ca_sealed - computed: true, optional: true, required: false
+  // tls_custom_ca_sealed - computed: false, optional: true, required: false
   private _tlsCustomCaSealed?: string; 
   public get tlsCustomCaSealed() {
     return this.getStringAttribute('tls_custom_ca_sealed');
@@ -2952,54 +2774,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get tlsCustomCaSealedInput() {
     return this._tlsCustomCaSealed;
-  }
-
-  // tls_custom_ca_wo - computed: false, optional: true, required: false
-  private _tlsCustomCaWo?: string; 
-  public get tlsCustomCaWo() {
-    return this.getStringAttribute('tls_custom_ca_wo');
-  }
-  public set tlsCustomCaWo(value: string) {
-    this._tlsCustomCaWo = value;
-  }
-  public resetTlsCustomCaWo() {
-    this._tlsCustomCaWo = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsCustomCaWoInput() {
-    return this._tlsCustomCaWo;
-  }
-
-  // tls_custom_ca_wo_version - computed: false, optional: true, required: false
-  private _tlsCustomCaWoVersion?: number; 
-  public get tlsCustomCaWoVersion() {
-    return this.getNumberAttribute('tls_custom_ca_wo_version');
-  }
-  public set tlsCustomCaWoVersion(value: number) {
-    this._tlsCustomCaWoVersion = value;
-  }
-  public resetTlsCustomCaWoVersion() {
-    this._tlsCustomCaWoVersion = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsCustomCaWoVersionInput() {
-    return this._tlsCustomCaWoVersion;
-  }
-
-  // tls_client_cert - computed: false, optional: true, required: false
-  private _tlsClientCert?: string; 
-  public get tlsClientCert() {
-    return this.getStringAttribute('tls_client_cert');
-  }
-  public set tlsClientCert(value: string) {
-    this._tlsClientCert = value;
-  }
-  public resetTlsClientCert() {
-    this._tlsClientCert = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientCertInput() {
-    return this._tlsClientCert;
   }
 
   // tls_client_cert_ref - computed: false, optional: true, required: false
@@ -3018,7 +2792,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._tlsClientCertRef;
   }
 
-  // tls_client_cert_sealed - computed: true, optional: true, required: false
+  // tls_client_cert_sealed - computed: false, optional: true, required: false
   private _tlsClientCertSealed?: string; 
   public get tlsClientCertSealed() {
     return this.getStringAttribute('tls_client_cert_sealed');
@@ -3032,54 +2806,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get tlsClientCertSealedInput() {
     return this._tlsClientCertSealed;
-  }
-
-  // tls_client_cert_wo - computed: false, optional: true, required: false
-  private _tlsClientCertWo?: string; 
-  public get tlsClientCertWo() {
-    return this.getStringAttribute('tls_client_cert_wo');
-  }
-  public set tlsClientCertWo(value: string) {
-    this._tlsClientCertWo = value;
-  }
-  public resetTlsClientCertWo() {
-    this._tlsClientCertWo = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientCertWoInput() {
-    return this._tlsClientCertWo;
-  }
-
-  // tls_client_cert_wo_version - computed: false, optional: true, required: false
-  private _tlsClientCertWoVersion?: number; 
-  public get tlsClientCertWoVersion() {
-    return this.getNumberAttribute('tls_client_cert_wo_version');
-  }
-  public set tlsClientCertWoVersion(value: number) {
-    this._tlsClientCertWoVersion = value;
-  }
-  public resetTlsClientCertWoVersion() {
-    this._tlsClientCertWoVersion = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientCertWoVersionInput() {
-    return this._tlsClientCertWoVersion;
-  }
-
-  // tls_client_key - computed: false, optional: true, required: false
-  private _tlsClientKey?: string; 
-  public get tlsClientKey() {
-    return this.getStringAttribute('tls_client_key');
-  }
-  public set tlsClientKey(value: string) {
-    this._tlsClientKey = value;
-  }
-  public resetTlsClientKey() {
-    this._tlsClientKey = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientKeyInput() {
-    return this._tlsClientKey;
   }
 
   // tls_client_key_ref - computed: false, optional: true, required: false
@@ -3098,7 +2824,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._tlsClientKeyRef;
   }
 
-  // tls_client_key_sealed - computed: true, optional: true, required: false
+  // tls_client_key_sealed - computed: false, optional: true, required: false
   private _tlsClientKeySealed?: string; 
   public get tlsClientKeySealed() {
     return this.getStringAttribute('tls_client_key_sealed');
@@ -3112,38 +2838,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get tlsClientKeySealedInput() {
     return this._tlsClientKeySealed;
-  }
-
-  // tls_client_key_wo - computed: false, optional: true, required: false
-  private _tlsClientKeyWo?: string; 
-  public get tlsClientKeyWo() {
-    return this.getStringAttribute('tls_client_key_wo');
-  }
-  public set tlsClientKeyWo(value: string) {
-    this._tlsClientKeyWo = value;
-  }
-  public resetTlsClientKeyWo() {
-    this._tlsClientKeyWo = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientKeyWoInput() {
-    return this._tlsClientKeyWo;
-  }
-
-  // tls_client_key_wo_version - computed: false, optional: true, required: false
-  private _tlsClientKeyWoVersion?: number; 
-  public get tlsClientKeyWoVersion() {
-    return this.getNumberAttribute('tls_client_key_wo_version');
-  }
-  public set tlsClientKeyWoVersion(value: number) {
-    this._tlsClientKeyWoVersion = value;
-  }
-  public resetTlsClientKeyWoVersion() {
-    this._tlsClientKeyWoVersion = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get tlsClientKeyWoVersionInput() {
-    return this._tlsClientKeyWoVersion;
   }
 
   // timeout - computed: false, optional: true, required: false

@@ -147,7 +147,7 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
   const routes: SchemaNested = {
     name: ROUTE_BLOCK,
     nesting: "map",
-    block: blockOf(route, "A route; the label is its name, unique within the owner."),
+    block: blockOf(route, "A route; the label is its name, unique within the owner.", true),
   };
   return {
     doc: "One owner's settings and routes, checked and published as a whole.",

@@ -26,9 +26,24 @@ describe("bundleSchema", () => {
         "",
       ),
     ).toEqual([]);
-    expect(absent(routeFields, routeBlock, "route.")).toEqual([]);
+    const isFlatSecret = ({ kind }: Field): boolean => kind === "secret";
+    expect(
+      absent(
+        routeFields.filter((field) => !isFlatSecret(field)),
+        routeBlock,
+        "route.",
+      ),
+    ).toEqual([]);
+    const attributes = routeBlock.attributes.map(({ name }) => name);
+    for (const { name } of routeFields.filter(isFlatSecret)) {
+      expect(attributes.filter((each) => each.startsWith(name))).toEqual([`${name}_ref`, `${name}_sealed`]);
+    }
     const names = new Set([...bundleSchema.attributes, ...bundleSchema.blocks].map(({ name }) => name));
     expect(settingsFields.filter(({ scope, name }) => scope === "boot" && names.has(name))).toEqual([]);
+  });
+
+  test("has no sensitive or write-only attribute among the flat ones of a route: Terraform's work grows with their square", () => {
+    expect(routeBlock.attributes.filter(({ sensitive, writeOnly }) => sensitive || writeOnly)).toEqual([]);
   });
 
   test("has nothing beside them but what publishing needs", () => {
