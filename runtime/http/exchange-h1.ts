@@ -1,5 +1,4 @@
 /** The Exchange over one request and response of node:http. server.ts has judged target and headers before. */
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -8,6 +7,7 @@ import { clientCertificateOf, type ClientCertificate } from "./client-certificat
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import type { HeaderTraits } from "./headers.ts";
+import { createRequestId } from "./request-id.ts";
 import { acceptOf } from "./websocket.ts";
 
 /** What the exchange asks of the server it belongs to. */
@@ -32,7 +32,7 @@ const MAX_DISCARDED_BYTES = 1_048_576;
 const MAX_DISCARD_MS = 5_000;
 
 export class Http1Exchange implements Exchange {
-  readonly id: string = randomUUID();
+  readonly id: string = createRequestId();
   readonly method: string;
   readonly path: string;
   readonly query: string;

@@ -1,5 +1,4 @@
 /** The Exchange over one stream of HTTP/2. accept-h2.ts has judged its head before. */
-import { randomUUID } from "node:crypto";
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
@@ -8,6 +7,7 @@ import type { ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import { headerTraits, type HeaderTraits } from "./headers.ts";
+import { createRequestId } from "./request-id.ts";
 
 /** What the streams of one connection have in common. */
 export interface Http2Peer {
@@ -18,7 +18,7 @@ export interface Http2Peer {
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
 export class Http2Exchange implements Exchange {
-  readonly id: string = randomUUID();
+  readonly id: string = createRequestId();
   readonly method: string;
   readonly path: string;
   readonly query: string;

@@ -9,7 +9,6 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { randomUUID } from "node:crypto";
 
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -18,6 +17,7 @@ import type { Certificates } from "./certificates.ts";
 import type { Exchange } from "./exchange.ts";
 import { findHeader } from "./header-lookup.ts";
 import { listen, shownAddress } from "./listen.ts";
+import { createRequestId } from "./request-id.ts";
 import { respondError } from "./respond.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./server-h2.ts";
 import { asksForWebSocket, isKey, WEBSOCKET_VERSION } from "./websocket.ts";
@@ -232,7 +232,7 @@ function refuseConnection(socket: Duplex, status: number, reason: string): void 
     socket.destroy();
     return;
   }
-  const id = randomUUID();
+  const id = createRequestId();
   const body = JSON.stringify({
     error: "request.malformed",
     message: "The gateway cannot understand this request",

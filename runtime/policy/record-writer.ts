@@ -31,11 +31,11 @@ export interface RecordWriter extends Closable {
 export interface RecordWriterOptions {
   /** "stdout", a file path (appended to, created with mode 640), or an open file descriptor, which stays open. */
   readonly destination: string | number;
-  /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts UTF-16 units. */
+  /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
   readonly onError: (error: GatewayError, queued: number) => void;
-  /** UTF-16 units that may wait before `write` asks callers to wait. Default 8 Mi. */
+  /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
   readonly maxQueued?: number;
-  /** A batch is written when it has this many UTF-16 units (default 64 Ki) … */
+  /** A batch is written when it has this many bytes (default 64 Ki) … */
   readonly batchSize?: number;
   /** … or when this time has passed since its first line (default 100). */
   readonly batchMs?: number;
@@ -57,6 +57,8 @@ type WriteTo = (
 ) => void;
 
 const MAX_RETRY_MS = 5_000;
+/** Room for the lines that come while a batch is on its way. */
+const CHUNK_BYTES = 128 << 10;
 
 /** @throws GatewayError `record.open` when the file cannot be opened */
 export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
@@ -66,8 +68,13 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
   let fd = path === undefined ? (typeof destination === "number" ? destination : 1) : openLog(path);
   /** Opened by `reopen`, taken into use between two batches. */
   let nextFd: number | undefined;
-  let pending = "";
-  /** UTF-16 units queued and written since the start; the difference waits. */
+  // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
+  let filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let filled = 0;
+  /** Chunks that are full and wait for the write before them. */
+  const full: Buffer[] = [];
+  let spare: Buffer | undefined;
+  /** Bytes queued and written since the start; the difference waits. */
   let total = 0;
   let done = 0;
   let isWriting = false;
@@ -81,34 +88,50 @@ export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
     if (isClosed) {
       onError(
         new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"),
-        line.length,
+        Buffer.byteLength(line),
       );
       return undefined;
     }
-    pending += line;
-    total += line.length;
+    // A UTF-16 unit takes three bytes at most.
+    if (filled + line.length * 3 > filling.length) beginChunk(line.length * 3);
+    const bytes = filling.write(line, filled);
+    filled += bytes;
+    total += bytes;
     schedule();
     if (total - done < maxQueued) return undefined;
     room ??= Promise.withResolvers();
     return room.promise;
   }
 
+  function beginChunk(bytes: number): void {
+    if (filled > 0) full.push(filling.subarray(0, filled));
+    filling =
+      spare !== undefined && spare.length >= bytes ? spare : Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes));
+    spare = undefined;
+    filled = 0;
+  }
+
+  function takeBatch(): Buffer {
+    if (full.length === 0) beginChunk(0);
+    return full.shift() ?? Buffer.alloc(0);
+  }
+
   function schedule(): void {
-    if (isWriting || isClosed || pending === "") return;
-    if (pending.length >= batchSize || flushes.length > 0) writeBatch();
+    if (isWriting || isClosed || total === done) return;
+    if (full.length > 0 || filled >= batchSize || flushes.length > 0) writeBatch();
     else timer ??= setTimeout(writeBatch, batchMs);
   }
 
   function writeBatch(): void {
     clearTimeout(timer);
     timer = undefined;
-    const batch = pending;
-    pending = "";
+    const batch = takeBatch();
     isWriting = true;
     if (nextFd !== undefined) useNextFile();
-    writeFrom(Buffer.from(batch), 0, retryMs, () => {
+    writeFrom(batch, 0, retryMs, () => {
       isWriting = false;
       done += batch.length;
+      if (batch.buffer.byteLength === CHUNK_BYTES) spare ??= Buffer.from(batch.buffer);
       for (const flush of flushes) if (flush.upTo <= done) flush.resolve();
       flushes = flushes.filter((flush) => flush.upTo > done);
       // Half empty, not merely below the mark: else every line would wake everybody for one free place.

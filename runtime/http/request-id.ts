@@ -1,0 +1,17 @@
+/** Ids of requests: unique, not to be guessed, and cheap, since every request gets one. */
+import { randomFillSync } from "node:crypto";
+
+const ID_BYTES = 16;
+/** Random bytes are asked for in bulk: a call for each id would cost more than all the rest of it. */
+const pool = Buffer.allocUnsafeSlow(ID_BYTES * 256);
+let used = pool.length;
+
+/** 32 lower-case hexadecimal digits, the form of a W3C trace id. */
+export function createRequestId(): string {
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return pool.toString("hex", used - ID_BYTES, used);
+}
