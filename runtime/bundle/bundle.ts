@@ -6,6 +6,8 @@
  * whatever is wrong with a change (unreadable, invalid, conflicting, a missing secret) leaves the last good snapshot in
  * force and is told in the log and the status; listeners see each snapshot once, in order.
  */
+import { resolve } from "node:path";
+
 import type { JWK } from "jose";
 
 import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
@@ -76,7 +78,8 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   let queued: Promise<void> | undefined;
   let closed = false;
 
-  const watch = createWatch({ ...times, log, onHint: () => void reload() });
+  const isOwnOutput = (file: string): boolean => boot !== undefined && isWrittenBy(boot.settings, file);
+  const watch = createWatch({ ...times, log, isOwnOutput, onHint: () => void reload() });
   const unfollow = published?.onChange(() => void reload());
   // Through the queue, like every later look: the poll may already ask for the next one.
   await reload();
@@ -209,4 +212,11 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     await validator.close();
     await running;
   }
+}
+
+/** The record log, and the database with the files that SQLite keeps beside it (`-wal`, `-shm`, `-journal`). */
+function isWrittenBy({ authorizeLog, storageUrl }: BootSettings, file: string): boolean {
+  if (file === resolve(authorizeLog)) return true;
+  const database = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(storageUrl)?.[1];
+  return database !== undefined && file.replace(/-[a-z]+$/, "") === resolve(database);
 }

@@ -7,6 +7,7 @@
  */
 import { watch as watchDirectory, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -14,6 +15,8 @@ import type { Log } from "../log.ts";
 export interface WatchDeps {
   readonly onHint: () => void;
   readonly log: Log;
+  /** True for files that the gateway itself writes: a log beside the configuration changes all the time. */
+  readonly isOwnOutput?: (path: string) => boolean;
   /** Pause that must follow a change before it is told. */
   readonly quietMs?: number;
   readonly pollEveryMs?: number;
@@ -28,7 +31,7 @@ export interface Watch {
 /** However busy a directory is, its changes are told after this many quiet periods. */
 const MOST_QUIET_PERIODS = 10;
 
-export function createWatch({ onHint, log, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
+export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
   const watched = new Map<string, { readonly watcher: FSWatcher; readonly identity: string }>();
   const complained = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -56,7 +59,9 @@ export function createWatch({ onHint, log, quietMs = 50, pollEveryMs = 5_000 }: 
     drop(directory);
     if (identity === undefined) return;
     try {
-      const watcher = watchDirectory(directory, { persistent: false }, changed);
+      const watcher = watchDirectory(directory, { persistent: false }, (_event, name) => {
+        if (name === null || isOwnOutput?.(resolve(directory, name)) !== true) changed();
+      });
       watcher.on("error", (error) => {
         log.debug({ directory, reason: errorText(error) }, "directory no longer watched");
         drop(directory);
