@@ -71,7 +71,10 @@ export type HandleRefusal = (
   attempt: number,
 ) => Promise<{ readonly retry: true } | { readonly retry: false; readonly status: number }>;
 
-/** @returns undefined when the answer is the client's to see */
+/**
+ * @returns undefined when the answer is the client's to see. A 401 of an MCP server never is: it would send the client
+ * through our sign-in, which changes nothing about what the upstream refuses, and so again and again.
+ */
 export function refusalOf(
   deps: ProxyDeps,
   passage: Passage,
@@ -81,20 +84,42 @@ export function refusalOf(
   if (status !== 401 && status !== 403) return undefined;
   const { upstream } = deps;
   const { plan, principal, snapshot } = passage;
-  if (!upstream || !principal || !plan.isMcpServer || !plan.sends.authorization) return undefined;
+  if (!plan.isMcpServer) return undefined;
+  const notOurs = status === 401 ? () => answerForOperator(deps, passage) : undefined;
+  if (!upstream || !principal || !plan.sends.authorization) return notOurs;
   const answer: RefusedAnswer = {
     status,
     wwwAuthenticate: headers["www-authenticate"],
     accessToken: passage.internalToken?.accessToken,
     hasOwnAuthorization: plan.setRequest.some(({ lower }) => lower === "authorization"),
   };
-  if (!upstream.refusals.concerns(plan.route, snapshot.settings, answer)) return undefined;
+  if (!upstream.refusals.concerns(plan.route, snapshot.settings, answer)) return notOurs;
   return async (attempt) => {
     const outcome = await upstream.refusals.handle(principal.user.id, plan.route, answer, attempt);
     if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, passage, outcome.kind) };
     passage.internalToken = outcome;
     return { retry: true };
   };
+}
+
+/** No sign-in helps: credentials of the configuration are wrong or missing, or the upstream may not be discovered. */
+async function answerForOperator(
+  deps: ProxyDeps,
+  { exchange, plan, corsOrigin }: Passage,
+): Promise<{ readonly retry: false; readonly status: number }> {
+  const { route } = plan;
+  deps.log.warn(
+    { request: exchange.id, route: route.key },
+    "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains",
+  );
+  const message = `${route.name} does not accept the gateway's credentials: its operator has to change that`;
+  respondError(
+    exchange,
+    502,
+    { code: "upstream.unauthorized", message },
+    corsOrigin === undefined ? [] : routeCorsHeaders(corsOrigin),
+  );
+  return { retry: false, status: 502 };
 }
 
 /** @returns the status that was answered */

@@ -136,22 +136,40 @@ describe("an upstream's 401", () => {
     expect((await bench.call("auto", again.tokens.access_token)).status).toBe(200);
   });
 
-  test("with another scheme, or of an upstream that is not listed, passes to the client without the challenge", async () => {
+  test("that no sign-in can change (another scheme, an unlisted host, credentials of the configuration) is 502 without a challenge: a 401 would make clients loop", async () => {
+    const expectOperatorsMatter = (answer: Awaited<ReturnType<typeof call>>): void => {
+      expect(answer.status).toBe(502);
+      expect(JSON.parse(answer.text)).toMatchObject({ error: "upstream.unauthorized" });
+      expect(answer.headers["www-authenticate"]).toBeUndefined();
+      expect(answer.text).not.toContain("upstream says no");
+    };
     bench.service.switches.resourceMetadata = undefined;
     bench.service.switches.challenge = 'Basic realm="upstream"';
-    const plain = await bench.signIn("auto", { browser: client.oauth.browser });
-    const answer = await bench.call("auto", plain.tokens.access_token);
-    expect(answer).toMatchObject({ status: 401, text: "upstream says no" });
-    // It would lead the client past us.
-    expect(answer.headers["www-authenticate"]).toBeUndefined();
+    const { access_token: token } = (await bench.signIn("auto", { browser: client.oauth.browser })).tokens;
+    const before = bench.service.mcpRequests.length;
+    expectOperatorsMatter(await bench.call("auto", token));
+    // Sent once: the same credentials would be refused again.
+    expect(bench.service.mcpRequests.length).toBe(before + 1);
     bench.service.switches.challenge = "Bearer";
-    await bench.gateway.reconfigure(
-      bench.yaml((yaml) => yaml.replace('domains: ["127.0.0.1"]', "domains: [as.example]")),
-    );
-    expect(await bench.call("auto", plain.tokens.access_token)).toMatchObject({
-      status: 401,
-      text: "upstream says no",
-    });
+    const unlisted = (yaml: string): string => yaml.replace('domains: ["127.0.0.1"]', "domains: [as.example]");
+    await bench.gateway.reconfigure(bench.yaml(unlisted));
+    expectOperatorsMatter(await bench.call("auto", token));
+    const withKey = (yaml: string): string =>
+      yaml.replace(
+        "mcp: { server: { path: /mcp } }",
+        "mcp: { server: { path: /mcp } }\n    set_request_headers: { Authorization: Bearer wrong-key }",
+      );
+    await bench.gateway.reconfigure(bench.yaml(withKey));
+    expectOperatorsMatter(await bench.call("auto", token));
+    expect(bench.service.mcpRequests.at(-1)?.authorization).toBe("Bearer wrong-key");
+    expect(bench.gateway.log()).toContain("nobody can give it by signing in");
+  });
+
+  test("is the only answer that is changed: 400, 403, 404 and 405 pass as they are, since clients tell eras by them", async () => {
+    for (const status of [400, 403, 404, 405]) {
+      bench.service.switches.plain = { status, body: "as it is" };
+      expect(await call()).toMatchObject({ status, text: "as it is" });
+    }
   });
 });
 

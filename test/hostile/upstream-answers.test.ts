@@ -69,14 +69,15 @@ describe("an MCP server's own challenge", () => {
 
   // Clients look for their authorization server at the address it names, and some send their refresh token there.
   test.each([
-    ["401 Unauthorized", EVIL],
-    ["401 Unauthorized", `Basic realm="x"\r\nwww-authenticate: ${EVIL}`],
-    ["403 Forbidden", `${EVIL}, error="insufficient_scope", scope="all"`],
-    ["200 OK", EVIL],
-  ])("never reaches the client: %s with %s", async (line, value) => {
+    // No sign-in with us changes what the upstream refuses: a 401 would send the client round and round.
+    ["401 Unauthorized", EVIL, 502],
+    ["401 Unauthorized", `Basic realm="x"\r\nwww-authenticate: ${EVIL}`, 502],
+    ["403 Forbidden", `${EVIL}, error="insufficient_scope", scope="all"`, 403],
+    ["200 OK", EVIL, 200],
+  ])("never reaches the client: %s with %s is answered %i", async (line, value, seen) => {
     [status, challenge] = [line, value];
     const answer = await ask();
-    expect(answer.status).toBe(Number(line.slice(0, 3)));
+    expect(answer.status).toBe(seen);
     expect(answer.headers.has("www-authenticate")).toBe(false);
     expect(answer.text).not.toContain("evil.example");
   });

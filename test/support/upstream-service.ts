@@ -31,6 +31,8 @@ export interface UpstreamSwitches {
   refusesAll: boolean;
   /** The MCP endpoint wants no token. */
   open: boolean;
+  /** The MCP endpoint's answer to everybody whose token is good. */
+  plain: { readonly status: number; readonly body: string } | undefined;
 }
 
 export interface IssuedToken {
@@ -99,6 +101,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
       token: undefined,
       refusesAll: false,
       open: false,
+      plain: undefined,
     },
     seen: [],
     authorizations: [],
@@ -280,6 +283,7 @@ export async function startUpstreamService(): Promise<UpstreamService> {
         .writeHead(401, switches.challenge === undefined ? {} : { "www-authenticate": switches.challenge })
         .end("upstream says no");
     }
+    if (switches.plain) return void response.writeHead(switches.plain.status).end(switches.plain.body);
     const scopes = held?.scope.split(" ") ?? [];
     const missing = switches.neededScopes.filter((scope) => !scopes.includes(scope));
     if (missing.length > 0) {
