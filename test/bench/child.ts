@@ -30,8 +30,14 @@ export async function startChild(
     port,
     stop: () =>
       new Promise((resolve) => {
-        child.once("exit", () => resolve());
-        child.kill("SIGKILL");
+        const timer = setTimeout(() => child.kill("SIGKILL"), 3000);
+        child.once("exit", () => {
+          clearTimeout(timer);
+          child.stdout?.destroy();
+          resolve();
+        });
+        // Not SIGKILL: nginx would leave its workers behind, and they hold our pipe.
+        child.kill("SIGTERM");
       }),
   };
 }

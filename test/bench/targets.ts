@@ -85,9 +85,9 @@ export async function startTargets(): Promise<Bench> {
       port: child.port,
       requests: {
         // The same bytes as the gateway gets: a cookie or a token that the plain proxies pass on.
-        get: getRequest(`localhost:${child.port}`, "/web/items", `cookie: ${cookie}`),
-        "mcp-get": getRequest(`localhost:${child.port}`, "/mcp", `authorization: ${bearer}`),
-        "mcp-post": postRequest(`localhost:${child.port}`, `authorization: ${bearer}`),
+        get: getRequest(`localhost:${child.port}`, "/web/items", `accept: application/json\r\ncookie: ${cookie}`),
+        "mcp-get": getRequest(`localhost:${child.port}`, "/mcp", `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
+        "mcp-post": postRequest(`localhost:${child.port}`, `${MCP_ACCEPT}\r\nauthorization: ${bearer}`),
       },
     });
     return {
@@ -173,9 +173,11 @@ routes:
 ${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }")}${others.join("")}`;
 }
 
+const MCP_ACCEPT = "accept: application/json, text/event-stream";
+
 /** What browsers and SDKs send beside the credential: eight headers in all. */
 function head(first: string, host: string, credential: string): string {
-  return `${first} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: bench/1.0\r\naccept: application/json, text/event-stream\r\naccept-language: en\r\nx-request-source: bench\r\nx-debug: 1\r\n${credential}\r\n`;
+  return `${first} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: bench/1.0\r\naccept-language: en\r\nx-request-source: bench\r\nx-debug: 1\r\n${credential}\r\n`;
 }
 
 function getRequest(host: string, path: string, credential: string): Buffer {
