@@ -11,6 +11,17 @@ export function epochSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000);
 }
 
+/** Fresh tokens were asked for: one question to a token endpoint, whoever waits for its answer. For metrics and traces. */
+export interface TokenRefresh {
+  /** "identity": a user's, at the identity provider; "upstream": an Internal Token, at an upstream's server. */
+  readonly of: "identity" | "upstream";
+  /** Key of the route that an Internal Token belongs to. */
+  readonly route?: string;
+  /** "refused" ends the connection or the sessions; "unavailable" costs nobody a token. */
+  readonly result: "ok" | "refused" | "unavailable";
+  readonly tookMs: number;
+}
+
 /** Something with a lifetime. Whoever creates it closes it. */
 export interface Closable {
   close(): Promise<void>;

@@ -79,6 +79,11 @@ export class Http1Exchange implements Exchange {
     return this.#owner.asksForCertificates ? clientCertificateOf(this.#request.socket as TLSSocket) : undefined;
   }
 
+  get status(): number {
+    if (this.#response.headersSent) return this.#response.statusCode;
+    return this.started ? 101 : 0;
+  }
+
   get remoteAddress(): string {
     return this.#request.socket.remoteAddress ?? "";
   }

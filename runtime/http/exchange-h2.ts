@@ -31,6 +31,7 @@ export class Http2Exchange implements Exchange {
   readonly hasBody: boolean;
   readonly upgrade: UpgradeOffer | undefined;
   started = false;
+  status = 0;
   readonly #stream: ServerHttp2Stream;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
@@ -64,6 +65,7 @@ export class Http2Exchange implements Exchange {
 
   start(status: number, headers: readonly string[]): void {
     this.started = true;
+    this.status = status;
     // Gone while somebody was waited for; the close event tells.
     if (this.#stream.closed || this.#stream.destroyed) return;
     const lower: string[] = [":status", String(status)];

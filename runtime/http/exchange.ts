@@ -44,6 +44,8 @@ export interface Exchange {
 
   /** True once an answer has been started. */
   readonly started: boolean;
+  /** Status of the answer; 0 before it is started. */
+  readonly status: number;
   /** Starts an answer. `headers` is flat: name, value, … */
   start(status: number, headers: readonly string[]): void;
   /** @returns false when the caller should wait for `onDrain` */

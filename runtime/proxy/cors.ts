@@ -140,6 +140,9 @@ class ExtraHeaders implements Exchange {
   get started(): boolean {
     return this.#inner.started;
   }
+  get status(): number {
+    return this.#inner.status;
+  }
   header(lowerName: string): string | undefined {
     return this.#inner.header(lowerName);
   }

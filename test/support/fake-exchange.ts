@@ -44,6 +44,9 @@ export function createFakeExchange(request: FakeRequest = {}): FakeExchange {
     get started() {
       return answer !== undefined;
     },
+    get status() {
+      return answer?.status ?? 0;
+    },
     get answer() {
       return answer;
     },
