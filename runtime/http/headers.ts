@@ -88,6 +88,8 @@ const FORWARDED_PREFIX = "x-forwarded-";
 
 /** What is known of a header name. */
 export interface HeaderTraits {
+  /** As it was written. One string for all requests that write it so: what looks names up has its hash already. */
+  readonly name: string;
   readonly lower: string;
   /** The name that upstream frameworks may take it for, see `foldHeaderName`. */
   readonly folded: string;
@@ -150,6 +152,7 @@ function describe(name: string): HeaderTraits {
   // "content_type" is no header of HTTP, but it is CONTENT_TYPE to a CGI-like upstream: a second, uninspected one.
   const disguised = folded !== lower && (single.has(folded) || specials.has(folded));
   return {
+    name,
     lower,
     folded,
     dropFromRequest: reserved || disguised,

@@ -44,7 +44,7 @@ function addClientHeaders(headers: string[], passage: Passage): readonly string[
     const value = raw[index + 1] as string;
     const traits = known?.[index >> 1] ?? headerTraits(name);
     if (traits.special === "none") {
-      if (!traits.dropFromRequest && !plan.notFromClient.has(traits.folded)) headers.push(name, value);
+      if (!traits.dropFromRequest && !plan.notFromClient.has(traits.folded)) headers.push(traits.name, value);
       continue;
     }
     if (traits.special === "connection") {
@@ -53,7 +53,7 @@ function addClientHeaders(headers: string[], passage: Passage): readonly string[
     }
     if (traits.dropFromRequest || plan.notFromClient.has(traits.folded)) continue;
     const kept = specialValue(passage, traits.lower, value);
-    if (kept !== undefined) headers.push(name, kept);
+    if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
 }
@@ -82,14 +82,14 @@ function specialValue(passage: Passage, lower: string, value: string): string | 
   }
 }
 
-/** Set fresh: what a client wrote there was dropped with its other claims. */
+/** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
 function addForwarding(headers: string[], passage: Passage): void {
   const { exchange, plan } = passage;
   const { sends } = plan;
-  if (sends.forwardedFor) headers.push("X-Forwarded-For", passage.facts?.http.ip ?? exchange.remoteAddress);
-  if (sends.forwardedProto) headers.push("X-Forwarded-Proto", plan.scheme);
-  if (sends.forwardedHost) headers.push("X-Forwarded-Host", exchange.host);
-  if (sends.requestId) headers.push("X-Request-Id", exchange.id);
+  if (sends.forwardedFor) headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
+  if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
+  if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
+  if (sends.requestId) headers.push("x-request-id", exchange.id);
 }
 
 function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
@@ -97,8 +97,8 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passag
   const { sends } = plan;
   if (principal && (sends.assertion || sends.jwtAssertion)) {
     const assertion = deps.assertions.sign(principal, plan.route);
-    if (sends.assertion) headers.push("X-Gateway-Assertion", assertion);
-    if (sends.jwtAssertion) headers.push("X-Gateway-Jwt-Assertion", assertion);
+    if (sends.assertion) headers.push("x-gateway-assertion", assertion);
+    if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
   }
   // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
   for (const { name, claim } of plan.claimHeaders) headers.push(name, claimText(principal?.user.claims[claim]));
