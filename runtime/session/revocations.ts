@@ -7,15 +7,14 @@
  * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
  * again has said nothing about what that user approved.
  */
-import { GatewayError, errorText } from "../errors.ts";
+import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import { followFeed } from "../store/follow-feed.ts";
 import type { Store } from "../store/store.ts";
 import type { Revocations } from "./sessions.ts";
 
 export const REVOCATION_FEED = "revocations";
-/** With the store's own hint usually at once; this bounds it when the hint is lost. Half of the promised 2 s. */
-const POLL_MS = 1000;
 
 export interface RevocationFeed extends Revocations {
   /** Reads what others appended; resolves when this process knows all that was in the feed. Throws when the store is down. */
@@ -37,11 +36,6 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const revoked = new Map<string, number>();
   const listeners = new Set<(key: string) => void>();
   let epoch = 0;
-  let sequence = 0;
-  let reading: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
-  let closed = false;
-  let down = false;
 
   const learn = (key: string): void => {
     if (!isWide(key)) {
@@ -56,50 +50,6 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
         log.error({ err: error }, "a listener of the revocation feed failed");
       }
     }
-  };
-
-  const read = async (): Promise<void> => {
-    for (;;) {
-      const entries = await store.changesSince(REVOCATION_FEED, sequence);
-      for (const { sequence: at, entry } of entries) {
-        sequence = at;
-        const key = (entry as { key?: unknown } | null)?.key;
-        if (typeof key === "string") learn(key);
-      }
-      if (entries.length === 0) return;
-    }
-  };
-
-  /** A reading under way may have passed the newest entry already: who comes then waits for one more. */
-  const catchUp = (): Promise<void> => {
-    if (reading) {
-      following ??= reading
-        .catch(() => {})
-        .then(() => {
-          following = undefined;
-          return catchUp();
-        });
-      return following;
-    }
-    reading = read().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
-
-  const poll = (): void => {
-    if (closed) return;
-    catchUp().then(
-      () => {
-        if (down) log.info("the revocation feed can be read again");
-        down = false;
-        forget();
-      },
-      (error: unknown) => {
-        if (!down && !closed) log.warn({ reason: errorText(error) }, "the revocation feed cannot be read");
-        down = true;
-      },
-    );
   };
 
   const forget = (): void => {
@@ -125,13 +75,19 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       await store.delete(record.key);
     }
     await append(key);
-    await catchUp();
+    await follower.catchUp();
   };
 
-  const timer = setInterval(poll, POLL_MS);
-  timer.unref();
-  const unsubscribe = store.onAppend(REVOCATION_FEED, poll);
-  poll();
+  const follower = followFeed({
+    store,
+    log,
+    feed: REVOCATION_FEED,
+    onEntry(entry) {
+      const key = (entry as { key?: unknown } | null)?.key;
+      if (typeof key === "string") learn(key);
+    },
+    onRead: forget,
+  });
 
   return {
     isRevoked(keys) {
@@ -155,13 +111,8 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    catchUp,
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      unsubscribe();
-      await (following ?? reading)?.catch(() => {});
-    },
+    catchUp: () => follower.catchUp(),
+    close: () => follower.close(),
   };
 }
 

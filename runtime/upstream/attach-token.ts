@@ -1,15 +1,16 @@
 /**
  * The Internal Token on its way to a request: synchronous and without the store while it is known and good (D24).
  *
- * Promises: what is known is read again in the background every `SOFT_MS` and waited for after `HARD_MS`, so that a
- * connection ended elsewhere stops here soon; a token is renewed in the background before it ends; while the store is
- * away, a token that has not ended goes on.
+ * Promises: what is known is forgotten when its user connects or disconnects, at any replica; it is read again in the
+ * background every `SOFT_MS` and waited for after `HARD_MS` besides; a token is renewed in the background before it ends;
+ * while the store is away, a token that has not ended goes on.
  */
 import type { CompiledRoute, Snapshots } from "../config/compiled.ts";
 import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import { BoundedCache, type Visited } from "../session/cache.ts";
+import type { ConnectionChanges } from "./changes.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
 import type { Held } from "./vault-records.ts";
 import type { Vault } from "./vault.ts";
@@ -33,6 +34,7 @@ export interface TokenAttacher {
 export interface AttachDeps {
   readonly vault: Vault;
   readonly snapshots: Snapshots;
+  readonly changes: Pick<ConnectionChanges, "subscribe" | "epoch">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -62,7 +64,7 @@ const UNAVAILABLE: Attachment = { kind: "unavailable" };
 const NONE: Held = { kind: "none" };
 
 export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
-  const { vault, clock, log } = deps;
+  const { vault, changes, clock, log } = deps;
   /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
   const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
   const pending = new WeakMap<Entry, Promise<Attachment>>();
@@ -76,18 +78,21 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
 
   /** @param renew an access token that should be replaced */
   const load = async (userId: string, target: UpstreamTarget, renew: string | undefined): Promise<Loaded> => {
-    if (!canConnect(target, deps.snapshots.current().settings)) return { attachment: withoutToken(target), held: NONE };
+    const { epoch } = changes;
+    if (!canConnect(target, deps.snapshots.current().settings))
+      return { attachment: withoutToken(target), held: NONE, epoch };
     const held =
       renew === undefined ? await vault.hold(userId, target) : await vault.replace(userId, target, renew, false);
-    if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held };
-    if (held.kind === "none") return { attachment: withoutToken(target), held };
+    if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
+    if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
     const { accessToken } = held;
-    return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held };
+    return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
   };
 
   const remember = (target: UpstreamTarget, userId: string, known: Entry | undefined, loaded: Loaded): void => {
     const cache = cacheOf(target.route);
-    if (loaded.attachment.kind === "unavailable") {
+    // Somebody connected or disconnected while the store was read: good for this request, but not to be remembered.
+    if (loaded.attachment.kind === "unavailable" || loaded.epoch !== changes.epoch) {
       cache.delete(userId);
       return;
     }
@@ -158,6 +163,11 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     return reading;
   };
 
+  changes.subscribe(({ userId, routeKey }) => {
+    const route = deps.snapshots.current().routes.find(({ key }) => key === routeKey);
+    if (route) caches.get(route)?.delete(userId);
+  });
+
   return {
     attach(userId, route) {
       const entry = caches.get(route)?.get(userId);
@@ -204,4 +214,6 @@ function renewalOf(held: Held): number {
 interface Loaded {
   readonly attachment: Attachment;
   readonly held: Held;
+  /** Of the changes, when reading began. */
+  readonly epoch: number;
 }

@@ -4,7 +4,7 @@
  * The files beside: target and need (which route wants what), discover and metadata (where its authorization server is),
  * client-choice, register and client-document (who we are there), flow, journey and connect (the user's way),
  * guarded-oauth and token-endpoint (requests of ours), vault and vault-* (tokens), attach-token and refusal (requests of
- * others), records (what is kept).
+ * others), changes (what replicas tell each other), records (what is kept).
  */
 import type { CompiledRoute, Snapshot, Snapshots } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
@@ -18,6 +18,7 @@ import type { Principal, User } from "../session/principal.ts";
 import type { Csrf } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
+import { createConnectionChanges } from "./changes.ts";
 import { createClientChooser } from "./client-choice.ts";
 import { respondClientDocument } from "./client-document.ts";
 import { callback, connect, type BrowserSessions } from "./connect.ts";
@@ -87,8 +88,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const { snapshots, clock, log } = deps;
   const clients = createClientChooser(deps);
   const needs = createNeeds(deps);
-  const vault = createVault({ ...deps, clients });
-  const tokens = createTokenAttacher({ vault, snapshots, clock, log });
+  const changes = createConnectionChanges(deps);
+  const vault = createVault({ ...deps, clients, changes });
+  const tokens = createTokenAttacher({ vault, snapshots, changes, clock, log });
   const refusals = createRefusalHandler({ vault, needs, attacher: tokens, log });
   const flows = createFlows({ ...deps, clients, needs, vault });
   const tickets = createTickets(deps);
@@ -137,10 +139,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
 
   const disconnect = async (userId: string, route: CompiledRoute): Promise<boolean> => {
     const target = findTarget(route);
-    if (!target) return false;
-    const had = await vault.disconnect(userId, target);
-    tokens.forget(userId, target);
-    return had;
+    return target !== undefined && (await vault.disconnect(userId, target));
   };
 
   const userSection = createUserSection({ browser: deps.browser, csrf: deps.csrf, tickets, stateOf, disconnect });
@@ -185,7 +184,10 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
       return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back });
     },
     disconnect,
-    close: () => vault.close(),
+    async close() {
+      await changes.close();
+      await vault.close();
+    },
   };
 }
 

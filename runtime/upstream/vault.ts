@@ -13,6 +13,7 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
+import type { ConnectionChanges } from "./changes.ts";
 import type { ClientChooser } from "./client-choice.ts";
 import { vaultKey, type FlowRecord, type VaultRecord } from "./records.ts";
 import { joinScopes } from "./scopes.ts";
@@ -26,6 +27,7 @@ export interface VaultDeps {
   readonly snapshots: Snapshots;
   readonly keys: Keys;
   readonly clients: ClientChooser;
+  readonly changes: Pick<ConnectionChanges, "tell">;
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
@@ -116,6 +118,7 @@ export function createVault(deps: VaultDeps): Vault {
         };
         if ((await put(key, record, earlier?.version ?? 0)).ok) {
           refresher.reset(key);
+          await deps.changes.tell(flow);
           return;
         }
       }
@@ -155,6 +158,8 @@ export function createVault(deps: VaultDeps): Vault {
     async disconnect(userId, target) {
       const key = vaultKey(userId, target);
       const taken = await store.take<VaultRecord>(key);
+      // Before the server is asked, which may take its time: from here on nobody sends the token.
+      if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
       const tokens = taken && open(key, taken.value);
       if (!taken || !tokens) return taken !== undefined;
       const asks = await asking(target, taken.value);

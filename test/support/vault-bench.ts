@@ -5,6 +5,7 @@ import type { Snapshot } from "../../runtime/config/compiled.ts";
 import { createSafeFetch, type SafeFetch } from "../../runtime/http/safe-fetch.ts";
 import { createKeys } from "../../runtime/keys.ts";
 import { createTokenAttacher, type TokenAttacher } from "../../runtime/upstream/attach-token.ts";
+import { createConnectionChanges, type ConnectionChanges } from "../../runtime/upstream/changes.ts";
 import { createClientChooser } from "../../runtime/upstream/client-choice.ts";
 import type { FlowRecord } from "../../runtime/upstream/records.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/upstream/target.ts";
@@ -16,6 +17,7 @@ import { startUpstreamService, type UpstreamService } from "./upstream-service.t
 
 export interface VaultReplica {
   readonly vault: Vault;
+  readonly changes: ConnectionChanges;
   readonly attacher: TokenAttacher;
 }
 
@@ -82,8 +84,9 @@ export async function startVaultBench(): Promise<VaultBench> {
       const snapshots = { current: () => bench.snapshot, subscribe: () => () => {} };
       const fetch: SafeFetch = (request) => bench.intercept(request, send);
       const clients = createClientChooser({ store: store.store, keys, fetch, clock, log });
-      const vault = createVault({ store: store.store, snapshots, keys, clients, fetch, clock, log });
-      const replica = { vault, attacher: createTokenAttacher({ vault, snapshots, clock, log }) };
+      const changes = createConnectionChanges({ store: store.store, clock, log });
+      const vault = createVault({ store: store.store, snapshots, keys, clients, changes, fetch, clock, log });
+      const replica = { vault, changes, attacher: createTokenAttacher({ vault, snapshots, changes, clock, log }) };
       replicas.push(replica);
       return replica;
     },
@@ -98,7 +101,7 @@ export async function startVaultBench(): Promise<VaultBench> {
         schema: 1,
         userId,
         routeKey: target.route.key,
-        server: { tokenEndpoint: `${service.origin}/token` },
+        server: { tokenEndpoint: `${service.origin}/token`, revocationEndpoint: `${service.origin}/revoke` },
         client: { kind: "route", clientId: "route-client", authMethod: "client_secret_basic" },
         resource: target.url,
         scopes: ["read"],
@@ -113,7 +116,10 @@ export async function startVaultBench(): Promise<VaultBench> {
     },
     log: () => text,
     async close() {
-      for (const { vault } of replicas) await vault.close();
+      for (const { vault, changes } of replicas) {
+        await changes.close();
+        await vault.close();
+      }
       await service.close();
     },
   };

@@ -25,10 +25,54 @@ describe("attach()", () => {
     expect(bench.store.calls).toEqual([]);
   });
 
-  test("what is known is read again in the background, so that a disconnect elsewhere is seen", async () => {
+  test("a disconnect at another replica is seen within 2 s, through the feed", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
     await bench.replica().vault.disconnect("alice", bench.target);
+    // No time passes on the clock: nothing is read again because of its age.
+    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+  });
+
+  test("a disconnect is seen at once where it happened, though the upstream takes its time to revoke", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    const end = Promise.withResolvers<void>();
+    bench.intercept = async (request, send) => {
+      await end.promise;
+      return send(request);
+    };
+    const disconnecting = replica.vault.disconnect("alice", bench.target);
+    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+    expect(bench.service.revoked).toEqual([]);
+    end.resolve();
+    await disconnecting;
+    expect(bench.service.revoked).toHaveLength(2);
+  });
+
+  test("a reading that a disconnect overtook is not remembered", async () => {
+    await bench.connect("alice");
+    const reading = attach();
+    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await replica.changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await reading;
+    bench.store.calls.length = 0;
+    await attach();
+    expect(bench.store.calls).toContain("get");
+  });
+
+  test("a new connection replaces a token that another replica remembers", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token", accessToken: "access-sentinel-alice" });
+    const refreshed = await bench.replica().vault.replace("alice", bench.target, "access-sentinel-alice", true);
+    if (refreshed.kind !== "token") throw new Error("no token");
+    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await expect.poll(() => attach(), { timeout: 2_000 }).toMatchObject({ accessToken: refreshed.accessToken });
+  });
+
+  test("what is known is read again in the background, so that a disconnect is seen though its telling was lost", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    await bench.store.store.deleteByTag("user:alice");
     expect(attach()).toMatchObject({ kind: "token" });
     bench.clock.advance(10_000);
     expect(attach()).toMatchObject({ kind: "token" });

@@ -1,0 +1,95 @@
+/**
+ * A feed as one process follows it: every entry once, in order, soon after it was appended anywhere.
+ *
+ * Promises: entries of other processes are seen within the store's hint, or within a second when that is lost; a store
+ * that is away is logged once, and read on where it stopped when it is back.
+ */
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import type { Json, Store } from "./store.ts";
+
+export interface FeedFollower {
+  /** Resolves when this process knows all that was in the feed. @throws GatewayError `store.unavailable` */
+  catchUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FollowOptions {
+  readonly store: Pick<Store, "changesSince" | "onAppend">;
+  readonly log: Log;
+  /** Name of the feed; in the log as "the revocations feed". */
+  readonly feed: string;
+  /** Must not throw. */
+  readonly onEntry: (entry: Json) => void;
+  /** After each reading that did not fail. */
+  readonly onRead?: () => void;
+}
+
+/** With the store's own hint usually at once; this bounds it when the hint is lost. Half of the promised 2 s. */
+const POLL_MS = 1000;
+
+export function followFeed({ store, log, feed, onEntry, onRead }: FollowOptions): FeedFollower {
+  let sequence = 0;
+  let reading: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
+  let closed = false;
+  let down = false;
+
+  const read = async (): Promise<void> => {
+    for (;;) {
+      const entries = await store.changesSince(feed, sequence);
+      for (const { sequence: at, entry } of entries) {
+        sequence = at;
+        onEntry(entry);
+      }
+      if (entries.length === 0) return;
+    }
+  };
+
+  /** A reading under way may have passed the newest entry already: who comes then waits for one more. */
+  const catchUp = (): Promise<void> => {
+    if (reading) {
+      following ??= reading
+        .catch(() => {})
+        .then(() => {
+          following = undefined;
+          return catchUp();
+        });
+      return following;
+    }
+    reading = read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+
+  const poll = (): void => {
+    if (closed) return;
+    catchUp().then(
+      () => {
+        if (down) log.info({ feed }, "a feed can be read again");
+        down = false;
+        onRead?.();
+      },
+      (error: unknown) => {
+        if (!down && !closed) log.warn({ feed, reason: errorText(error) }, "a feed cannot be read");
+        down = true;
+      },
+    );
+  };
+
+  const timer = setInterval(poll, POLL_MS);
+  timer.unref();
+  const unsubscribe = store.onAppend(feed, poll);
+  poll();
+
+  return {
+    catchUp,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      unsubscribe();
+      await (following ?? reading)?.catch(() => {});
+    },
+  };
+}

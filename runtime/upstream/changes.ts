@@ -1,0 +1,67 @@
+/**
+ * Connections that their users made or ended, as every process learns it: what is remembered of them is forgotten within
+ * 2 s, so that nobody's token is sent after they have disconnected, and a token with more scope is used at once.
+ */
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import { followFeed } from "../store/follow-feed.ts";
+import type { Store } from "../store/store.ts";
+
+export const CONNECTION_FEED = "upstream-connections";
+
+/** Whose connection of which route. */
+export interface ConnectionChange {
+  readonly userId: string;
+  readonly routeKey: string;
+}
+
+export interface ConnectionChanges {
+  /** Tells this process at once and the others through the feed. Never fails: they learn it a little later by themselves. */
+  tell(change: ConnectionChange): Promise<void>;
+  subscribe(listener: (change: ConnectionChange) => void): void;
+  /** Grows with every change: what was read from the store before one may not be remembered after it. */
+  readonly epoch: number;
+  close(): Promise<void>;
+}
+
+/** Longer than anything is remembered while the store cannot be read (attach-token.ts). */
+const KEPT_SECONDS = 600;
+
+export function createConnectionChanges(deps: {
+  readonly store: Pick<Store, "append" | "changesSince" | "onAppend">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): ConnectionChanges {
+  const { store, clock, log } = deps;
+  const listeners = new Set<(change: ConnectionChange) => void>();
+  let epoch = 0;
+  const learn = (change: ConnectionChange): void => {
+    epoch += 1;
+    for (const listener of listeners) listener(change);
+  };
+  const follower = followFeed({
+    store,
+    log,
+    feed: CONNECTION_FEED,
+    onEntry(entry) {
+      const { userId, routeKey } = (entry ?? {}) as { userId?: unknown; routeKey?: unknown };
+      if (typeof userId === "string" && typeof routeKey === "string") learn({ userId, routeKey });
+    },
+  });
+  return {
+    async tell({ userId, routeKey }) {
+      learn({ userId, routeKey });
+      try {
+        await store.append(CONNECTION_FEED, { userId, routeKey }, epochSeconds(clock) + KEPT_SECONDS);
+      } catch (error) {
+        log.warn({ route: routeKey, reason: errorText(error) }, "other replicas are not told of a connection's change");
+      }
+    },
+    subscribe: (listener) => void listeners.add(listener),
+    get epoch() {
+      return epoch;
+    },
+    close: () => follower.close(),
+  };
+}
