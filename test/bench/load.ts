@@ -7,6 +7,10 @@ export interface LoadOptions {
   readonly request: Buffer;
   readonly connections: number;
   readonly durationMs: number;
+  /** Between an answer and the next request of a connection; default 0. */
+  readonly pauseMs?: number;
+  /** Default: TCP to `port`. A TLS socket may be given instead. */
+  readonly connect?: () => Socket;
 }
 
 export interface LoadResult {
@@ -44,14 +48,14 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 
 function drive(options: LoadOptions, goOn: () => boolean, done: (micros: number, ok: boolean) => void): Promise<void> {
   return new Promise((resolve) => {
-    const socket: Socket = connect({ port: options.port, host: "127.0.0.1", noDelay: true });
+    const socket = options.connect?.() ?? connect({ port: options.port, host: "127.0.0.1", noDelay: true });
     let sentAt = 0n;
     let pending = "";
     const send = () => {
       sentAt = process.hrtime.bigint();
       socket.write(options.request);
     };
-    socket.on("connect", send);
+    socket.on(options.connect ? "secureConnect" : "connect", send);
     socket.on("data", (chunk) => {
       pending += chunk.toString("latin1");
       const length = answerLength(pending);
@@ -59,8 +63,9 @@ function drive(options: LoadOptions, goOn: () => boolean, done: (micros: number,
       const ok = pending.startsWith("HTTP/1.1 2");
       pending = pending.slice(length);
       done(Number(process.hrtime.bigint() - sentAt) / 1000, ok);
-      if (goOn()) send();
-      else socket.end();
+      if (!goOn()) socket.end();
+      else if (options.pauseMs === undefined) send();
+      else setTimeout(send, options.pauseMs);
     });
     socket.on("error", () => done(0, false));
     socket.on("close", () => resolve());

@@ -2,7 +2,8 @@
  * `npm run bench`: the full pipeline beside nginx (where installed), `@fastify/http-proxy` and a bare node:http + undici
  * proxy, interleaved in one run; then publishing to busy workers; then Terraform plans and applies.
  *
- *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE  --no-terraform  --no-http  --no-publish
+ *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE
+ *   --no-terraform  --no-http  --no-transports  --no-publish
  *
  * Read the ratios, not the rates: CPU per request of the process tree is the steady figure on a shared machine.
  */
@@ -14,6 +15,7 @@ import { load } from "./load.ts";
 import { benchPublishing } from "./publish.ts";
 import { formatTable, median } from "./table.ts";
 import { startTargets, type Target, type Workload } from "./targets.ts";
+import { benchTransports, type TransportFigures } from "./transports.ts";
 import { benchTerraform, type TerraformFigure } from "./terraform.ts";
 
 const { values } = parseArgs({
@@ -24,6 +26,7 @@ const { values } = parseArgs({
     json: { type: "string" },
     "no-terraform": { type: "boolean", default: false },
     "no-http": { type: "boolean", default: false },
+    "no-transports": { type: "boolean", default: false },
     "no-publish": { type: "boolean", default: false },
   },
 });
@@ -42,6 +45,8 @@ interface Figure {
 }
 
 const http = values["no-http"] ? {} : await benchHttp();
+const transports = values["no-transports"] ? undefined : await benchTransports({ rounds, durationMs, connections });
+if (transports) describeTransports(transports);
 const publish = values["no-publish"]
   ? []
   : await benchPublishing({ routes: [1000, 5000], workers: 2, rounds, connections: 16 });
@@ -70,7 +75,7 @@ if (terraform.length > 0) {
 if (values.json)
   await writeFile(
     values.json,
-    `${JSON.stringify({ rounds, durationMs, connections, http, publish, terraform }, null, 2)}\n`,
+    `${JSON.stringify({ rounds, durationMs, connections, http, transports, publish, terraform }, null, 2)}\n`,
   );
 
 async function benchHttp(): Promise<Record<string, Figure[]>> {
@@ -152,4 +157,29 @@ function describe(figures: readonly Figure[]): string {
     "errors",
   ];
   return formatTable(header, rows);
+}
+
+function describeTransports({ protocols, latencies, reloads }: TransportFigures): void {
+  const clear = protocols[0]?.cpuMicros ?? Number.NaN;
+  const byProtocol = protocols.map(({ name, cpuMicros, requestsPerSecond }) => [
+    name,
+    String(requestsPerSecond),
+    cpuMicros.toFixed(1),
+    (cpuMicros / clear).toFixed(2),
+  ]);
+  console.log(`\nProtocols\n${formatTable(["", "req/s", "CPU µs/req", "÷ clear"], byProtocol)}`);
+  const direct = latencies[0];
+  const byLatency = latencies.map(({ name, p50, p99 }) => [
+    name,
+    String(p50),
+    String(p99),
+    String(p50 - (direct?.p50 ?? 0)),
+    String(p99 - (direct?.p99 ?? 0)),
+  ]);
+  const header = ["one request at a time", "p50 µs", "p99 µs", "added p50", "added p99"];
+  console.log(`\nLatency\n${formatTable(header, byLatency)}`);
+  const { withoutMicros, withMicros, reloads: count } = reloads;
+  console.log(
+    `\nReloads of 1,000 routes every 5 s (${count} in all): p99 ${withMicros} µs, without ${withoutMicros} µs, ratio ${(withMicros / withoutMicros).toFixed(2)}`,
+  );
 }

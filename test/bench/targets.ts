@@ -4,10 +4,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { visit } from "../../examples/demo/person.ts";
@@ -15,6 +14,7 @@ import { createBrowser } from "../support/browser.ts";
 import { signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { type Child, startChild } from "./child.ts";
+import { startNginx } from "./nginx.ts";
 
 export interface Workload {
   readonly name: string;
@@ -57,7 +57,7 @@ export async function startTargets(): Promise<Bench> {
     const origin = `http://127.0.0.1:${upstream.port}`;
     const bare = await start("target", process.execPath, join(here, "bare.ts"), origin);
     const fastify = await start("target", process.execPath, join(here, "fastify-proxy.ts"), origin);
-    const nginx = await startNginx(directory, upstream.port, start);
+    const nginx = existsSync("/usr/sbin/nginx") ? await startNginx(directory, upstream.port, start) : undefined;
 
     const port = await freePort();
     const identityProvider = await startIdentityProvider({
@@ -116,34 +116,6 @@ async function startGateway(config: string, port: number, start: Start): Promise
   // `gateway run` is quiet on standard output; the wrapper tells the port once it answers.
   const child = await start("target", process.execPath, join(here, "full.ts"), config);
   return { ...child, port };
-}
-
-async function startNginx(directory: string, upstream: number, start: Start): Promise<Child | undefined> {
-  if (!existsSync("/usr/sbin/nginx")) return undefined;
-  const port = await freePort();
-  const prefix = join(directory, "nginx");
-  await mkdir(join(prefix, "logs"), { recursive: true });
-  await writeFile(
-    join(prefix, "nginx.conf"),
-    `daemon off; worker_processes 1; pid ${prefix}/pid; error_log ${prefix}/error.log;
-events { worker_connections 1024; }
-http {
-  access_log off; client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy;
-  fastcgi_temp_path ${prefix}/f; uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s;
-  upstream up { server 127.0.0.1:${upstream}; keepalive 128; }
-  server { listen 127.0.0.1:${port}; keepalive_requests 1000000000;
-    location / { proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; } }
-}
-`,
-  );
-  const child = await start(
-    "target",
-    "/bin/sh",
-    "-c",
-    `echo ${port}; exec /usr/sbin/nginx -p ${prefix} -c ${prefix}/nginx.conf`,
-  );
-  await delay(300);
-  return child;
 }
 
 /** Many routes, so that finding one is part of the work; policy, header settings and records on. */
