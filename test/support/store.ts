@@ -18,6 +18,8 @@ export function createBreakableStore(clock: Clock, inner: Store = createMemorySt
   const handle: { broken: boolean } = { broken: false };
   const store = new Proxy(inner, {
     get(target, name: keyof Store) {
+      // "then" among others: a store that is awaited is no promise.
+      if (!(name in target)) return undefined;
       if (name === "onAppend") return target.onAppend.bind(target);
       return (...args: unknown[]): Promise<unknown> => {
         calls.push(name);
