@@ -90,9 +90,8 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     },
     async PlanResourceChange(request) {
       const { resource, type } = find(request);
-      const proposed = readObject(type, request["proposed"]);
       // A destroy is told by the proposed state; the configuration may still be there.
-      const config = proposed ? readObject(type, request["config"]) : null;
+      const config = isNull(request["proposed"]) ? null : readObject(type, request["config"]);
       const planned = await resource.plan(readObject(type, request["prior"]), config, callerOf(request));
       return {
         ...writeOutcome(type, "planned", planned),
@@ -172,6 +171,15 @@ function readDynamic(type: ValueType, message: unknown): ReturnType<typeof decod
   if (msgpack && msgpack.length > 0) return decodeValue(type, msgpack);
   return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
 }
+
+/** Whether the value is null, found out without reading it: a proposed state is as large as the configuration. */
+function isNull(message: unknown): boolean {
+  const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
+  if (msgpack && msgpack.length > 0) return msgpack[0] === MSGPACK_NIL;
+  return !json || json.length === 0 || Buffer.from(json).toString().trim() === "null";
+}
+
+const MSGPACK_NIL = 0xc0;
 
 function mapEntries<T>(entries: ReadonlyMap<string, T>, change: (value: T) => Message): Record<string, Message> {
   return Object.fromEntries([...entries].map(([name, value]) => [name, change(value)]));

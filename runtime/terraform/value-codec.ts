@@ -7,6 +7,7 @@
  */
 import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
+import { formatPath } from "../config/problem.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import { Dynamic, isList, isMap, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
 
@@ -31,11 +32,11 @@ export function decodeValue(type: ValueType, msgpack: Uint8Array): Value {
       cause: error,
     });
   }
-  return fromRaw(type, raw, "");
+  return fromRaw(type, raw, []);
 }
 
 export function encodeValue(type: ValueType, value: Value): Buffer {
-  return Buffer.from(encode(toRaw(type, value, ""), { extensionCodec, useBigInt64: true }));
+  return Buffer.from(encode(toRaw(type, value, []), { extensionCodec, useBigInt64: true }));
 }
 
 /**
@@ -70,38 +71,42 @@ export function parseJson(text: string): unknown {
   });
 }
 
-function fromRaw(type: ValueType, raw: unknown, path: string): Value {
+/** Where a conversion is: names and indexes from the value's root. Not made into text unless something is wrong. */
+type Trail = (string | number)[];
+
+function fromRaw(type: ValueType, raw: unknown, trail: Trail): Value {
   if (raw === null || raw === undefined) return null;
   if (raw instanceof Unknown) return raw;
-  if (type === "string") return expect(typeof raw === "string", raw as string, "text", path);
-  if (type === "bool") return expect(typeof raw === "boolean", raw as boolean, "a boolean", path);
+  if (type === "string") return typeof raw === "string" ? raw : mismatch("text", trail);
+  if (type === "bool") return typeof raw === "boolean" ? raw : mismatch("a boolean", trail);
   if (type === "number") {
     if (typeof raw === "number" || typeof raw === "bigint") return numberValue(raw);
-    return expect(typeof raw === "string", raw as string, "a number", path);
+    return typeof raw === "string" ? raw : mismatch("a number", trail);
   }
   if (type === "dynamic") {
-    if (!Array.isArray(raw) || raw.length !== 2) return expect(false, null, "a type and a value", path);
+    if (!Array.isArray(raw) || raw.length !== 2) return mismatch("a type and a value", trail);
     const inner = JSON.parse(Buffer.from(raw[0] as Uint8Array).toString()) as ValueType;
-    return new Dynamic(inner, fromRaw(inner, raw[1], path));
+    return new Dynamic(inner, fromRaw(inner, raw[1], trail));
   }
   switch (type[0]) {
     case "list":
     case "set":
-      if (!Array.isArray(raw)) return expect(false, null, "a list", path);
-      return raw.map((item, index) => fromRaw(type[1], item, `${path}[${index}]`));
+      return Array.isArray(raw)
+        ? items(raw, trail, (item) => fromRaw(type[1], item, trail))
+        : mismatch("a list", trail);
     case "tuple":
-      if (!Array.isArray(raw) || raw.length !== type[1].length) return expect(false, null, "a tuple", path);
-      return type[1].map((itemType, index) => fromRaw(itemType, raw[index], `${path}[${index}]`));
+      if (!Array.isArray(raw) || raw.length !== type[1].length) return mismatch("a tuple", trail);
+      return items(type[1], trail, (itemType, index) => fromRaw(itemType, raw[index], trail));
     case "map":
-      if (!isRecord(raw)) return expect(false, null, "a map", path);
-      return mapValues(raw, (item, key) => fromRaw(type[1], item, `${path}.${key}`));
+      if (!isRecord(raw)) return mismatch("a map", trail);
+      return members(raw, trail, (item) => fromRaw(type[1], item, trail));
     default:
-      if (!isRecord(raw)) return expect(false, null, "an object", path);
-      return mapValues(type[1], (itemType, name) => fromRaw(itemType, own(raw, name), `${path}.${name}`));
+      if (!isRecord(raw)) return mismatch("an object", trail);
+      return members(type[1], trail, (itemType, name) => fromRaw(itemType, own(raw, name), trail));
   }
 }
 
-function toRaw(type: ValueType, value: Value | undefined, path: string): unknown {
+function toRaw(type: ValueType, value: Value | undefined, trail: Trail): unknown {
   if (value === null || value === undefined) return null;
   if (value instanceof Unknown) {
     return value.refinement
@@ -109,26 +114,25 @@ function toRaw(type: ValueType, value: Value | undefined, path: string): unknown
       : new ExtData(EXTENSION_UNKNOWN, new Uint8Array(1));
   }
   if (type === "dynamic") {
-    if (!(value instanceof Dynamic)) return expect(false, null, "a dynamic value", path);
-    return [Buffer.from(JSON.stringify(value.type)), toRaw(value.type, value.value, path)];
+    if (!(value instanceof Dynamic)) return mismatch("a dynamic value", trail);
+    return [Buffer.from(JSON.stringify(value.type)), toRaw(value.type, value.value, trail)];
   }
-  if (type === "string") return expect(typeof value === "string", value, "text", path);
-  if (type === "bool") return expect(typeof value === "boolean", value, "a boolean", path);
-  if (type === "number") return rawNumber(value, path);
+  if (type === "string") return typeof value === "string" ? value : mismatch("text", trail);
+  if (type === "bool") return typeof value === "boolean" ? value : mismatch("a boolean", trail);
+  if (type === "number") return rawNumber(value, trail);
   switch (type[0]) {
     case "list":
     case "set":
-      if (!isList(value)) return expect(false, null, "a list", path);
-      return value.map((item, index) => toRaw(type[1], item, `${path}[${index}]`));
+      return isList(value) ? items(value, trail, (item) => toRaw(type[1], item, trail)) : mismatch("a list", trail);
     case "tuple":
-      if (!isList(value)) return expect(false, null, "a tuple", path);
-      return type[1].map((itemType, index) => toRaw(itemType, value[index], `${path}[${index}]`));
+      if (!isList(value)) return mismatch("a tuple", trail);
+      return items(type[1], trail, (itemType, index) => toRaw(itemType, value[index], trail));
     case "map":
-      if (!isMap(value)) return expect(false, null, "a map", path);
-      return mapValues(value, (item, key) => toRaw(type[1], item, `${path}.${key}`));
+      if (!isMap(value)) return mismatch("a map", trail);
+      return members(value, trail, (item) => toRaw(type[1], item, trail));
     default:
-      if (!isMap(value)) return expect(false, null, "an object", path);
-      return mapValues(type[1], (itemType, name) => toRaw(itemType, own(value, name) as Value, `${path}.${name}`));
+      if (!isMap(value)) return mismatch("an object", trail);
+      return members(type[1], trail, (itemType, name) => toRaw(itemType, own(value, name) as Value, trail));
   }
 }
 
@@ -143,10 +147,10 @@ function numberValue(raw: number | bigint): number | bigint | string {
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
 
-function rawNumber(value: Value, path: string): unknown {
+function rawNumber(value: Value, trail: Trail): unknown {
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : decimalText(value);
   if (typeof value === "bigint") return value >= INT64_MIN && value <= UINT64_MAX ? value : value.toString();
-  return expect(typeof value === "string", value, "a number", path);
+  return typeof value === "string" ? value : mismatch("a number", trail);
 }
 
 function decimalText(value: number): string {
@@ -155,12 +159,8 @@ function decimalText(value: number): string {
 }
 
 /** @throws GatewayError `terraform.value`; the value itself is not quoted, it may be a secret */
-function expect<T>(holds: boolean, value: T, what: string, path: string): T {
-  if (holds) return value;
-  throw new GatewayError(
-    "terraform.value",
-    `Cannot convert a Terraform value: "${path.replace(/^\./, "")}" must be ${what}`,
-  );
+function mismatch(wish: string, trail: Trail): never {
+  throw new GatewayError("terraform.value", `Cannot convert a Terraform value: "${formatPath(trail)}" must be ${wish}`);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -175,6 +175,36 @@ function mapValues<In, Out>(
   record: Readonly<Record<string, In>>,
   change: (value: In, key: string) => Out,
 ): Record<string, Out> {
-  // fromEntries defines own properties, so a key named "__proto__" stays a key.
-  return Object.fromEntries(Object.keys(record).map((key) => [key, change(record[key] as In, key)]));
+  const result: Record<string, Out> = {};
+  for (const key of Object.keys(record)) setOwn(result, key, change(record[key] as In, key));
+  return result;
+}
+
+function members<In, Out>(
+  record: Readonly<Record<string, In>>,
+  trail: Trail,
+  change: (value: In, key: string) => Out,
+): Record<string, Out> {
+  return mapValues(record, (value, key) => {
+    trail.push(key);
+    const changed = change(value, key);
+    trail.pop();
+    return changed;
+  });
+}
+
+function items<In, Out>(list: readonly In[], trail: Trail, change: (item: In, index: number) => Out): Out[] {
+  return list.map((item, index) => {
+    trail.push(index);
+    const changed = change(item, index);
+    trail.pop();
+    return changed;
+  });
+}
+
+/** A key named "__proto__" stays a key. */
+function setOwn<T>(record: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__")
+    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+  else record[key] = value;
 }
