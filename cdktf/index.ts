@@ -11,7 +11,10 @@ export {
   allow,
   and,
   authenticatedUser,
+  type CertificateName,
+  type CertificateProps,
   claim,
+  clientCertificate,
   corsPreflight,
   type Criterion,
   deny,
@@ -21,6 +24,7 @@ export {
   groups,
   httpMethod,
   httpPath,
+  invalidClientCertificate,
   type ListCriterion,
   mcpTool,
   nor,
@@ -33,6 +37,7 @@ export {
   user,
 } from "./policy.ts";
 export { Route, type RouteProps } from "./route.ts";
+export type { RouteRedirect, RouteResponse, RoutingSettings } from "./routing.ts";
 export { Secret } from "./secret.ts";
 export type { AuthorizeLogField, GatewaySettings, RuntimeFlags } from "./settings.ts";
 export {

@@ -11,6 +11,7 @@
  * A request passes when some allow rule matches and no deny rule does. `mcpTool` is false for everything that is not a
  * tool call, so it belongs under `deny`: an allowlist of tools is `deny(mcpTool.notIn([...]))`.
  */
+import { judgePolicy } from "../runtime/policy/judge.ts";
 import { parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
 
 /** One condition, such as `email.is("a@example.com")`. */
@@ -76,8 +77,9 @@ function rule(action: "allow" | "deny", first: Criterion | Group, more: readonly
   }
   const made: PolicyRule = { [action]: body };
   const parsed = parsePolicy(made);
-  if (!parsed.ok) {
-    const problems = parsed.problems.map(({ path, message }) => `"${path}" ${message}`);
+  const found = parsed.ok ? judgePolicy(parsed.policy) : parsed.problems;
+  if (found.length > 0) {
+    const problems = found.map(({ path, message }) => `"${path}" ${message}`);
     throw new Error(`Cannot make a policy rule: ${problems.join("; ")}`);
   }
   return made;
@@ -149,3 +151,59 @@ export const accept = (): Criterion => new Criterion("accept", true);
 export const reject = (): Criterion => new Criterion("reject", true);
 /** A CORS preflight: OPTIONS with `Origin` and `Access-Control-Request-Method`. */
 export const corsPreflight = (): Criterion => new Criterion("cors_preflight", true);
+
+/** Which client certificates are meant: everything that is written must hold. */
+export interface CertificateProps {
+  /**
+   * SHA-256 of the certificate, as 64 hex digits or 32 pairs joined by colons; one of several.
+   * @default - any certificate
+   */
+  readonly fingerprint?: string | readonly string[];
+  /**
+   * Base64 of the SHA-256 of the public key, which stays when a certificate is renewed with its key; one of several.
+   * @default - any key
+   */
+  readonly spkiHash?: string | readonly string[];
+  /**
+   * One of its e-mail addresses (subject alternative names): the text itself, or operators.
+   * @default - any
+   */
+  readonly sanEmail?: CertificateName;
+  /**
+   * One of its DNS names.
+   * @default - any
+   */
+  readonly sanDns?: CertificateName;
+  /**
+   * One of its URIs.
+   * @default - any
+   */
+  readonly sanUri?: CertificateName;
+}
+
+/** A text that a name is, or what must hold of it. */
+export type CertificateName =
+  | string
+  | {
+      readonly is?: string;
+      readonly startsWith?: string;
+      readonly endsWith?: string;
+      readonly contains?: string;
+      readonly in?: readonly string[];
+    };
+
+/** A valid client certificate, and this one. Needs `downstream_mtls` in the file given to `gateway run`. */
+export const clientCertificate = (props: CertificateProps): Criterion =>
+  new Criterion("client_certificate", snakeCased(props));
+/** The client showed no certificate, or one that no authority of `downstream_mtls` signed. Belongs under `deny`. */
+export const invalidClientCertificate = (): Criterion => new Criterion("invalid_client_certificate", true);
+
+function snakeCased(value: object): Record<string, unknown> {
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, member]: [string, unknown]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      typeof member === "object" && member !== null && !Array.isArray(member) ? snakeCased(member) : member,
+    ]),
+  );
+}

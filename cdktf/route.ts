@@ -31,6 +31,36 @@ export interface RouteProps extends HeaderSettings {
    * Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.
    * @default - everything is denied
    */
+  /**
+   * Everybody may pass, signed in or not. The policy's deny rules still hold.
+   * @default false
+   */
+  readonly allowPublicUnauthenticatedAccess?: boolean | IResolvable;
+  /**
+   * Everybody who is signed in may pass. The policy's deny rules still hold.
+   * @default false
+   */
+  readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
+  /**
+   * E-mail addresses or user ids of those who may pass, beside those whom the policy allows.
+   * @default - only the policy allows
+   */
+  readonly allowedUsers?: readonly string[];
+  /**
+   * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.
+   * @default - only the policy allows
+   */
+  readonly allowedDomains?: readonly string[];
+  /**
+   * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.
+   * @default - only the policy allows
+   */
+  readonly allowedIdpClaims?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * CORS preflight requests reach the upstream without sign-in. Not on MCP server routes.
+   * @default false
+   */
+  readonly corsAllowPreflight?: boolean | IResolvable;
   readonly policy?: PolicyDoc;
   /**
    * Send the signed identity header and claim headers to the upstream.

@@ -5,9 +5,10 @@
  * gateway itself runs.
  */
 import type { Slice } from "../runtime/config/slice.ts";
+import { routePolicy } from "../runtime/policy/access-keys.ts";
 import { compilePolicy } from "../runtime/policy/evaluate.ts";
 import { explain, formatExplanation } from "../runtime/policy/explain.ts";
-import type { Facts } from "../runtime/policy/facts.ts";
+import type { CertificateFacts, Facts } from "../runtime/policy/facts.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
 import { bundleText } from "./bundle-config.ts";
 import type { Construct } from "./framework.ts";
@@ -36,6 +37,8 @@ export interface TestRequest {
   readonly path?: string;
   /** Address of the peer. @default "192.0.2.1" */
   readonly ip?: string;
+  /** The client's certificate; valid unless it says otherwise. @default - none */
+  readonly certificate?: Partial<CertificateFacts>;
 }
 
 /**
@@ -74,7 +77,7 @@ export function expectDeny(target: Route | PolicyDoc, request: TestRequest): voi
 }
 
 function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: TestRequest): void {
-  const policy = target instanceof Route ? target.document.policy : target;
+  const policy = target instanceof Route ? routePolicy(target.document) : target;
   const explanation = explain(compilePolicy(policy), factsOf(request));
   if (explanation.decision.allowed === allowed) return;
   const where = target instanceof Route ? ` on route "${target.routeName}"` : "";
@@ -84,13 +87,30 @@ function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: Te
 
 function factsOf(request: TestRequest): Facts {
   const { email, user, groups = [], claims = {}, tool, mcpMethod, isCorsPreflight = false } = request;
-  const { path = "/", ip = "192.0.2.1" } = request;
+  const { path = "/", ip = "192.0.2.1", certificate } = request;
   const mcp = tool === undefined ? mcpMethod : "tools/call";
   const isSignedIn = email !== undefined || user !== undefined;
   const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
   return {
     ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
-    http: { method, path, host: "test.invalid", ip, isCorsPreflight },
+    http: {
+      method,
+      path,
+      host: "test.invalid",
+      ip,
+      isCorsPreflight,
+      ...(certificate && {
+        certificate: {
+          isValid: true,
+          fingerprint: "",
+          spkiHash: "",
+          sanEmail: [],
+          sanDns: [],
+          sanUri: [],
+          ...certificate,
+        },
+      }),
+    },
     ...(mcp !== undefined && { mcp: { method: mcp, ...(tool !== undefined && { tool }) } }),
   };
 }

@@ -1,5 +1,6 @@
 /** `gateway explain`: judges one imagined request against a configuration, with the proxy's own policy engine. */
 import { formatProblem, loadSlices, type SliceSource } from "./config/load.ts";
+import { routePolicy } from "./policy/access-keys.ts";
 import type { Facts } from "./policy/facts.ts";
 import { compilePolicy } from "./policy/evaluate.ts";
 import { explain, formatExplanation } from "./policy/explain.ts";
@@ -33,7 +34,7 @@ export function explainRequest(
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
     return { ok: false, text: `Cannot explain route "${options.route}": there is none of this name, only ${known}` };
   }
-  const explanation = explain(compilePolicy(route.doc.policy), factsOf(options, route.doc.from));
+  const explanation = explain(compilePolicy(routePolicy(route.doc)), factsOf(options, route.doc.from));
   if (options.json === true) return { ok: true, text: JSON.stringify(explanation, null, 2) };
   return { ok: true, text: formatExplanation(questionOf(options, route.key), explanation) };
 }

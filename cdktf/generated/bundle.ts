@@ -705,6 +705,352 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientSecretSealed?: string;
   /**
+  * Status of the answer.
+  *
+  */
+  readonly authorizationUrlParams?: { [key: string]: string };
+  /**
+  * Upstream OAuth endpoints. Default: discovered through RFC 9728 metadata
+  *
+  */
+  readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
+}
+
+export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    client_id: cdktf.stringToTerraform(struct!.clientId),
+    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
+    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
+    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
+    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
+    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
+    authorization_url_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.authorizationUrlParams),
+    endpoint: bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct!.endpoint),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    client_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    scopes: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    authorization_url_params: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.authorizationUrlParams),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    endpoint: {
+      value: bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct!.endpoint),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2Endpoint",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._clientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientId = this._clientId;
+    }
+    if (this._clientSecret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecret = this._clientSecret;
+    }
+    if (this._clientSecretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretRef = this._clientSecretRef;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._status = value.status;
+      this._body = value.body;
+    }
+  }
+
+  // status - computed: false, optional: false, required: true
+  private _status?: number; 
+  public get status() {
+    return this.getNumberAttribute('status');
+  }
+  public set status(value: number) {
+    this._status = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get statusInput() {
+    return this._status;
+  }
+
+  // body - computed: false, optional: true, required: false
+  private _body?: string; 
+  public get body() {
+    return this.getStringAttribute('body');
+  }
+  public set body(value: string) {
+    this._body = value;
+  }
+  public resetBody() {
+    this._body = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get bodyInput() {
+    return this._body;
+  }
+}
+export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
+  /**
+  * Upstream authorization endpoint.
+  *
+  */
+  readonly authUrl: string;
+  /**
+  * Upstream token endpoint.
+  *
+  */
+  readonly tokenUrl: string;
+  /**
+  * How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or what the upstream's metadata says
+  *
+  */
+  readonly authStyle?: string;
+}
+
+export function bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    auth_url: cdktf.stringToTerraform(struct!.authUrl),
+    token_url: cdktf.stringToTerraform(struct!.tokenUrl),
+    auth_style: cdktf.stringToTerraform(struct!.authStyle),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    auth_url: {
+      value: cdktf.stringToHclTerraform(struct!.authUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_url: {
+      value: cdktf.stringToHclTerraform(struct!.tokenUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    auth_style: {
+      value: cdktf.stringToHclTerraform(struct!.authStyle),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._authUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authUrl = this._authUrl;
+    }
+    if (this._tokenUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tokenUrl = this._tokenUrl;
+    }
+    if (this._authStyle !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authStyle = this._authStyle;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._authUrl = undefined;
+      this._tokenUrl = undefined;
+      this._authStyle = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._authUrl = value.authUrl;
+      this._tokenUrl = value.tokenUrl;
+      this._authStyle = value.authStyle;
+    }
+  }
+
+  // auth_url - computed: false, optional: false, required: true
+  private _authUrl?: string; 
+  public get authUrl() {
+    return this.getStringAttribute('auth_url');
+  }
+  public set authUrl(value: string) {
+    this._authUrl = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authUrlInput() {
+    return this._authUrl;
+  }
+
+  // token_url - computed: false, optional: false, required: true
+  private _tokenUrl?: string; 
+  public get tokenUrl() {
+    return this.getStringAttribute('token_url');
+  }
+  public set tokenUrl(value: string) {
+    this._tokenUrl = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenUrlInput() {
+    return this._tokenUrl;
+  }
+
+  // auth_style - computed: false, optional: true, required: false
+  private _authStyle?: string; 
+  public get authStyle() {
+    return this.getStringAttribute('auth_style');
+  }
+  public set authStyle(value: string) {
+    this._authStyle = value;
+  }
+  public resetAuthStyle() {
+    this._authStyle = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authStyleInput() {
+    return this._authStyle;
+  }
+}
+export interface BundleRouteMcpServerUpstreamOauth2 {
+  /**
+  * OAuth client identifier for the upstream service. Default: the gateway registers itself
+  *
+  */
+  readonly clientId?: string;
+  /**
+  * OAuth client secret. Never stored per user; read from the route at each token refresh. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  *
+  */
+  readonly clientSecret?: string;
+  /**
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientSecretRef?: string;
+  /**
+  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  *
+  */
+  readonly clientSecretSealed?: string;
+  /**
   * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
   *
   */
@@ -1537,32 +1883,30 @@ export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.Com
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
-    let hasAnyValues = this.isEmptyObject;
-    const internalValueResult: any = {};
-    if (this._secret !== undefined) {
+    if (this._clientSecretWo !== undefined) {
       hasAnyValues = true;
-      internalValueResult.secret = this._secret;
+      internalValueResult.clientSecretWo = this._clientSecretWo;
     }
-    if (this._secretRef !== undefined) {
+    if (this._clientSecretWoVersion !== undefined) {
       hasAnyValues = true;
-      internalValueResult.secretRef = this._secretRef;
+      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
     }
-    if (this._secretSealed !== undefined) {
+    if (this._scopes !== undefined) {
       hasAnyValues = true;
-      internalValueResult.secretSealed = this._secretSealed;
+      internalValueResult.scopes = this._scopes;
     }
-    if (this._secretWo !== undefined) {
+    if (this._authorizationUrlParams !== undefined) {
       hasAnyValues = true;
-      internalValueResult.secretWo = this._secretWo;
+      internalValueResult.authorizationUrlParams = this._authorizationUrlParams;
     }
-    if (this._secretWoVersion !== undefined) {
+    if (this._endpoint?.internalValue !== undefined) {
       hasAnyValues = true;
-      internalValueResult.secretWoVersion = this._secretWoVersion;
+      internalValueResult.endpoint = this._endpoint?.internalValue;
     }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -1797,6 +2141,949 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._clientId = value.clientId;
+      this._clientSecret = value.clientSecret;
+      this._clientSecretRef = value.clientSecretRef;
+      this._clientSecretSealed = value.clientSecretSealed;
+      this._clientSecretWo = value.clientSecretWo;
+      this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._scopes = value.scopes;
+      this._authorizationUrlParams = value.authorizationUrlParams;
+      this._endpoint.internalValue = value.endpoint;
+    }
+  }
+
+  // client_id - computed: false, optional: true, required: false
+  private _clientId?: string; 
+  public get clientId() {
+    return this.getStringAttribute('client_id');
+  }
+  public set clientId(value: string) {
+    this._clientId = value;
+  }
+  public resetClientId() {
+    this._clientId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientIdInput() {
+    return this._clientId;
+  }
+
+  // client_secret - computed: false, optional: true, required: false
+  private _clientSecret?: string; 
+  public get clientSecret() {
+    return this.getStringAttribute('client_secret');
+  }
+  public set clientSecret(value: string) {
+    this._clientSecret = value;
+  }
+  public resetClientSecret() {
+    this._clientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretInput() {
+    return this._clientSecret;
+  }
+
+  // client_secret_ref - computed: false, optional: true, required: false
+  private _clientSecretRef?: string; 
+  public get clientSecretRef() {
+    return this.getStringAttribute('client_secret_ref');
+  }
+  public set clientSecretRef(value: string) {
+    this._clientSecretRef = value;
+  }
+  public resetClientSecretRef() {
+    this._clientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretRefInput() {
+    return this._clientSecretRef;
+  }
+
+  // client_secret_sealed - computed: true, optional: true, required: false
+  private _clientSecretSealed?: string; 
+  public get clientSecretSealed() {
+    return this.getStringAttribute('client_secret_sealed');
+  }
+  public set clientSecretSealed(value: string) {
+    this._clientSecretSealed = value;
+  }
+  public resetClientSecretSealed() {
+    this._clientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretSealedInput() {
+    return this._clientSecretSealed;
+  }
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  // client_secret_wo_version - computed: false, optional: true, required: false
+  private _clientSecretWoVersion?: number; 
+  public get clientSecretWoVersion() {
+    return this.getNumberAttribute('client_secret_wo_version');
+  }
+  public set clientSecretWoVersion(value: number) {
+    this._clientSecretWoVersion = value;
+  }
+  public resetClientSecretWoVersion() {
+    this._clientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoVersionInput() {
+    return this._clientSecretWoVersion;
+  }
+
+  // scopes - computed: false, optional: true, required: false
+  private _scopes?: string[]; 
+  public get scopes() {
+    return this.getListAttribute('scopes');
+  }
+  public set scopes(value: string[]) {
+    this._scopes = value;
+  }
+  const attrs = {
+    start: {
+      value: cdktf.numberToHclTerraform(struct!.start),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    end: {
+      value: cdktf.numberToHclTerraform(struct!.end),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+  // Temporarily expose input value. Use with caution.
+  public get scopesInput() {
+    return this._scopes;
+  }
+
+  // authorization_url_params - computed: false, optional: true, required: false
+  private _authorizationUrlParams?: { [key: string]: string }; 
+  public get authorizationUrlParams() {
+    return this.getStringMapAttribute('authorization_url_params');
+  }
+  public set authorizationUrlParams(value: { [key: string]: string }) {
+    this._authorizationUrlParams = value;
+  }
+  public resetAuthorizationUrlParams() {
+    this._authorizationUrlParams = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizationUrlParamsInput() {
+    return this._authorizationUrlParams;
+  }
+
+  // endpoint - computed: false, optional: true, required: false
+  private _endpoint = new BundleRouteMcpServerUpstreamOauth2EndpointOutputReference(this, "endpoint");
+  public get endpoint() {
+    return this._endpoint;
+  }
+  public putEndpoint(value: BundleRouteMcpServerUpstreamOauth2Endpoint) {
+    this._endpoint.internalValue = value;
+  }
+  public resetEndpoint() {
+    this._endpoint.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get endpointInput() {
+    return this._endpoint.internalValue;
+  }
+}
+export interface BundleRouteMcpServer {
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  readonly maxRequestBytes?: number;
+  /**
+  * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
+  *
+  */
+  readonly path?: string;
+  /**
+  * Authorization server issuer used when discovery fails. HTTPS only. Default: none
+  *
+  */
+  readonly authorizationServerUrl?: string;
+  /**
+  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Default: discovered when the upstream asks for it
+  *
+  */
+  readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
+}
+
+export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
+    path: cdktf.stringToTerraform(struct!.path),
+    authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
+    upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
+  }
+}
+
+
+export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    max_request_bytes: {
+      value: cdktf.numberToHclTerraform(struct!.maxRequestBytes),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    authorization_server_url: {
+      value: cdktf.stringToHclTerraform(struct!.authorizationServerUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    upstream_oauth2: {
+      value: bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct!.upstreamOauth2),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServer | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._maxRequestBytes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxRequestBytes = this._maxRequestBytes;
+    }
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
+    if (this._authorizationServerUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
+    }
+    if (this._upstreamOauth2?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.upstreamOauth2 = this._upstreamOauth2?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServer | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._maxRequestBytes = undefined;
+      this._path = undefined;
+      this._authorizationServerUrl = undefined;
+      this._upstreamOauth2.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._maxRequestBytes = value.maxRequestBytes;
+      this._path = value.path;
+      this._authorizationServerUrl = value.authorizationServerUrl;
+      this._upstreamOauth2.internalValue = value.upstreamOauth2;
+    }
+  }
+
+  // max_request_bytes - computed: false, optional: true, required: false
+  private _maxRequestBytes?: number; 
+  public get maxRequestBytes() {
+    return this.getNumberAttribute('max_request_bytes');
+  }
+  public set maxRequestBytes(value: number) {
+    this._maxRequestBytes = value;
+  }
+  public resetMaxRequestBytes() {
+    this._maxRequestBytes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxRequestBytesInput() {
+    return this._maxRequestBytes;
+  }
+
+  // path - computed: false, optional: true, required: false
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  public resetPath() {
+    this._path = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
+  }
+
+  // authorization_server_url - computed: false, optional: true, required: false
+  private _authorizationServerUrl?: string; 
+  public get authorizationServerUrl() {
+    return this.getStringAttribute('authorization_server_url');
+  }
+  public set authorizationServerUrl(value: string) {
+    this._authorizationServerUrl = value;
+  }
+  public resetAuthorizationServerUrl() {
+    this._authorizationServerUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorizationServerUrlInput() {
+    return this._authorizationServerUrl;
+  }
+
+  // upstream_oauth2 - computed: false, optional: true, required: false
+  private _upstreamOauth2 = new BundleRouteMcpServerUpstreamOauth2OutputReference(this, "upstream_oauth2");
+  public get upstreamOauth2() {
+    return this._upstreamOauth2;
+  }
+  public putUpstreamOauth2(value: BundleRouteMcpServerUpstreamOauth2) {
+    this._upstreamOauth2.internalValue = value;
+  }
+  public resetUpstreamOauth2() {
+    this._upstreamOauth2.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get upstreamOauth2Input() {
+    return this._upstreamOauth2.internalValue;
+  }
+}
+export interface BundleRouteMcpClient {
+}
+
+export function bundleRouteMcpClientToTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+  }
+}
+
+
+export function bundleRouteMcpClientToHclTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+  };
+  return attrs;
+}
+
+export class BundleRouteMcpClientOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpClient | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpClient | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+    }
+  }
+}
+export interface BundleRouteMcp {
+  /**
+  * Marks the route as an MCP server. May be empty. Default: not an MCP server
+  *
+  */
+  readonly server?: BundleRouteMcpServer;
+  /**
+  * Marks the route as an MCP client: the application receives External Tokens. Always empty. Default: not an MCP client
+  *
+  */
+  readonly client?: BundleRouteMcpClient;
+}
+
+export function bundleRouteMcpToTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    server: bundleRouteMcpServerToTerraform(struct!.server),
+    client: bundleRouteMcpClientToTerraform(struct!.client),
+  }
+}
+
+
+export function bundleRouteMcpToHclTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    server: {
+      value: bundleRouteMcpServerToHclTerraform(struct!.server),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServer",
+    },
+    client: {
+      value: bundleRouteMcpClientToHclTerraform(struct!.client),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpClient",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcp | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._server?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.server = this._server?.internalValue;
+    }
+    if (this._client?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.client = this._client?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcp | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._server.internalValue = undefined;
+      this._client.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._server.internalValue = value.server;
+      this._client.internalValue = value.client;
+    }
+  }
+
+  // server - computed: false, optional: true, required: false
+  private _server = new BundleRouteMcpServerOutputReference(this, "server");
+  public get server() {
+    return this._server;
+  }
+  public putServer(value: BundleRouteMcpServer) {
+    this._server.internalValue = value;
+  }
+  public resetServer() {
+    this._server.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get serverInput() {
+    return this._server.internalValue;
+  }
+
+  // client - computed: false, optional: true, required: false
+  private _client = new BundleRouteMcpClientOutputReference(this, "client");
+  public get client() {
+    return this._client;
+  }
+  public putClient(value: BundleRouteMcpClient) {
+    this._client.internalValue = value;
+  }
+  public resetClient() {
+    this._client.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientInput() {
+    return this._client.internalValue;
+  }
+}
+export interface BundleRouteSetRequestHeadersSecret {
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteHealthChecksOutputReference {
+    return new BundleRouteHealthChecksOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
+export interface BundleRouteOutlierDetection {
+  /**
+  * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `5`.
+  *
+  */
+  readonly secret?: string;
+  /**
+  * Where the gateway reads `secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly secretRef?: string;
+  /**
+  * `secret` encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
+  *
+  */
+  readonly secretSealed?: string;
+  /**
+  * `secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `secret_wo_version`.
+  *
+  */
+  readonly secretWo?: string;
+  /**
+  * Grows when `secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly secretWoVersion?: number;
+}
+
+export function bundleRouteSetRequestHeadersSecretToTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    secret: cdktf.stringToTerraform(struct!.secret),
+    secret_ref: cdktf.stringToTerraform(struct!.secretRef),
+    secret_sealed: cdktf.stringToTerraform(struct!.secretSealed),
+    secret_wo: cdktf.stringToTerraform(struct!.secretWo),
+    secret_wo_version: cdktf.numberToTerraform(struct!.secretWoVersion),
+  }
+}
+
+
+export function bundleRouteSetRequestHeadersSecretToHclTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    secret: {
+      value: cdktf.stringToHclTerraform(struct!.secret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.secretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.secretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.secretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.secretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._secret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secret = this._secret;
+    }
+    if (this._secretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretRef = this._secretRef;
+    }
+    if (this._secretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretSealed = this._secretSealed;
+    }
+    if (this._secretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWo = this._secretWo;
+    }
+    if (this._secretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.secretWoVersion = this._secretWoVersion;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._secret = undefined;
+      this._secretRef = undefined;
+      this._secretSealed = undefined;
+      this._secretWo = undefined;
+      this._secretWoVersion = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._secret = value.secret;
+      this._secretRef = value.secretRef;
+      this._secretSealed = value.secretSealed;
+      this._secretWo = value.secretWo;
+      this._secretWoVersion = value.secretWoVersion;
+    }
+  }
+
+  // secret - computed: false, optional: true, required: false
+  private _secret?: string; 
+  public get secret() {
+    return this.getStringAttribute('secret');
+  }
+  public set secret(value: string) {
+    this._secret = value;
+  }
+  public resetSecret() {
+    this._secret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretInput() {
+    return this._secret;
+  }
+
+  // secret_ref - computed: false, optional: true, required: false
+  private _secretRef?: string; 
+  public get secretRef() {
+    return this.getStringAttribute('secret_ref');
+  }
+  public set secretRef(value: string) {
+    this._secretRef = value;
+  }
+  public resetSecretRef() {
+    this._secretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretRefInput() {
+    return this._secretRef;
+  }
+
+  // secret_sealed - computed: true, optional: true, required: false
+  private _secretSealed?: string; 
+  public get secretSealed() {
+    return this.getStringAttribute('secret_sealed');
+  }
+  public set secretSealed(value: string) {
+    this._secretSealed = value;
+  }
+  public resetSecretSealed() {
+    this._secretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretSealedInput() {
+    return this._secretSealed;
+  }
+
+  // secret_wo - computed: false, optional: true, required: false
+  private _secretWo?: string; 
+  public get secretWo() {
+    return this.getStringAttribute('secret_wo');
+  }
+  public set secretWo(value: string) {
+    this._secretWo = value;
+  }
+  public resetSecretWo() {
+    this._secretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoInput() {
+    return this._secretWo;
+  }
+
+  // secret_wo_version - computed: false, optional: true, required: false
+  private _secretWoVersion?: number; 
+  public get secretWoVersion() {
+    return this.getNumberAttribute('secret_wo_version');
+  }
+  public set secretWoVersion(value: number) {
+    this._secretWoVersion = value;
+  }
+  public resetSecretWoVersion() {
+    this._secretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get secretWoVersionInput() {
+    return this._secretWoVersion;
+  }
+}
+
+export class BundleRouteSetRequestHeadersSecretMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleRouteSetRequestHeadersSecretOutputReference {
+    return new BundleRouteSetRequestHeadersSecretOutputReference(this.terraformResource, this.terraformAttribute, key);
+  }
+}
+export interface BundleRouteRewriteResponseHeaders {
+  /**
+  * Name of the response header, such as `Location`.
+  *
+  */
+  readonly header: string;
+  /**
+  * Literal text the value must begin with to be rewritten. Empty text matches every value.
+  *
+  */
+  readonly prefix: string;
+  /**
+  * What the prefix is replaced by. A literal `$` may be written `$$`.
+  *
+  */
+  readonly value: string;
+}
+
+export function bundleRouteRewriteResponseHeadersToTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    header: cdktf.stringToTerraform(struct!.header),
+    prefix: cdktf.stringToTerraform(struct!.prefix),
+    value: cdktf.stringToTerraform(struct!.value),
+  }
+}
+
+
+export function bundleRouteRewriteResponseHeadersToHclTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    header: {
+      value: cdktf.stringToHclTerraform(struct!.header),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    prefix: {
+      value: cdktf.stringToHclTerraform(struct!.prefix),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    value: {
+      value: cdktf.stringToHclTerraform(struct!.value),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._header !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.header = this._header;
+    }
+    if (this._prefix !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefix = this._prefix;
+    }
+    if (this._value !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.value = this._value;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._header = undefined;
+      this._prefix = undefined;
+      this._value = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
       this._header = value.header;
       this._prefix = value.prefix;
       this._value = value.value;
@@ -1841,18 +3128,8 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
   public get valueInput() {
     return this._value;
   }
-}
-
-export class BundleRouteRewriteResponseHeadersList extends cdktf.ComplexList {
-  public internalValue? : BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
-    super(terraformResource, terraformAttribute, wrapsSet)
+  public resetMaxRequests() {
+    this._maxRequests = undefined;
   }
 
   /**
@@ -2151,6 +3428,36 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "boolean",
     },
+  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
+  /**
+  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
+  /**
+  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedUsers?: string[];
+  /**
+  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
+  *
+  */
+  readonly allowedDomains?: string[];
+  /**
+  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
+  *
+  */
+  readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
+  /**
     http2: {
       value: cdktf.booleanToHclTerraform(struct!.http2),
       isBlock: false,
@@ -2324,6 +3631,12 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     }
     if (this._tlsSkipVerify !== undefined) {
       hasAnyValues = true;
+    allow_public_unauthenticated_access: cdktf.booleanToTerraform(struct!.allowPublicUnauthenticatedAccess),
+    allow_any_authenticated_user: cdktf.booleanToTerraform(struct!.allowAnyAuthenticatedUser),
+    allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
+    allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
+    allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
+    cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
       internalValueResult.tlsSkipVerify = this._tlsSkipVerify;
     }
     if (this._tlsServerName !== undefined) {
@@ -2431,6 +3744,42 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._passIdentityHeaders = value.passIdentityHeaders;
       this._allowWebsockets = value.allowWebsockets;
       this._http2 = value.http2;
+    allow_public_unauthenticated_access: {
+      value: cdktf.booleanToHclTerraform(struct!.allowPublicUnauthenticatedAccess),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    allow_any_authenticated_user: {
+      value: cdktf.booleanToHclTerraform(struct!.allowAnyAuthenticatedUser),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    allowed_users: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_domains: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedDomains),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_idp_claims: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.allowedIdpClaims),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    cors_allow_preflight: {
+      value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
       this._tlsSkipVerify = value.tlsSkipVerify;
       this._tlsServerName = value.tlsServerName;
       this._tlsCustomCaRef = value.tlsCustomCaRef;
@@ -2686,6 +4035,30 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this.getBooleanAttribute('allow_websockets');
   }
   public set allowWebsockets(value: boolean | cdktf.IResolvable) {
+    if (this._allowPublicUnauthenticatedAccess !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowPublicUnauthenticatedAccess = this._allowPublicUnauthenticatedAccess;
+    }
+    if (this._allowAnyAuthenticatedUser !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowAnyAuthenticatedUser = this._allowAnyAuthenticatedUser;
+    }
+    if (this._allowedUsers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedUsers = this._allowedUsers;
+    }
+    if (this._allowedDomains !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedDomains = this._allowedDomains;
+    }
+    if (this._allowedIdpClaims !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedIdpClaims = this._allowedIdpClaims;
+    }
+    if (this._corsAllowPreflight !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
+    }
     this._allowWebsockets = value;
   }
   public resetAllowWebsockets() {
@@ -2828,6 +4201,12 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   private _tlsClientKeySealed?: string; 
   public get tlsClientKeySealed() {
     return this.getStringAttribute('tls_client_key_sealed');
+      this._allowPublicUnauthenticatedAccess = undefined;
+      this._allowAnyAuthenticatedUser = undefined;
+      this._allowedUsers = undefined;
+      this._allowedDomains = undefined;
+      this._allowedIdpClaims = undefined;
+      this._corsAllowPreflight = undefined;
   }
   public set tlsClientKeySealed(value: string) {
     this._tlsClientKeySealed = value;
@@ -2878,6 +4257,12 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._setRequestHeadersSecret;
   }
   public putSetRequestHeadersSecret(value: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable) {
+      this._allowPublicUnauthenticatedAccess = value.allowPublicUnauthenticatedAccess;
+      this._allowAnyAuthenticatedUser = value.allowAnyAuthenticatedUser;
+      this._allowedUsers = value.allowedUsers;
+      this._allowedDomains = value.allowedDomains;
+      this._allowedIdpClaims = value.allowedIdpClaims;
+      this._corsAllowPreflight = value.corsAllowPreflight;
     this._setRequestHeadersSecret.internalValue = value;
   }
   public resetSetRequestHeadersSecret() {
@@ -3085,6 +4470,102 @@ export class Bundle extends cdktf.TerraformResource {
   public resetMcpAllowedAsMetadataDomains() {
     this._mcpAllowedAsMetadataDomains = undefined;
   }
+  // allow_public_unauthenticated_access - computed: false, optional: true, required: false
+  private _allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable; 
+  public get allowPublicUnauthenticatedAccess() {
+    return this.getBooleanAttribute('allow_public_unauthenticated_access');
+  }
+  public set allowPublicUnauthenticatedAccess(value: boolean | cdktf.IResolvable) {
+    this._allowPublicUnauthenticatedAccess = value;
+  }
+  public resetAllowPublicUnauthenticatedAccess() {
+    this._allowPublicUnauthenticatedAccess = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowPublicUnauthenticatedAccessInput() {
+    return this._allowPublicUnauthenticatedAccess;
+  }
+
+  // allow_any_authenticated_user - computed: false, optional: true, required: false
+  private _allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable; 
+  public get allowAnyAuthenticatedUser() {
+    return this.getBooleanAttribute('allow_any_authenticated_user');
+  }
+  public set allowAnyAuthenticatedUser(value: boolean | cdktf.IResolvable) {
+    this._allowAnyAuthenticatedUser = value;
+  }
+  public resetAllowAnyAuthenticatedUser() {
+    this._allowAnyAuthenticatedUser = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowAnyAuthenticatedUserInput() {
+    return this._allowAnyAuthenticatedUser;
+  }
+
+  // allowed_users - computed: false, optional: true, required: false
+  private _allowedUsers?: string[]; 
+  public get allowedUsers() {
+    return this.getListAttribute('allowed_users');
+  }
+  public set allowedUsers(value: string[]) {
+    this._allowedUsers = value;
+  }
+  public resetAllowedUsers() {
+    this._allowedUsers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedUsersInput() {
+    return this._allowedUsers;
+  }
+
+  // allowed_domains - computed: false, optional: true, required: false
+  private _allowedDomains?: string[]; 
+  public get allowedDomains() {
+    return this.getListAttribute('allowed_domains');
+  }
+  public set allowedDomains(value: string[]) {
+    this._allowedDomains = value;
+  }
+  public resetAllowedDomains() {
+    this._allowedDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedDomainsInput() {
+    return this._allowedDomains;
+  }
+
+  // allowed_idp_claims - computed: false, optional: true, required: false
+  private _allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get allowedIdpClaims() {
+    return this.interpolationForAttribute('allowed_idp_claims');
+  }
+  public set allowedIdpClaims(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._allowedIdpClaims = value;
+  }
+  public resetAllowedIdpClaims() {
+    this._allowedIdpClaims = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedIdpClaimsInput() {
+    return this._allowedIdpClaims;
+  }
+
+  // cors_allow_preflight - computed: false, optional: true, required: false
+  private _corsAllowPreflight?: boolean | cdktf.IResolvable; 
+  public get corsAllowPreflight() {
+    return this.getBooleanAttribute('cors_allow_preflight');
+  }
+  public set corsAllowPreflight(value: boolean | cdktf.IResolvable) {
+    this._corsAllowPreflight = value;
+  }
+  public resetCorsAllowPreflight() {
+    this._corsAllowPreflight = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get corsAllowPreflightInput() {
+    return this._corsAllowPreflight;
+  }
+
   // Temporarily expose input value. Use with caution.
   public get mcpAllowedAsMetadataDomainsInput() {
     return this._mcpAllowedAsMetadataDomains;

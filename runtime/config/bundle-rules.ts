@@ -1,7 +1,9 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
 import ipaddr from "ipaddr.js";
 
-import { canonicalHost, findDomain, matchesDomain, parseDomainPattern } from "./domains.ts";
+import { certificateRules } from "./access-rules.ts";
+import { canonicalHost, coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
+import { parseFrom } from "./from.ts";
 import { setNames } from "./header-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
@@ -44,6 +46,7 @@ function* routeRules(route: ReadRoute, { boot, settings }: Bundle): Iterable<Fin
     }
   }
   if (boot) yield* adminRule(route, boot);
+  if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
   if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings);
 }

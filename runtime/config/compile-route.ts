@@ -2,6 +2,7 @@
 import { createSecureContext } from "node:tls";
 
 import { errorText, GatewayError } from "../errors.ts";
+import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import type {
   CompiledRoute,
@@ -32,9 +33,10 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
   const { doc } = route;
   const from = new URL(doc.from);
   const match = compileMatch(doc);
-  const base = match.kind === "exact" ? trimSlash(match.path) : trimSlash(match.prefix);
-  const policy = compilePolicy(doc.policy);
-  const connect = compileConnect(doc, secrets);
+  const base = baseOf(match);
+  const to = doc.to ?? [];
+  const policy = compilePolicy(routePolicy(doc));
+  const connect = compileConnect(route.key, doc, secrets);
   return {
     key: route.key,
     owner: route.owner,

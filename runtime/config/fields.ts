@@ -14,6 +14,7 @@ export type Kind =
   | "url-list"
   | "text-map"
   | "template-map"
+  | "text-list-map"
   | "secret"
   | "block"
   | "block-list"

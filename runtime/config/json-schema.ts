@@ -24,6 +24,7 @@ const FORMS: Readonly<Record<Exclude<Kind, "block" | "block-list" | "labelled" |
   "url-list": ONE_OR_MANY,
   "text-map": ENTRIES,
   "template-map": ENTRIES,
+  "text-list-map": { type: "object", additionalProperties: TEXTS },
   policy: { $ref: "#/$defs/policy" },
 };
 

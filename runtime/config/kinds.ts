@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 
+import { judgePolicy } from "../policy/judge.ts";
 import { parsePolicy, type PolicyDoc } from "../policy/parse.ts";
 import {
   type Check,
@@ -140,6 +141,16 @@ export function textMap<const A extends About & { readonly checkName?: Check; re
   return made(mapOf(about.checkName, about.checkValue), "text-map", about);
 }
 
+/** Names to lists of texts. */
+export function textListMap<const A extends About>(
+  about: A,
+): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
+  const schema = z.record(z.string(), listOf(str(), "a list of texts"), {
+    error: (issue) => wrongType(issue.input, "a block of names and lists of texts"),
+  });
+  return made(schema.check(names(undefined)), "text-list-map", about);
+}
+
 /** Header names to templates, see template.ts. */
 export function templateMap<const A extends About & { readonly checkName: Check }>(about: A): Made<Entries, A> {
   const checkValue: Check = (value) => headerValueWish(value) ?? wishOf(() => parseTemplate(value));
@@ -201,8 +212,8 @@ export function labelled<S extends Shape, const A extends About & { readonly che
 export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
   const schema = z.unknown().check(({ value, issues }) => {
     const parsed = parsePolicy(value);
-    if (parsed.ok) return;
-    for (const problem of parsed.problems) {
+    // What cannot be read is not judged.
+    for (const problem of parsed.ok ? judgePolicy(parsed.policy) : parsed.problems) {
       issues.push(found(value, problem.message, policyPath(problem.path)));
     }
   });

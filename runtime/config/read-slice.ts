@@ -1,4 +1,6 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
+import { balancingRules } from "./balancing.ts";
+import { accessRules } from "./access-rules.ts";
 import { derivedName } from "./canonical.ts";
 import type { Field } from "./fields.ts";
 import { headerRules, twiceNamed } from "./header-rules.ts";
@@ -9,7 +11,6 @@ import { pathRules, upstreamTlsRules } from "./path-rules.ts";
 import {
   below,
   describe,
-  doubt,
   fault,
   type Finding,
   formatPath,
@@ -118,11 +119,13 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   for (const finding of headerRules(route, wrote)) report(finding);
   if (route.mcp) for (const finding of mcpRules(route.mcp)) report(finding);
   for (const finding of pathRules(route, wrote)) report(finding);
-  for (const finding of upstreamTlsRules(route)) report(finding);
-  if (judged.complete && !wrote("policy")) {
-    report(doubt([], 'has no "policy", so everything is denied'));
+  if (isMembers(entry.value)) {
+    for (const finding of routingRules(route, wrote, Object.keys(entry.value))) report(finding);
   }
   const name = entry.label ?? route.name ?? derivedName(route) ?? formatPath(entry.path);
+  for (const finding of upstreamTlsRules(route)) report(finding);
+  for (const finding of balancingRules(route)) report(finding);
+  if (judged.complete) for (const finding of accessRules(route, wrote)) report(finding);
   const doc = judged.complete && sound ? { doc: route as RouteDoc } : {};
   return { slice, path: entry.path, name, sound: route, ...doc };
 }

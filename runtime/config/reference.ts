@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<Kind, string>> = {
   "url-list": "URL or list of URLs",
   "text-map": "names to texts",
   "template-map": "names to values with substitutions",
+  "text-list-map": "names to lists of texts",
   secret: "secret",
   block: "block",
   "block-list": "list of blocks",

@@ -1,4 +1,6 @@
 /** Everything that may be written for one route. */
+import { balancingShape } from "./balancing.ts";
+import { accessShape } from "./access.ts";
 import { quotedWish, readable } from "./checks.ts";
 import { canonicalHost } from "./domains.ts";
 import { headerShape } from "./header-settings.ts";
@@ -49,6 +51,7 @@ export const routeShape = {
   ...mcpShape,
   ...headerShape,
   pass_identity_headers: flag({
+  ...accessShape,
     doc: "Send the signed identity header and claim headers to the upstream.",
     default: "- the global `pass_identity_headers`",
     annotation: "pass_identity_headers",

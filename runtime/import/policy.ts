@@ -5,16 +5,18 @@
  * single condition cannot be carried over the whole route denies everybody until somebody decides.
  */
 import { isMembers, type Members } from "../config/problem.ts";
+import { judgePolicy } from "../policy/judge.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../policy/parse.ts";
 
-/** What makes a route closed to everybody. */
-const CLOSED: RulesDoc = { deny: { and: [{ accept: true }] } };
-
-const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight"]);
+const PRESENCE = new Set([
+  "accept",
+  "reject",
+  "authenticated_user",
+  "cors_preflight",
+  "invalid_client_certificate",
+]);
 const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
   device: "device identity",
-  client_certificate: "client certificates",
-  invalid_client_certificate: "client certificates",
   ssh_username: "SSH",
   ssh_publickey: "SSH",
   date: "dates and times",
@@ -37,12 +39,12 @@ export function convertPolicy(route: Members): ConvertedPolicy {
   const closedBy: string[] = [];
   const rules = [...olderRules(route, closedBy), ...newerRules(route["policy"], closedBy)];
   const parsed = parsePolicy(rules);
-  if (!parsed.ok) closedBy.push(...parsed.problems.map(({ path, message }) => `"policy${path}" ${message}`));
-  // Rules that cannot be read are left out of a route that lets nobody in anyway.
-  const policy = parsed.ok ? parsed.policy : [];
-  const all = closedBy.length > 0 ? [...(Array.isArray(policy) ? policy : [policy]), CLOSED] : policy;
+  const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? judgePolicy(parsed.policy) : [];
+  closedBy.push(...problems.map(({ path, message }) => `"policy${path}" ${message}`));
+  // Without any rule nobody gets in; half of the rules might let in more people than all of them.
+  const policy = parsed.ok && closedBy.length === 0 ? parsed.policy : [];
   const none = rules.length === 0 && closedBy.length === 0;
-  return { policy: none ? undefined : all, closedBy, differences: differencesOf(rules) };
+  return { policy: none ? undefined : policy, closedBy, differences: differencesOf(rules) };
 }
 
 function newerRules(written: unknown, closedBy: string[]): RulesDoc[] {
@@ -67,7 +69,10 @@ function convertRules(rules: unknown, place: string, closedBy: string[]): RulesD
     if (!isMembers(body)) converted[action] = body;
     else {
       // "action" only repeats where it stands.
-      const groups = Object.entries(body).filter(([operator]) => operator !== "action");
+      // Empty lists say nothing there, and are refused here.
+      const groups = Object.entries(body).filter(
+        ([operator, criteria]) => operator !== "action" && !(Array.isArray(criteria) && criteria.length === 0),
+      );
       converted[action] = Object.fromEntries(
         groups.map(([operator, criteria]) => [
           operator,

@@ -24,6 +24,7 @@ const PRESENCE: Readonly<Record<string, string>> = {
   reject: "reject",
   authenticated_user: "authenticatedUser",
   cors_preflight: "corsPreflight",
+  invalid_client_certificate: "invalidClientCertificate",
 };
 const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
 
@@ -71,6 +72,7 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
     return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
   }
   if (!isMembers(data)) return undefined;
+  if (name === "client_certificate") return `${use("clientCertificate")}(${code(camelCased(data))})`;
   const [match, ...more] = Object.entries(data);
   if (!match || more.length > 0) return undefined;
   const [operator, operand] = match;
@@ -84,4 +86,13 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
   return name.startsWith("claim/")
     ? `${use("claim")}(${code(name.slice(6))}).${operator}(${code(operand)})`
     : undefined;
+}
+
+function camelCased(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, member]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      isMembers(member) ? camelCased(member) : member,
+    ]),
+  );
 }

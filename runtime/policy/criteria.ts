@@ -16,6 +16,9 @@ import {
 } from "./match.ts";
 import type { JsonSchema, Report } from "./match.ts";
 import type { Facts } from "./facts.ts";
+import { TRUE, UNKNOWN } from "./finding.ts";
+import type { Outcome } from "./finding.ts";
+import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
 
 /** Pure; reads only the facts. Called only when what the criterion is about is known. */
 export type Test = (facts: Facts) => boolean;
@@ -34,9 +37,13 @@ export interface Criterion {
   /** One sentence for users. */
   readonly doc: string;
   /** What must be known to judge: without a signed-in user, or before a message is read, the outcome is unknown. */
-  readonly about: "user" | "tool" | "request" | "nothing";
+  readonly about: "user" | "tool" | "certificate" | "request" | "nothing";
   /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
+  /** About the certificate: what is found instead where there is none that counts. */
+  readonly without?: { readonly outcome: Outcome; readonly isMissing: Test };
+  /** Judges one text by a string matcher: both sides in this form. For judge.ts. */
+  readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
   readonly schema: JsonSchema;
   /** @returns undefined after everything wrong with the data was reported */
@@ -46,6 +53,7 @@ export interface Criterion {
 }
 
 export const USER_UNAUTHENTICATED = "user-unauthenticated";
+export const CERTIFICATE_REQUIRED = "client-certificate-required";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
 export const TOOL_OK = "mcp-tool-ok";
 
@@ -142,6 +150,33 @@ export const CRITERIA: readonly Criterion[] = [
     about: "request",
     reasons: { ok: "cors-request", no: "non-cors-request", fixed: true },
   },
+  {
+    name: "client_certificate",
+    takesPath: false,
+    doc: "A valid client certificate with this fingerprint, key (spki_hash) or subject alternative names; all that is written must hold.",
+    about: "certificate",
+    reasons: { ok: "client-certificate-ok", no: "client-certificate-unauthorized" },
+    // Unknown, not false: "none of these certificates" must not open a route to somebody without any.
+    without: { outcome: UNKNOWN, isMissing: (facts) => facts.http.certificate?.isValid !== true },
+    schema: CERTIFICATE_MATCH_SCHEMA,
+    read(data, _subPath, path, report) {
+      const read = readCertificateMatch(data, path, report);
+      return (
+        read && {
+          canonical: read.match,
+          test: ({ http: { certificate } }) => certificate !== undefined && read.matches(certificate),
+        }
+      );
+    },
+    actual: (facts) => JSON.stringify(facts.http.certificate),
+  },
+  {
+    ...presence("invalid_client_certificate", (facts) => facts.http.certificate?.isValid !== true),
+    doc: "True when the client showed no certificate, or one that no authority of `downstream_mtls` signed.",
+    about: "certificate",
+    reasons: { ok: "invalid-client-certificate", no: "valid-client-certificate", fixed: true },
+    without: { outcome: TRUE, isMissing: (facts) => facts.http.certificate === undefined },
+  },
 ];
 
 const BY_NAME: ReadonlyMap<string, Criterion> = new Map(CRITERIA.map((criterion) => [criterion.name, criterion]));
@@ -153,7 +188,7 @@ export function findCriterion(key: string): { criterion: Criterion; subPath: str
   return criterion && { criterion, subPath: slash === -1 ? "" : key.slice(slash + 1) };
 }
 
-type Shape = Pick<Criterion, "name" | "takesPath" | "schema" | "read" | "actual">;
+type Shape = Pick<Criterion, "name" | "takesPath" | "schema" | "read" | "actual" | "fold">;
 
 /** A criterion that takes no data. `false` is refused: it reads like a negation and would not be one. */
 function presence(name: string, test: Test): Shape {
@@ -175,6 +210,7 @@ function text(name: string, fold: (text: string) => string, subject: (facts: Fac
   return {
     name,
     takesPath: false,
+    fold,
     schema: STRING_MATCH_SCHEMA,
     read(data, _subPath, path, report) {
       const match = parseStringMatch(data, path, report);

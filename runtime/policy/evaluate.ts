@@ -9,6 +9,7 @@
  */
 import { GatewayError } from "../errors.ts";
 import { TOOL_OK } from "./criteria.ts";
+import type { Criterion } from "./criteria.ts";
 import type { Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./finding.ts";
 import type { Finding } from "./finding.ts";
@@ -26,6 +27,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly doc: readonly RulesDoc[];
   /** Has an `mcp_tool` criterion. */
   readonly needsTool: boolean;
+  /** Has a criterion about the client's certificate. */
+  readonly needsCertificate: boolean;
   /** Some request without a signed-in user could be allowed. */
   readonly mayAllowAnonymous: boolean;
   /** Decisions already made, by what was found: a policy has few distinct ones. Filled by `evaluate`. */
@@ -50,12 +53,13 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
   }
   const rules = canonicalPolicy(parsed.policy);
   const tree = compileTree(rules);
+  const isAbout = (topic: Criterion["about"]): boolean =>
+    [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some((leaf) => leaf.criterion.about === topic));
   return {
     ...tree,
     doc: rules,
-    needsTool: [...tree.allow, ...tree.deny].some(({ leaves }) =>
-      leaves.some((leaf) => leaf.criterion.about === "tool"),
-    ),
+    needsTool: isAbout("tool"),
+    needsCertificate: isAbout("certificate"),
     mayAllowAnonymous: mayReachSomething(tree, undefined),
     known: [new Map(), new Map()],
   };

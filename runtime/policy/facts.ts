@@ -18,6 +18,20 @@ export interface McpFacts {
   readonly tool?: string;
 }
 
+/** The certificate that the client showed in the TLS handshake. */
+export interface CertificateFacts {
+  /** Signed by an authority of `downstream_mtls`, and within its time. */
+  readonly isValid: boolean;
+  /** SHA-256 of the DER, 64 lower-case hex digits. */
+  readonly fingerprint: string;
+  /** SHA-256 of the public key (SubjectPublicKeyInfo, DER), base64. */
+  readonly spkiHash: string;
+  /** Subject alternative names; [] when there are none, or none that can be read for certain. */
+  readonly sanEmail: readonly string[];
+  readonly sanDns: readonly string[];
+  readonly sanUri: readonly string[];
+}
+
 export interface Facts {
   /** Absent when nobody is signed in. */
   readonly user?: UserFacts;
@@ -30,6 +44,8 @@ export interface Facts {
     readonly ip: string;
     /** OPTIONS with Origin and Access-Control-Request-Method; absent means no. */
     readonly isCorsPreflight?: boolean;
+    /** Absent when the client showed none, or no rule asks for it. */
+    readonly certificate?: CertificateFacts;
   };
   /** Only on MCP server routes. */
   readonly mcp?: McpFacts;

@@ -1,6 +1,6 @@
 /** The compiled form of a policy: operators over leaves, each leaf with the findings it can give. */
 import { GatewayError } from "../errors.ts";
-import { NOT_A_TOOL_CALL, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
+import { CERTIFICATE_REQUIRED, NOT_A_TOOL_CALL, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
 import type { Criterion, Test } from "./criteria.ts";
 import type { Facts } from "./facts.ts";
 import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonsOf } from "./finding.ts";
@@ -23,6 +23,8 @@ export interface Leaf {
   readonly unauthenticated: Finding;
   /** `mcp_tool` on a message that calls no tool. */
   readonly notToolCall: Finding;
+  /** The criterion is about the certificate, and there is none that counts. */
+  readonly noCertificate: Finding;
 }
 
 /** An operator over its criteria; there is at least one. */
@@ -71,6 +73,7 @@ export function findLeaf(leaf: Leaf, facts: Facts): Finding {
   const about = leaf.criterion.about;
   if (about === "user" && facts.user === undefined) return leaf.unauthenticated;
   if (about === "tool" && facts.mcp?.method !== "tools/call") return leaf.notToolCall;
+  if (about === "certificate" && leaf.criterion.without?.isMissing(facts) === true) return leaf.noCertificate;
   return leaf.test(facts) ? leaf.yes : leaf.no;
 }
 
@@ -139,6 +142,9 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     no: finding(FALSE, bit(no)),
     unauthenticated: finding(UNKNOWN, criterion.about === "user" ? bit(USER_UNAUTHENTICATED) : 0),
     notToolCall: finding(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
+    noCertificate: criterion.without
+      ? finding(criterion.without.outcome, bit(CERTIFICATE_REQUIRED))
+      : finding(UNKNOWN, 0),
   };
 }
 
@@ -155,6 +161,7 @@ function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): rea
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
   if (criterion.about === "user") return [yes, no, USER_UNAUTHENTICATED];
+  if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];
   return criterion.about === "tool" ? [yes, no, NOT_A_TOOL_CALL] : [yes, no];
 }
 

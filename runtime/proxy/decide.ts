@@ -33,7 +33,7 @@ export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage)
   const { exchange, plan, principal } = passage;
   const facts = factsOf(
     principal?.user,
-    httpFacts(exchange),
+    httpFacts(exchange, plan.route.policy.needsCertificate),
     plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
   passage.facts = facts;
@@ -41,14 +41,16 @@ export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage)
   return { decision, recorded: record(deps, passage, decision, message) };
 }
 
-function httpFacts(exchange: Exchange): Facts["http"] {
+function httpFacts(exchange: Exchange, withCertificate = false): Facts["http"] {
   const { method, path, host, remoteAddress: ip } = exchange;
   // The Fetch standard: a preflight is OPTIONS with both of these headers.
   const isCorsPreflight =
     method === "OPTIONS" &&
     exchange.header("origin") !== undefined &&
     exchange.header("access-control-request-method") !== undefined;
-  return isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
+  const http = isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
+  const certificate = withCertificate ? exchange.clientCertificate : undefined;
+  return certificate ? { ...http, certificate } : http;
 }
 
 /** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */

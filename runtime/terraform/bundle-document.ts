@@ -109,6 +109,7 @@ function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
       return typeof member === "number" ? [here, { index: member }] : [here];
     case "text-map":
     case "template-map":
+    case "text-list-map":
       return member === undefined ? [here] : [here, { key: String(member) }];
     default:
       // Inside a policy there are only characters of one string.

@@ -67,6 +67,8 @@ function toMember(field: Field, value: Value, path: ValuePath, options: ToDocume
     case "text-map":
     case "template-map":
       return mapValues(value as ValueMap, (item, key) => scalarItem(field, item, [...path, key], options));
+    case "text-list-map":
+      return mapValues(value as ValueMap, (list, key) => textsMember(field, list, [...path, key], options));
     case "policy":
       return policyMember(value as string, path, options);
     case "count":
@@ -88,6 +90,11 @@ function mapMember(value: Value, change: (item: Value, label: string) => unknown
 function blockItem(field: Field, item: Value, path: ValuePath, options: ToDocument): unknown {
   if (item instanceof Unknown) return options.standIn(field, path, true);
   return toDocument(field.fields ?? [], item as ValueMap, path, options);
+}
+
+function textsMember(field: Field, list: Value, path: ValuePath, options: ToDocument): unknown {
+  if (list instanceof Unknown) return [options.standIn(field, path, true)];
+  return (list as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
 }
 
 function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToDocument): unknown {
@@ -137,6 +144,8 @@ function fromMember(field: Field, member: unknown, prior: Value): Value {
     case "text-map":
     case "template-map":
       return isRecord(member) ? mapValues(member, textOrNull) : null;
+    case "text-list-map":
+      return isRecord(member) ? mapValues(member, textList) : null;
     case "policy":
       return policyText(member, prior);
     case "flag":

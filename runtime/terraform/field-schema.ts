@@ -21,6 +21,7 @@ const TYPES: Partial<Record<Field["kind"], ValueType>> = {
   "url-list": ["list", "string"],
   "text-map": ["map", "string"],
   "template-map": ["map", "string"],
+  "text-list-map": ["map", ["list", "string"]],
   policy: "string",
 };
 

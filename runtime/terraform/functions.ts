@@ -5,6 +5,7 @@
  * @see requirements, "Header behavior on proxied requests" 2 and 3
  */
 import { errorText } from "../errors.ts";
+import { judgePolicy } from "../policy/judge.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import { FunctionError, type ProviderFunction } from "./provider.ts";
 import type { SchemaFunction } from "./schema-model.ts";
@@ -87,5 +88,6 @@ function checkPolicy(text: string): Value {
     return [`is not JSON: ${errorText(error)}`];
   }
   const parsed = parsePolicy(policy);
-  return parsed.ok ? [] : parsed.problems.map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
+  const problems = parsed.ok ? judgePolicy(parsed.policy) : parsed.problems;
+  return problems.map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
 }

@@ -115,6 +115,7 @@ function sample(field: Field, item: boolean, serial: number): unknown {
       return item ? "unknown" : ["unknown"];
     case "text-map":
     case "template-map":
+    case "text-list-map":
       return item ? "unknown" : {};
     case "block":
     case "block-list":

@@ -6,6 +6,7 @@ import {
   and,
   authenticatedUser,
   claim,
+  clientCertificate,
   corsPreflight,
   type Criterion,
   deny,
@@ -14,6 +15,7 @@ import {
   groups,
   httpMethod,
   httpPath,
+  invalidClientCertificate,
   mcpTool,
   nor,
   not,
@@ -40,6 +42,8 @@ const examples: Readonly<Record<string, Criterion>> = {
   http_path: httpPath.startsWith("/public/"),
   source_ip: sourceIp("10.0.0.0/8", "::1"),
   cors_preflight: corsPreflight(),
+  client_certificate: clientCertificate({ fingerprint: "ab".repeat(32), sanDns: { endsWith: ".example.com" } }),
+  invalid_client_certificate: invalidClientCertificate(),
 };
 
 describe("criteria", () => {
@@ -48,7 +52,8 @@ describe("criteria", () => {
   });
 
   test.each(Object.entries(examples))("%s gives data that the policy language takes", (name, criterion) => {
-    const rule = allow(criterion);
+    // A rule of `reject` alone would let nobody in, which is refused.
+    const rule = name === "reject" ? allow(or(criterion, email.is("a@example.com"))) : allow(criterion);
     expect(parsePolicy(rule).ok).toBe(true);
     expect(Object.keys(criterion.data)[0]?.split("/")[0]).toBe(name);
   });
@@ -81,18 +86,16 @@ describe("allow and deny", () => {
   });
 
   test("take several groups as alternatives", () => {
-    expect(allow(and(accept()), or(reject()), not(reject()), nor(accept()))).toEqual({
-      allow: {
-        and: [{ accept: true }],
-        or: [{ reject: true }],
-        not: [{ reject: true }],
-        nor: [{ accept: true }],
-      },
+    const one = domain.is("example.com");
+    expect(allow(and(one), or(one), not(one), nor(one))).toEqual({
+      allow: { and: [one.data], or: [one.data], not: [one.data], nor: [one.data] },
     });
   });
 
   test("refuse what would lose a condition or match everything", () => {
     expect(() => allow(and(accept()), and(reject()))).toThrow("it has and(…) twice");
+    expect(() => deny(accept())).toThrow("matches every request, so nobody gets in");
+    expect(() => allow(and(email.is("a@b.c"), email.is("d@b.c")))).toThrow("can never match");
     expect(() => and()).toThrow("and() has no conditions");
     expect(() => deny(mcpTool.startsWith(""))).toThrow(
       '"deny.and[0].mcp_tool.starts_with" is empty and would match everything',

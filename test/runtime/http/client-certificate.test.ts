@@ -6,6 +6,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
+import { alternativeNames } from "../../../runtime/http/client-certificate.ts";
 import { silentLog } from "../../../runtime/log.ts";
 import {
   makeTestCertificate,
@@ -25,6 +26,7 @@ let rejecting: Certificates;
 let strict: Pipeline;
 let lenient: Pipeline;
 let closed: Pipeline;
+let judged: Pipeline;
 
 beforeAll(async () => {
   folder = await openCertificateFolder();
@@ -46,9 +48,30 @@ beforeAll(async () => {
   strict = await startPipeline(yaml, { certificates: asking, requiresClientCertificate: true });
   lenient = await startPipeline(yaml, { certificates: asking });
   closed = await startPipeline(yaml, { certificates: rejecting });
+  const spkiHash = createHash("sha256")
+    .update(new X509Certificate(known.cert).publicKey.export({ type: "spki", format: "der" }))
+    .digest("base64");
+  judged = await startPipeline(
+    `insecure_server: false
+certificates: [{ certificate_file: unused, certificate_key_file: unused }]
+downstream_mtls: { ca_file: unused, enforcement: policy }
+routes:
+    - from: https://app.example
+      to: "${victim.origin}"
+      policy:
+        - allow:
+            and:
+              - client_certificate: { fingerprint: "${known.fingerprint}", spki_hash: "${spkiHash}", san_email: alice@example.com }
+              - authenticated_user: true
+            or:
+              - client_certificate: { fingerprint: "${known.fingerprint}", san_email: { ends_with: "@example.com" } }
+        - deny: { or: [{ invalid_client_certificate: true }] }
+`,
+    { certificates: asking },
+  );
 });
 afterAll(async () => {
-  for (const each of [strict, lenient, closed]) await each.close();
+  for (const each of [strict, lenient, closed, judged]) await each.close();
   await asking.close();
   await rejecting.close();
   await victim.close();
@@ -127,9 +150,34 @@ describe.each<[string, Ask]>([
     expect(await ask(strict, known)).toBe(200);
   });
 
+  test("policy lets the criteria on the certificate decide: fingerprint, key and names, and only of a valid one", async () => {
+    expect(await ask(judged, known)).toBe(200);
+    expect(judged.records.at(-1)).toMatchObject({ allow: true, "allow-why-true": ["client-certificate-ok"] });
+    // Nobody is signed in either, so these are sent to do so; what the record says is what was found.
+    expect(await ask(judged, stranger)).toBe(302);
+    expect(judged.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["invalid-client-certificate"] });
+    expect(await ask(judged, undefined)).toBe(302);
+    expect(judged.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["client-certificate-required"] });
+  });
+
   test("reject_connection ends the connection without a valid certificate", async () => {
     await expect(ask(closed, undefined)).rejects.toThrow();
     await expect(ask(closed, stranger)).rejects.toThrow();
     expect(await ask(closed, known)).toBe(200);
+  });
+});
+
+describe("alternativeNames()", () => {
+  test.each([
+    ["DNS:a.example, email:x@a.example, URI:spiffe://a/b, DNS:b.example", ["a.example", "b.example"]],
+    // One name with a comma in it must not become two (CVE-2021-44532).
+    [String.raw`DNS:"evil.example, DNS:good.example", DNS:b.example`, ["evil.example, DNS:good.example", "b.example"]],
+    ["IP Address:127.0.0.1, DNS:a.example", ["a.example"]],
+    ["", []],
+    // What does not read cleanly gives no names at all.
+    [`DNS:a.example, DNS:"open`, []],
+    ["DNS:a.example,DNS:b.example", []],
+  ])("reads %j", (text, dns) => {
+    expect(alternativeNames(text).get("DNS") ?? []).toEqual(dns);
   });
 });

@@ -59,6 +59,8 @@ function sample(field: Field): readonly [string, unknown] {
     case "text-map":
     case "template-map":
       return ["A: one\nB: two\n", { A: "one", B: "two" }];
+    case "text-list-map":
+      return ["groups: [one, two]\n", { groups: ["one", "two"] }];
     case "policy":
       return ["- allow:\n    and:\n      - accept: true\n", [{ allow: { and: [{ accept: true }] } }]];
     default:

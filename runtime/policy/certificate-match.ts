@@ -1,0 +1,116 @@
+/** The data of `client_certificate`: which certificates are meant. */
+import {
+  type JsonSchema,
+  type Report,
+  STRING_MATCH_SCHEMA,
+  type StringMatch,
+  compileStringMatch,
+  describe,
+  isRecord,
+  parseStringMatch,
+} from "./match.ts";
+import type { CertificateFacts } from "./facts.ts";
+import { unknownWord } from "./suggest.ts";
+
+/** Canonical: lists sorted, fingerprints in their short form. All members must hold. */
+export interface CertificateMatch {
+  fingerprint?: readonly string[];
+  spki_hash?: readonly string[];
+  san_email?: StringMatch;
+  san_dns?: StringMatch;
+  san_uri?: StringMatch;
+}
+
+const HASHES = ["fingerprint", "spki_hash"] as const;
+const NAMES = ["san_email", "san_dns", "san_uri"] as const;
+const MEMBERS = [...HASHES, ...NAMES];
+
+const HASH_SCHEMA: JsonSchema = {
+  anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
+};
+export const CERTIFICATE_MATCH_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: Object.fromEntries([
+    ...HASHES.map((name) => [name, HASH_SCHEMA]),
+    ...NAMES.map((name) => [name, STRING_MATCH_SCHEMA]),
+  ]),
+};
+
+/** @returns undefined after everything wrong with the data was reported */
+export function readCertificateMatch(
+  data: unknown,
+  path: string,
+  report: Report,
+): { readonly match: CertificateMatch; readonly matches: (certificate: CertificateFacts) => boolean } | undefined {
+  if (!isRecord(data)) {
+    report(path, `is ${describe(data)}, must be an object with ${MEMBERS.join(", ")}`);
+    return undefined;
+  }
+  let sound = true;
+  const fail = (at: string, message: string): void => {
+    sound = false;
+    report(at, message);
+  };
+  for (const key of Object.keys(data)) {
+    if (!(MEMBERS as readonly string[]).includes(key)) fail(`${path}.${key}`, unknownWord("member", key, MEMBERS));
+  }
+  if (Object.keys(data).length === 0) fail(path, `is empty, must have at least one of ${MEMBERS.join(", ")}`);
+  const match: CertificateMatch = {};
+  const tests: ((certificate: CertificateFacts) => boolean)[] = [];
+  for (const name of HASHES) {
+    if (!Object.hasOwn(data, name)) continue;
+    const hashes = readHashes(data[name], name, `${path}.${name}`, fail);
+    if (!hashes) continue;
+    match[name] = hashes;
+    const wanted = new Set(hashes);
+    tests.push((certificate) => wanted.has(name === "fingerprint" ? certificate.fingerprint : certificate.spkiHash));
+  }
+  for (const name of NAMES) {
+    if (!Object.hasOwn(data, name)) continue;
+    const names = parseStringMatch(data[name], `${path}.${name}`, fail);
+    if (!names) continue;
+    // A certificate has several names: one that is not X says little about the certificate.
+    for (const operator of ["not", "not_in"] as const) {
+      if (names[operator] !== undefined)
+        fail(`${path}.${name}.${operator}`, 'is not for names of certificates, put the criterion under "not" instead');
+    }
+    match[name] = names;
+    // Host names and e-mail domains know no case; in URIs it counts.
+    const fold = name === "san_uri" ? (text: string) => text : (text: string) => text.toLowerCase();
+    const matches = compileStringMatch(names, fold);
+    const member = ({ san_email: "sanEmail", san_dns: "sanDns", san_uri: "sanUri" } as const)[name];
+    tests.push((certificate) => certificate[member].some((each) => matches(fold(each))));
+  }
+  return sound ? { match, matches: (certificate) => tests.every((test) => test(certificate)) } : undefined;
+}
+
+function readHashes(
+  value: unknown,
+  name: (typeof HASHES)[number],
+  path: string,
+  fail: Report,
+): readonly string[] | undefined {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (items.length === 0) fail(path, "is an empty list, must have at least one hash");
+  const hashes = items.map((item, index) => {
+    const at = Array.isArray(value) ? `${path}[${index}]` : path;
+    const hash = typeof item === "string" ? HASH_READERS[name](item) : undefined;
+    if (hash === undefined) fail(at, `is ${describe(item)}, must be ${HASH_WISHES[name]}`);
+    return hash;
+  });
+  const good = hashes.filter((hash) => hash !== undefined);
+  return good.length === items.length && good.length > 0 ? [...new Set(good)].sort() : undefined;
+}
+
+const HASH_WISHES = {
+  fingerprint: "the SHA-256 of the certificate: 64 hex digits, or 32 pairs of them joined by colons",
+  spki_hash: "the base64 of the SHA-256 of the public key",
+};
+
+const HASH_READERS = {
+  fingerprint: (text: string): string | undefined =>
+    /^([0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2})$/i.test(text) ? text.replaceAll(":", "").toLowerCase() : undefined,
+  spki_hash: (text: string): string | undefined => (/^[A-Za-z0-9+/]{43}=$/.test(text) ? text : undefined),
+};

@@ -1,0 +1,239 @@
+/**
+ * Rules that say nothing: which can never match, or match every request, whatever comes.
+ *
+ * They are legal in the language, and each of them is a mistake of its author that would be noticed late: an allow rule
+ * that lets nobody in, a deny rule that protects nothing, a rule that opens or closes a whole route by accident. So they
+ * are errors where policies are written. Only what is certain is reported.
+ *
+ * `accept` alone in a rule is a public route, said plainly. No policy at all (`[]`) is a closed one.
+ */
+import { type Criterion, findCriterion } from "./criteria.ts";
+import { type ListMatch, type StringMatch, compileListMatch, compileStringMatch } from "./match.ts";
+import {
+  ACTIONS,
+  type Action,
+  type CriterionDoc,
+  OPERATORS,
+  type Operator,
+  type PolicyDoc,
+  type PolicyProblem,
+  isList,
+} from "./parse.ts";
+
+/** One criterion with its data in canonical form. */
+interface Part {
+  readonly key: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly fold: ((text: string) => string) | undefined;
+}
+
+/** What a rule does for every request. */
+type Constant = "never" | "always" | undefined;
+
+/**
+ * @param doc a document that parses
+ * @returns empty blocks and lists, matchers and rules that never or always match; [] for a policy without such
+ */
+export function judgePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
+  const rules = isList(doc) ? doc : [doc];
+  return rules.flatMap((each, index) => [...judgeRules(each, isList(doc) ? `[${index}]` : "")]);
+}
+
+function* judgeRules(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string): Iterable<PolicyProblem> {
+  if (ACTIONS.every((action) => rules[action] === undefined))
+    yield { path, message: 'is empty, must have "allow" or "deny"; a policy that lets nobody in is written []' };
+  for (const action of ACTIONS) {
+    const block = rules[action];
+    if (!block) continue;
+    const at = path === "" ? action : `${path}.${action}`;
+    if (OPERATORS.every((operator) => block[operator] === undefined))
+      yield { path: at, message: `is empty, must have at least one of ${OPERATORS.join(", ")}` };
+    for (const operator of OPERATORS) {
+      const criteria = block[operator];
+      if (criteria) yield* judgeCriteria(criteria, action, operator, `${at}.${operator}`);
+    }
+  }
+}
+
+function* judgeCriteria(
+  criteria: readonly CriterionDoc[],
+  action: Action,
+  operator: Operator,
+  path: string,
+): Iterable<PolicyProblem> {
+  if (criteria.length === 0) {
+    yield { path, message: "is an empty list, must have at least one criterion or be left out" };
+    return;
+  }
+  const parts = criteria.map(openPart);
+  let sound = true;
+  for (const [index, part] of parts.entries()) {
+    const fault = matcherFault(part);
+    if (fault === undefined) continue;
+    sound = false;
+    yield { path: `${path}[${index}].${part.key}`, message: fault };
+  }
+  // What is wrong with a single criterion would only be said again of the whole.
+  if (!sound) return;
+  const message = ruleFault(action, operator, parts);
+  if (message !== undefined) yield { path, message };
+}
+
+function ruleFault(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
+  const constant = constantOf(operator, parts);
+  if (constant === "never") {
+    const effect = action === "allow" ? "lets nobody in" : "denies nothing";
+    return `can never match and ${effect}: ${NEVER_WISHES[operator]}`;
+  }
+  if (constant !== "always") return undefined;
+  if (action === "deny") return "matches every request, so nobody gets in: must be narrower, or the policy written []";
+  const isPlain = (operator === "and" || operator === "or") && parts.every(({ name }) => name === "accept");
+  return isPlain ? undefined : "matches every request: must be narrower, or accept alone where everybody may pass";
+}
+
+const NEVER_WISHES: Readonly<Record<Operator, string>> = {
+  and: "its criteria contradict each other, must be able to hold together",
+  or: "must have a criterion that can hold",
+  not: "one of its criteria always holds, must be able to be false together",
+  nor: "its criteria always hold, one must be able to be false",
+};
+
+/** "not" is the opposite of "or", "nor" that of "and". */
+function constantOf(operator: Operator, parts: readonly Part[]): Constant {
+  switch (operator) {
+    case "and":
+      return allOf(parts);
+    case "or":
+      return anyOf(parts);
+    case "not":
+      return opposite(anyOf(parts));
+    case "nor":
+      return opposite(allOf(parts));
+  }
+  return operator satisfies never;
+}
+
+function opposite(constant: Constant): Constant {
+  if (constant === undefined) return undefined;
+  return constant === "never" ? "always" : "never";
+}
+
+function allOf(parts: readonly Part[]): Constant {
+  if (parts.every(({ name }) => name === "accept")) return "always";
+  if (parts.some(({ name }) => name === "reject")) return "never";
+  const names = new Set(parts.map(({ name }) => name));
+  if (names.has("client_certificate") && names.has("invalid_client_certificate")) return "never";
+  const isContradiction = subjects(parts).some((group) =>
+    group[0]?.fold ? contradict(group, parts, names) : excludesWhatItWants(group),
+  );
+  return isContradiction ? "never" : undefined;
+}
+
+function anyOf(parts: readonly Part[]): Constant {
+  if (parts.some(({ name }) => name === "accept")) return "always";
+  if (parts.every(({ name }) => name === "reject")) return "never";
+  const names = new Set(parts.map(({ name }) => name));
+  if (names.has("client_certificate") && names.has("invalid_client_certificate")) return undefined;
+  const isTautology = subjects(parts).some((group) =>
+    group[0]?.fold ? leavesNothingOut(group) : excludesWhatItWants(group) && group.every(isSingle),
+  );
+  return isTautology ? "always" : undefined;
+}
+
+/** Criteria about the same thing. */
+function subjects(parts: readonly Part[]): readonly (readonly Part[])[] {
+  return [...new Set(parts.map(({ key }) => key))].map((key) => parts.filter((part) => part.key === key));
+}
+
+/** No text satisfies all of these matchers on one text. */
+function contradict(group: readonly Part[], parts: readonly Part[], names: ReadonlySet<string>): boolean {
+  const candidates = group.map(wantedTexts).find((texts) => texts !== undefined);
+  if (names.has("cors_preflight") && group[0]?.name === "http_method" && !passesAll("OPTIONS", group)) return true;
+  if (candidates === undefined) return false;
+  const alive = candidates.filter((text) => passesAll(text, group));
+  if (group[0]?.name !== "email") return alive.length === 0;
+  const domains = parts.filter(({ name }) => name === "domain");
+  return !alive.some((text) => passesAll(text.slice(text.indexOf("@") + 1), domains));
+}
+
+/** Every text satisfies one of these matchers: what one of them leaves out, another takes. */
+function leavesNothingOut(group: readonly Part[]): boolean {
+  // Of tool calls it may be everything, but other messages are left.
+  if (group[0]?.name === "mcp_tool") return false;
+  return group.some((part) => {
+    const { not, not_in: notIn = [], ...positive } = part.data as StringMatch;
+    if (Object.keys(positive).length > 0) return false;
+    const fold = part.fold ?? ((text) => text);
+    const leftOut = [...(not === undefined ? [] : [not]), ...notIn].map(fold);
+    return leftOut.every((text) => group.some((other) => other !== part && passesAll(text, [other])));
+  });
+}
+
+/** One wants an element that another one excludes, or two want to be the only one. */
+function excludesWhatItWants(group: readonly Part[]): boolean {
+  const all = group.filter(({ name }) => name === "groups" || name === "claim").map(({ data }) => data as ListMatch);
+  const excluded = new Set(all.map(({ exclude }) => exclude).filter((each) => each !== undefined));
+  const wanted = new Set(all.flatMap(({ has, is }) => [has, is]).filter((each) => each !== undefined));
+  const alone = new Set(all.map(({ is }) => is).filter((each) => each !== undefined));
+  return [...wanted].some((each) => excluded.has(each)) || (alone.size > 0 && wanted.size > 1);
+}
+
+/** `{ has: x }` beside `{ exclude: x }` is everything; with more operators, or `is`, it is not. */
+function isSingle({ data }: Part): boolean {
+  const match = data as ListMatch;
+  return Object.keys(match).length === 1 && match.is === undefined;
+}
+
+/** The texts that can satisfy a matcher, where they are a few. */
+function wantedTexts({ data, fold = (text) => text }: Part): readonly string[] | undefined {
+  const { is, in: list } = data as StringMatch;
+  return is === undefined ? list?.map(fold) : [fold(is)];
+}
+
+function passesAll(text: string, parts: readonly Part[]): boolean {
+  return parts.every(({ data, fold = (plain) => plain }) => compileStringMatch(data as StringMatch, fold)(text));
+}
+
+/** What is wrong with one criterion by itself. */
+function matcherFault(part: Part): string | undefined {
+  if (!part.fold) {
+    if (part.name !== "groups" && part.name !== "claim") return undefined;
+    const match = part.data as ListMatch;
+    const { has, is } = match;
+    const sample = [is ?? has ?? ""];
+    const isPossible = has === undefined && is === undefined ? true : compileListMatch(match)(sample);
+    return isPossible ? undefined : "can never match: its operators contradict each other";
+  }
+  const match = part.data as StringMatch;
+  if (match.in?.length === 0) return 'can never match: "in" is an empty list, must have at least one text';
+  if (match.not_in?.length === 0) return 'leaves nothing out: "not_in" is an empty list, must have at least one text';
+  const texts = wantedTexts(part);
+  if (texts && !texts.some((text) => passesAll(text, [part])))
+    return "can never match: its operators contradict each other";
+  return impossibleOperand(part.name, match);
+}
+
+/** Texts that the subject never has. */
+function impossibleOperand(name: string, match: StringMatch): string | undefined {
+  const { is, in: list = [], starts_with: start, contains, ends_with: end } = match;
+  const whole = [...(is === undefined ? [] : [is]), ...list];
+  const pieces = [start, contains, end].filter((text) => text !== undefined);
+  // A stand-in for a value that only Terraform knows.
+  const isKnown = (text: string): boolean => !text.includes("${");
+  const all = [...whole, ...pieces].filter(isKnown);
+  if (name === "domain" && all.some((text) => text.includes("@")))
+    return 'can never match: has "@", must be the part of the address behind it';
+  if (name !== "http_path") return undefined;
+  if (all.some((text) => /[?#]/.test(text))) return 'can never match: has "?" or "#", must be a path without query';
+  const fromStart = [...whole, ...(start === undefined ? [] : [start])].filter(isKnown);
+  return fromStart.some((text) => !text.startsWith("/")) ? 'can never match: must begin with "/"' : undefined;
+}
+
+function openPart(doc: CriterionDoc): Part {
+  const [key = "", data] = Object.entries(doc)[0] ?? [];
+  const found = findCriterion(key);
+  const read = found?.criterion.read(data, found.subPath, "", () => {});
+  const criterion: Criterion | undefined = found?.criterion;
+  return { key, name: criterion?.name ?? key, data: read?.canonical, fold: criterion?.fold };
+}

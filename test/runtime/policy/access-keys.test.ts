@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+
+import { formatProblem, loadSlices } from "../../../runtime/config/load.ts";
+import { type AccessKeys, routePolicy } from "../../../runtime/policy/access-keys.ts";
+import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
+import type { PolicyDoc } from "../../../runtime/policy/parse.ts";
+import { anonymous, asAlice, asUser, plainHttp } from "../../support/facts.ts";
+
+function allowed(keys: AccessKeys & { readonly policy?: PolicyDoc }, facts = asAlice()): boolean {
+  return evaluate(compilePolicy(routePolicy(keys)), facts).allowed;
+}
+
+describe("access keys of a route", () => {
+  test("allow_public_unauthenticated_access lets everybody in", () => {
+    expect(allowed({ allow_public_unauthenticated_access: true }, anonymous())).toBe(true);
+    expect(allowed({ allow_public_unauthenticated_access: false }, anonymous())).toBe(false);
+  });
+
+  test("allow_any_authenticated_user lets in who is signed in, nobody else", () => {
+    expect(allowed({ allow_any_authenticated_user: true })).toBe(true);
+    expect(allowed({ allow_any_authenticated_user: true }, anonymous())).toBe(false);
+  });
+
+  test("allowed_users takes e-mail addresses and user ids", () => {
+    expect(allowed({ allowed_users: ["ALICE@example.com"] })).toBe(true);
+    expect(allowed({ allowed_users: ["user-1"] })).toBe(true);
+    expect(allowed({ allowed_users: ["user-10", "alice@example.org"] })).toBe(false);
+  });
+
+  test("allowed_domains are exact", () => {
+    expect(allowed({ allowed_domains: ["example.com"] })).toBe(true);
+    expect(allowed({ allowed_domains: ["example.com"] }, asUser({ email: "a@sub.example.com" }))).toBe(false);
+    expect(allowed({ allowed_domains: ["example.com"] }, asUser({ email: "a@evil.com@example.com" }))).toBe(false);
+  });
+
+  test("allowed_idp_claims: one value of one claim is enough", () => {
+    expect(allowed({ allowed_idp_claims: { department: ["sales", "platform"] } })).toBe(true);
+    expect(allowed({ allowed_idp_claims: { department: ["sales"], level: ["3"] } })).toBe(true);
+    expect(allowed({ allowed_idp_claims: { department: ["sales"] } })).toBe(false);
+    expect(allowed({ allowed_idp_claims: { constructor: ["x"] } })).toBe(false);
+  });
+
+  test("cors_allow_preflight lets preflights pass and nothing else", () => {
+    const preflight = { http: { ...plainHttp, method: "OPTIONS", isCorsPreflight: true } };
+    expect(allowed({ cors_allow_preflight: true }, preflight)).toBe(true);
+    expect(allowed({ cors_allow_preflight: true }, anonymous())).toBe(false);
+    expect(allowed({ cors_allow_preflight: true })).toBe(false);
+  });
+
+  test("they add to the policy, and its deny rules win over them", () => {
+    const policy: PolicyDoc = { deny: { or: [{ groups: "on-call" }] } };
+
+    expect(allowed({ allow_public_unauthenticated_access: true, policy })).toBe(false);
+    expect(allowed({ allowed_domains: ["example.org"], policy: { allow: { and: [{ groups: "on-call" }] } } })).toBe(
+      true,
+    );
+  });
+
+  test("without any of them and without a policy nobody gets in", () => {
+    expect(routePolicy({})).toBeUndefined();
+    expect(allowed({})).toBe(false);
+  });
+});
+
+describe("loadSlices() judges them", () => {
+  const problemsOf = (settings: string, boot = ""): readonly string[] =>
+    loadSlices([
+      {
+        file: "gateway.yaml",
+        boot: true,
+        text: `insecure_server: true\n${boot}\nroutes:\n  - { name: r, from: "http://a.example", to: "http://b.example", ${settings} }\n`,
+      },
+    ])
+      .problems.map(formatProblem)
+      .filter((text) => text.includes("routes"));
+
+  test.each<readonly [string, string, string]>([
+    [
+      "public and a list",
+      "allow_public_unauthenticated_access: true, allowed_users: [a@b.c]",
+      '"allow_public_unauthenticated_access", which lets everybody pass',
+    ],
+    [
+      "anybody and a list",
+      "allow_any_authenticated_user: true, allowed_idp_claims: { a: [b] }",
+      '"allow_any_authenticated_user", which lets everybody pass',
+    ],
+    [
+      "public and anybody",
+      "allow_public_unauthenticated_access: true, allow_any_authenticated_user: true",
+      "must be one of them",
+    ],
+    ["an empty list", "allowed_domains: []", "is empty and lets nobody in"],
+    ["a claim without values", "allowed_idp_claims: { a: [] }", "is empty and lets nobody in"],
+    ["a domain with a wildcard", 'allowed_domains: ["*.example.com"]', "must be a domain without wildcard"],
+    ["a claim that is no list", "allowed_idp_claims: { a: b }", "must be a list of texts"],
+    [
+      "a tool rule where no tools are",
+      "policy: { deny: { or: [{ mcp_tool: x }] }, allow: { and: [{ authenticated_user: true }] } }",
+      "the route is no MCP server route",
+    ],
+    [
+      "certificates that nobody asks for",
+      "policy: { allow: { and: [{ client_certificate: { san_dns: x } }] } }",
+      'needs "downstream_mtls"',
+    ],
+    ["deny accept", "policy: { deny: { and: [{ accept: true }] } }", "so nobody gets in"],
+    ["an empty and", "policy: { allow: { and: [] } }", "is an empty list"],
+  ])("%s", (_, settings, message) => {
+    const found = problemsOf(settings);
+
+    expect(found.join("\n")).toContain(message);
+    expect(found.every((text) => text.includes("r"))).toBe(true);
+  });
+
+  test("says that a policy of certificates is judged, but rules about bad ones never", () => {
+    const boot = "insecure_server: false\ncertificates: [{ certificate_file: a, certificate_key_file: b }]";
+    const policy =
+      "policy: { deny: { or: [{ invalid_client_certificate: true }] }, allow: { and: [{ authenticated_user: true }] } }";
+    const load = (mtls: string) =>
+      loadSlices([
+        {
+          file: "gateway.yaml",
+          boot: true,
+          text: `${boot}\ndownstream_mtls: ${mtls}\nroutes:\n  - { from: "https://a.example", to: "http://b.example", ${policy} }\n`,
+        },
+      ]).problems.filter(({ path }) => path.includes("invalid_client_certificate"));
+
+    expect(load("{ ca_file: c, enforcement: policy }")).toEqual([]);
+    expect(load("{ ca_file: c }")).toMatchObject([{ severity: "warning" }]);
+  });
+
+  test("a route with access keys alone is not called closed", () => {
+    expect(problemsOf("allowed_users: [a@b.c]")).toEqual([]);
+    expect(problemsOf("timeout: 3s").join()).toContain('has no "policy", so everything is denied');
+  });
+});
