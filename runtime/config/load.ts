@@ -46,6 +46,25 @@ export interface LoadOutcome {
 }
 
 export function loadSlices(sources: readonly SliceSource[]): LoadOutcome {
+  const { problems, slices, boot, settings } = readSlices(sources);
+  if (problems.some(({ severity }) => severity === "error")) return { problems };
+  return { problems, config: { boot, settings, ...checkedRoutes(slices, settings) } };
+}
+
+/** The problems alone, for those who need no configuration made. */
+export function findProblems(sources: readonly SliceSource[]): readonly Problem[] {
+  return readSlices(sources).problems;
+}
+
+interface ReadSlices {
+  /** By file and place. */
+  readonly problems: readonly Problem[];
+  readonly slices: readonly ReadSlice[];
+  readonly boot: BootDoc;
+  readonly settings: SettingsDoc;
+}
+
+function readSlices(sources: readonly SliceSource[]): ReadSlices {
   const problems: Problem[] = [];
   // The boot file first, so that conflicts are reported at what was published against it.
   const ordered = sources.toSorted(
@@ -61,9 +80,7 @@ export function loadSlices(sources: readonly SliceSource[]): LoadOutcome {
   // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
   const hasBoot = ordered.some((source) => source.boot);
   if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });
-  const sorted = problems.toSorted(byPlace);
-  if (problems.some(({ severity }) => severity === "error")) return { problems: sorted };
-  return { problems: sorted, config: { boot, settings, ...checkedRoutes(slices, settings) } };
+  return { problems: problems.toSorted(byPlace), slices, boot, settings };
 }
 
 function checkedRoutes(

@@ -32,19 +32,23 @@ export function planValues(
       continue;
     }
     const before = prior?.[field.name] ?? null;
-    const here = [...path, { attribute: field.name }];
-    const value = planMember(field, config[field.name] ?? null, before, here, context);
-    if (field.replaces && prior !== null && !equalValues(value, before)) context.replaced.push(here);
+    const written = config[field.name] ?? null;
+    const value = written === null ? null : planMember(field, written, before, path, context);
+    if (field.replaces && prior !== null && !equalValues(value, before)) {
+      context.replaced.push([...path, { attribute: field.name }]);
+    }
     planned[field.name] = value;
   }
   return planned;
 }
 
+/** @param path of the block around it: most members need no path, and there are thousands of them */
 function planMember(field: Field, value: Value, prior: Value, path: AttributePath, context: PlanContext): Value {
-  const below = (item: Value, before: Value, step?: PathStep): Value =>
-    isMap(item)
-      ? planValues(field.fields ?? [], item, isMap(before) ? before : null, step ? [...path, step] : path, context)
-      : item;
+  const below = (item: Value, before: Value, step?: PathStep): Value => {
+    if (!isMap(item)) return item;
+    const here = [...path, { attribute: field.name }, ...(step ? [step] : [])];
+    return planValues(field.fields ?? [], item, isMap(before) ? before : null, here, context);
+  };
   if (field.kind === "block") return below(value, prior);
   if (field.kind === "block-list" && isList(value)) {
     return value.map((item, index) => below(item, isList(prior) ? (prior[index] ?? null) : null, { index }));
@@ -102,6 +106,7 @@ export function* secretPlaces(fields: readonly Field[], value: Value, path: Attr
     if (field.kind === "secret") yield { name: field.name, values: value, path };
     if (!field.fields) continue;
     const member = value[field.name] ?? null;
+    if (member === null) continue;
     const here = [...path, { attribute: field.name }];
     if (field.kind === "block") yield* secretPlaces(field.fields, member, here);
     else if (isList(member)) {
@@ -123,15 +128,15 @@ export async function sealValues(
   const source = isMap(config) ? config : {};
   const result: Record<string, Value> = { ...planned };
   for (const field of fields) {
-    const { sealed, writeOnly } = secretAttributeNames(field.name);
-    const secret = source[writeOnly];
     if (field.kind === "secret") {
+      const { sealed, writeOnly } = secretAttributeNames(field.name);
+      const secret = source[writeOnly];
       // A secret that was unknown in the plan may have turned out to be null: then there is nothing to seal.
       if (isUnknown(result[sealed])) result[sealed] = typeof secret === "string" ? await seal(secret) : null;
       continue;
     }
     const [inner, member, from] = [field.fields, planned[field.name] ?? null, source[field.name] ?? null];
-    if (!inner) continue;
+    if (!inner || member === null) continue;
     if (field.kind === "block") result[field.name] = await sealValues(inner, member, from, seal);
     else if (isList(member)) {
       const items: Value[] = [];

@@ -6,7 +6,7 @@
  * to be null), only findings of both readings count.
  */
 import type { Field } from "../config/fields.ts";
-import { loadSlices, type Problem } from "../config/load.ts";
+import { findProblems, type Problem } from "../config/load.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
 import { attributePath, placeToPointAt, renderSlice } from "./bundle-document.ts";
 import type { Diagnostic } from "./diagnostics.ts";
@@ -51,7 +51,7 @@ function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
 }
 
 function loadProblems(slice: Doc): readonly Problem[] {
-  return loadSlices([{ file: SOURCE, text: JSON.stringify(slice), boot: false }]).problems;
+  return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }]);
 }
 
 function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {
