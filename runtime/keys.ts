@@ -21,7 +21,8 @@ export type KeyPurpose =
   | "vault"
   | "mcp-session"
   | "bundle-secret"
-  | "assertion-signing";
+  | "assertion-signing"
+  | "gateway-id";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

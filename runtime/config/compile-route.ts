@@ -11,12 +11,14 @@ import type {
   LiveSettings,
   McpClient,
   McpServer,
-  PathMatch,
   ResponseHeaderRules,
   Upstream,
   UpstreamConnect,
   UpstreamOAuth,
 } from "./compiled.ts";
+import { compileBalancing, compileLimits, durationMs } from "./compile-balancing.ts";
+import { baseOf, compileAnswer, compileMatch, compileRewrite } from "./compile-routing.ts";
+import { type From, parseFrom } from "./from.ts";
 import { headerValueWish } from "./header-names.ts";
 import { compileHostRegex } from "./host-regex.ts";
 import type { CheckedRoute } from "./load.ts";
@@ -31,7 +33,7 @@ import { parseDuration, parseHostHeader, parseUpstream } from "./values.ts";
 /** @throws GatewayError `config.secret` */
 export function compileRoute(route: CheckedRoute, settings: LiveSettings, secrets: SecretSource): CompiledRoute {
   const { doc } = route;
-  const from = new URL(doc.from);
+  const from = readFrom(doc.from);
   const match = compileMatch(doc);
   const base = baseOf(match);
   const to = doc.to ?? [];
@@ -44,9 +46,13 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     origin: from.origin,
     host: from.host,
     hostname: from.hostname,
+    isWildcard: from.isWildcard,
     match,
     base,
-    to: (typeof doc.to === "string" ? [doc.to] : doc.to).flatMap((text) => compileUpstream(text, connect)),
+    rewrite: compileRewrite(doc),
+    answer: compileAnswer(doc),
+    to: (typeof to === "string" ? [to] : to).flatMap((text) => compileUpstream(text, connect)),
+    balancing: compileBalancing(doc),
     policy,
     allowsAnonymous: policy.mayAllowAnonymous,
     hostRule: compileHostRule(doc),
@@ -54,23 +60,31 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     responseHeaders: compileResponseHeaders(doc, settings),
     passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
     timeoutMs: compileTimeout(doc, settings),
+    idleTimeoutMs: doc.idle_timeout === undefined ? undefined : durationMs(doc.idle_timeout, "0s"),
     allowWebsockets: doc.allow_websockets ?? false,
     mcp: compileMcp(doc, from.origin + base, secrets),
   };
 }
 
-function compileMatch(doc: RouteDoc): PathMatch {
-  if (doc.path !== undefined) return { kind: "exact", path: doc.path };
-  return { kind: "prefix", prefix: doc.prefix ?? "/" };
+function readFrom(text: string): From {
+  const read = parseFrom(text);
+  if (!read.ok) throw new TypeError(`Cannot compile a route from ${text}: it ${read.wish}`);
+  return read.value;
 }
 
 /** @returns undefined where nothing but the address was written */
-function compileConnect(doc: RouteDoc, secrets: SecretSource): Omit<UpstreamConnect, "poolKey"> | undefined {
+function compileConnect(
+  routeKey: string,
+  doc: RouteDoc,
+  secrets: SecretSource,
+): (Omit<UpstreamConnect, "poolKey"> & { readonly limitedFor?: string }) | undefined {
   const [ca] = secretValues(doc, "tls_custom_ca", secrets);
   const [cert] = secretValues(doc, "tls_client_cert", secrets);
   const [key] = secretValues(doc, "tls_client_key", secrets);
   const { http2 = false, tls_skip_verify: skipVerify = false, tls_server_name: servername } = doc;
-  if (!http2 && !skipVerify && [servername, ca, cert, key].every((each) => each === undefined)) return undefined;
+  const limits = compileLimits(doc);
+  const isPlain = !http2 && !skipVerify && [servername, ca, cert, key, limits].every((each) => each === undefined);
+  if (isPlain) return undefined;
   const tls = {
     rejectUnauthorized: !skipVerify,
     ...(servername !== undefined && { servername }),
@@ -85,10 +99,10 @@ function compileConnect(doc: RouteDoc, secrets: SecretSource): Omit<UpstreamConn
     const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
   }
-  return { http2, tls };
+  return { http2, tls, ...(limits && { limits, limitedFor: routeKey }) };
 }
 
-function compileUpstream(text: string, connect: Omit<UpstreamConnect, "poolKey"> | undefined): readonly Upstream[] {
+function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): readonly Upstream[] {
   const parsed = parseUpstream(text);
   if (!parsed.ok) return [];
   const { url, weight } = parsed.value;
@@ -151,7 +165,7 @@ function compileTimeout(doc: RouteDoc, settings: LiveSettings): number {
   // A tool call may take minutes and an event stream stays open: no limit unless somebody sets one.
   if (doc.timeout === undefined) return doc.mcp?.server ? 0 : settings.defaultUpstreamTimeoutMs;
   const parsed = parseDuration(doc.timeout);
-  return parsed.ok ? parsed.value : settings.defaultUpstreamTimeoutMs;
+  return parsed.ok ? durationMs(doc.timeout, "0s") : settings.defaultUpstreamTimeoutMs;
 }
 
 function compileMcp(doc: RouteDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {

@@ -7,6 +7,7 @@ import { DEFAULT_ADMIN_ADDRESS } from "./bundle-rules.ts";
 import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "./boot-settings.ts";
 import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
 import { parseDomainPattern } from "./domains.ts";
+import { headerValueWish } from "./header-names.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { parseStaticValue } from "./template.ts";
@@ -46,6 +47,26 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     drainTimeoutMs: durationMs(doc.drain_timeout, "30s"),
     authorizeLog: doc.authorize_log ?? "stdout",
     logLevel: doc.log_level ?? "info",
+    tracing: doc.tracing && compileTracing(doc.tracing, secrets),
+  };
+}
+
+function compileTracing(
+  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<BootDoc["tracing"]>,
+  secrets: SecretSource,
+): BootSettings["tracing"] {
+  const values = Object.entries(headers ?? {}).map(([name, header]) => {
+    const value = secretValues(header, "value", secrets)[0];
+    const wish = value === undefined ? "must have a value" : headerValueWish(value);
+    if (value !== undefined && wish === undefined) return [name, value] as const;
+    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${wish}`);
+  });
+  return {
+    endpoint,
+    headers: new Map(values),
+    serviceName: service_name ?? "gateway",
+    sampleOneIn: sample_one_in ?? 1,
+    continueTraces: continue_traces ?? false,
   };
 }
 
@@ -79,6 +100,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
       ([name, value]) => [name, parseStaticValue(value)] as const,
     ),
     defaultUpstreamTimeoutMs: durationMs(doc.default_upstream_timeout, "30s"),
+    maxStreamsPerUser: doc.max_streams_per_user ?? 250,
   };
 }
 

@@ -39,6 +39,18 @@ export interface BootSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
   readonly logLevel: string;
+  /** Undefined: no trace context of ours, no spans. */
+  readonly tracing:
+    | {
+        /** Undefined: spans are not exported. */
+        readonly endpoint: string | undefined;
+        readonly headers: ReadonlyMap<string, string>;
+        readonly serviceName: string;
+        readonly sampleOneIn: number;
+        /** Clients' traces are gone on with. */
+        readonly continueTraces: boolean;
+      }
+    | undefined;
 }
 
 /** Settings that a published slice may carry too. */
@@ -63,6 +75,8 @@ export interface LiveSettings {
   /** Global response headers, names as written. */
   readonly setResponseHeaders: readonly (readonly [name: string, value: string])[];
   readonly defaultUpstreamTimeoutMs: number;
+  /** Endless streams that one user may hold in this process. */
+  readonly maxStreamsPerUser: number;
 }
 
 export interface IdpSettings {
@@ -108,6 +122,8 @@ export interface UpstreamConnect {
   /** Equal for equal settings of one origin: connections are shared by it. */
   readonly poolKey: string;
   readonly http2: boolean;
+  /** Of one route alone, which then has connections of its own. */
+  readonly limits?: UpstreamLimits;
   readonly tls: {
     readonly rejectUnauthorized: boolean;
     readonly servername?: string;
@@ -117,10 +133,79 @@ export interface UpstreamConnect {
   };
 }
 
+/** Towards one upstream, in this process; undefined = none. */
+export interface UpstreamLimits {
+  readonly maxConnections: number | undefined;
+  /** Requests that wait for one of `maxConnections`. */
+  readonly maxPending: number | undefined;
+  readonly maxRequests: number | undefined;
+}
+
+/** How a route chooses among its upstreams. */
+export interface Balancing {
+  readonly policy: "round_robin" | "random" | "least_request" | "ring_hash";
+  readonly healthChecks: readonly HealthCheck[];
+  readonly outliers: OutlierDetection | undefined;
+  /** With a smaller share of healthy upstreams all are used; 0 = never; undefined = when none is healthy. */
+  readonly panicPercent: number | undefined;
+}
+
+export interface HealthCheck {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  readonly unhealthyThreshold: number;
+  readonly healthyThreshold: number;
+  /** undefined: opening a connection is enough. */
+  readonly http:
+    | {
+        readonly path: string;
+        readonly host: string | undefined;
+        /** `end` is the first status that is not expected. */
+        readonly statuses: readonly { readonly start: number; readonly end: number }[];
+      }
+    | undefined;
+}
+
+export interface OutlierDetection {
+  /** 0 = not looked at. */
+  readonly consecutive5xx: number;
+  readonly consecutiveGatewayFailure: number;
+  readonly baseEjectionMs: number;
+  readonly maxEjectionMs: number;
+  readonly maxEjectionPercent: number;
+}
+
 export type PathMatch =
   | { readonly kind: "exact"; readonly path: string }
   /** Whole string prefix as written; "/" matches everything. Segment-wise: "/a" matches "/a" and "/a/b", not "/ab". */
-  | { readonly kind: "prefix"; readonly prefix: string };
+  | { readonly kind: "prefix"; readonly prefix: string }
+  /** RE2 on whole paths. `beginning`: whole segments with which every matching path begins; "" when none. */
+  | { readonly kind: "regex"; readonly pattern: string; readonly priority: number; readonly beginning: string };
+
+/** How the path changes on its way upstream. What comes out still has to be judged. */
+export type PathRewrite =
+  /** In place of the route's base, or of the whole path where the route is no prefix. */
+  | { readonly kind: "prefix"; readonly text: string }
+  /** Linear time; undefined when the path is too long for it. */
+  | { readonly kind: "regex"; readonly apply: (path: string) => string | undefined };
+
+/** What a route answers by itself, once its policy allows it. */
+export type RouteAnswer =
+  | {
+      readonly kind: "redirect";
+      readonly status: 301 | 302 | 303 | 307 | 308;
+      readonly scheme: "http" | "https" | undefined;
+      /** Without port. */
+      readonly host: string | undefined;
+      readonly port: number | undefined;
+      readonly path: string | undefined;
+      /** With its "?"; in place of the request's. */
+      readonly query: string | undefined;
+      /** In place of the route's base. */
+      readonly prefix: string | undefined;
+      readonly stripQuery: boolean;
+    }
+  | { readonly kind: "response"; readonly status: number; readonly body: string };
 
 /** How the upstream Host header is chosen; at most one form per route. */
 export type HostRule =
@@ -174,16 +259,25 @@ export interface CompiledRoute {
   readonly owner: string;
   /** Display name. */
   readonly name: string;
-  /** Scheme, host and port of `from`: "https://github.example.com". */
+  /** Scheme, host and port of `from`: "https://github.example.com". With a wildcard no address: "https://*.example.com". */
   readonly origin: string;
-  /** Host as it stands in the Host header: lower case, port only when not the scheme's default. */
+  /** Host as it stands in the Host header: lower case, port only when not the scheme's default. May be "*.example.com". */
   readonly host: string;
-  /** Host without port, for assertion `iss`/`aud`. */
+  /** Host without port, for assertion `iss`/`aud`. May be "*.example.com". */
   readonly hostname: string;
+  /** The host is every one below a domain; never so on MCP routes. */
+  readonly isWildcard: boolean;
   readonly match: PathMatch;
-  /** Prefix or exact path that the route owns, without trailing slash; "" for the whole host. */
+  /** Prefix or exact path that the route owns, without trailing slash; "" for the whole host and for patterns. */
   readonly base: string;
+  /** undefined: the path goes upstream as it is. */
+  readonly rewrite: PathRewrite | undefined;
+  /** undefined: an upstream answers. */
+  readonly answer: RouteAnswer | undefined;
+  /** [] where the route answers by itself. */
   readonly to: readonly Upstream[];
+  /** undefined: upstreams take turns, and those that cannot be reached are left out for a while. */
+  readonly balancing?: Balancing | undefined;
   readonly policy: CompiledPolicy;
   /** Somebody may pass without signing in (an `accept` allow rule and nothing that needs a user is decided by policy). */
   readonly allowsAnonymous: boolean;
@@ -193,6 +287,8 @@ export interface CompiledRoute {
   readonly passIdentityHeaders: boolean;
   /** 0 = no limit. */
   readonly timeoutMs: number;
+  /** Longest silence within an answer; 0 = no limit; undefined: `timeoutMs`, and no limit for streams. */
+  readonly idleTimeoutMs?: number | undefined;
   /** Takes WebSocket handshakes. */
   readonly allowWebsockets: boolean;
   readonly mcp: McpServer | McpClient | undefined;

@@ -3,7 +3,7 @@ import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../policy/record.ts";
 import { checkScope, readable } from "./checks.ts";
 import { setRequestHeaderWish } from "./header-names.ts";
 import { responseHeaderMap } from "./header-settings.ts";
-import { block, choice, domainPatternList, duration, flag, secret, text, textList, textMap, url } from "./kinds.ts";
+import { block, choice, count, domainPatternList, duration, flag, secret, text, textList, textMap, url } from "./kinds.ts";
 import { nearest, quote } from "./problem.ts";
 import { hasUnsafeCharacter, parseHttpUrl, parseOrigin } from "./values.ts";
 
@@ -107,6 +107,12 @@ export const liveShape = {
     doc: "Static response headers of all routes; a route's own `set_response_headers` take precedence.",
     default: "- none",
     ...responseHeaderMap,
+  }),
+  max_streams_per_user: count({
+    doc: "Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
+    default: "250",
+    min: 1,
+    max: 1_000_000,
   }),
   default_upstream_timeout: duration({
     doc: 'Default of the routes\' `timeout`; "0s" means no limit.',

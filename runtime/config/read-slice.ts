@@ -18,6 +18,7 @@ import {
   type Problem,
   type ValuePath,
 } from "./problem.ts";
+import { routingRules } from "./routing-rules.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { secretRules } from "./secrets.ts";
 import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
@@ -122,10 +123,10 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   if (isMembers(entry.value)) {
     for (const finding of routingRules(route, wrote, Object.keys(entry.value))) report(finding);
   }
-  const name = entry.label ?? route.name ?? derivedName(route) ?? formatPath(entry.path);
   for (const finding of upstreamTlsRules(route)) report(finding);
   for (const finding of balancingRules(route)) report(finding);
   if (judged.complete) for (const finding of accessRules(route, wrote)) report(finding);
+  const name = entry.label ?? route.name ?? derivedName(route) ?? formatPath(entry.path);
   const doc = judged.complete && sound ? { doc: route as RouteDoc } : {};
   return { slice, path: entry.path, name, sound: route, ...doc };
 }

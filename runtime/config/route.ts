@@ -3,10 +3,12 @@ import { balancingShape } from "./balancing.ts";
 import { accessShape } from "./access.ts";
 import { quotedWish, readable } from "./checks.ts";
 import { canonicalHost } from "./domains.ts";
+import { parseFrom } from "./from.ts";
 import { headerShape } from "./header-settings.ts";
 import { type DocOf, document, duration, fieldsOf, flag, policy, secret, text, url, urlList } from "./kinds.ts";
 import { mcpShape } from "./mcp.ts";
-import { parseOrigin, parseRoutePath, parseUpstream } from "./values.ts";
+import { routingShape } from "./routing.ts";
+import { parseRoutePath, parseUpstream } from "./values.ts";
 
 /** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
 export function routeNameWish(name: string): string | undefined {
@@ -24,13 +26,13 @@ export const routeShape = {
     check: routeNameWish,
   }),
   from: url({
-    doc: "Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set.",
+    doc: "Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",
     required: true,
-    read: parseOrigin,
+    read: parseFrom,
   }),
   to: urlList({
-    doc: 'Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic.',
-    required: true,
+    doc: 'Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers.',
+    default: "- `redirect` or `response` answers",
     read: parseUpstream,
   }),
   prefix: text({
@@ -43,15 +45,16 @@ export const routeShape = {
     default: "- every path of the host",
     check: readable(parseRoutePath),
   }),
+  ...routingShape,
   policy: policy({
     doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",
     default: "- everything is denied",
     annotation: "policy",
   }),
+  ...accessShape,
   ...mcpShape,
   ...headerShape,
   pass_identity_headers: flag({
-  ...accessShape,
     doc: "Send the signed identity header and claim headers to the upstream.",
     default: "- the global `pass_identity_headers`",
     annotation: "pass_identity_headers",
@@ -95,6 +98,12 @@ export const routeShape = {
     default: "- `default_upstream_timeout`; no limit on MCP server routes",
     annotation: "timeout",
   }),
+  idle_timeout: duration({
+    doc: 'Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.',
+    default: "- `timeout`; no limit for event streams and WebSocket",
+    annotation: "idle_timeout",
+  }),
+  ...balancingShape,
 };
 
 export const routeSchema = document(routeShape);

@@ -110,7 +110,8 @@ export interface HeaderTraits {
     | "content-type"
     | "last-event-id"
     | "set-cookie"
-    | "content-length";
+    | "content-length"
+    | "x-gateway-passes";
 }
 
 const notAnswered: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...UPSTREAM_ONLY]);
@@ -127,6 +128,7 @@ const specials: ReadonlySet<string> = new Set([
   "content-type",
   "set-cookie",
   "content-length",
+  "x-gateway-passes",
 ]);
 
 /** Names repeat: looking one up is cheaper than lower-casing it. Bounded, so that invented names cannot fill memory. */

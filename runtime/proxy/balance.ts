@@ -1,66 +1,113 @@
 /**
- * Which of a route's upstreams takes the next request: smooth weighted round-robin that leaves out those that could
- * not be reached lately. With all of them failing the turn goes on as if none did: a guess must not close a route.
+ * Which of a route's upstreams takes the next request. Those that could not be reached lately, failed a health check or
+ * were ejected are left out; when nothing is left the turn goes on as if none were: a guess must not close a route,
+ * unless `healthy_panic_threshold: 0` says so.
  */
-import type { Upstream } from "../config/compiled.ts";
+import type { CompiledRoute, Upstream } from "../config/compiled.ts";
 import type { Clock } from "../ports.ts";
+import { chooserOf, type Caller, type Peer } from "./choose-upstream.ts";
+import type { UpstreamFailure } from "./forward-transport.ts";
+import { createOutliers } from "./outliers.ts";
+import { hasState, statesOf, type UpstreamState } from "./upstream-state.ts";
 
 export interface Balancer {
-  /** @param except the one that just failed, left out when there is another */
-  pick(clock: Clock, except?: Upstream): Upstream;
+  /**
+   * @param except the one that just failed, left out when there is another
+   * @returns undefined when none is healthy and the route takes only healthy ones
+   */
+  pick(clock: Clock, caller: Caller, except?: Upstream): Upstream | undefined;
   /** Could not be reached: left out for a while, longer each time. */
   failed(upstream: Upstream, nowMs: number): void;
   reached(upstream: Upstream): void;
+  /** Wants to hear of every request; undefined where nobody asked for it. */
+  readonly tracker: Tracker | undefined;
+}
+
+/** Calls come in this order for each attempt: begun; answered or failed, or neither; ended. */
+export interface Tracker {
+  begun(upstream: Upstream): void;
+  /** @returns true when the upstream is left out from now on, because of this and what came before */
+  answered(upstream: Upstream, status: number, nowMs: number): boolean;
+  failed(upstream: Upstream, failure: UpstreamFailure, nowMs: number): boolean;
+  ended(upstream: Upstream): void;
 }
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-interface Peer {
-  readonly upstream: Upstream;
-  /** Smooth weighted round-robin: grows by the weight each turn, falls by the total when chosen. */
-  current: number;
-  failures: number;
-  skipUntilMs: number;
-}
-
-export function createBalancer(to: readonly Upstream[]): Balancer {
+/** A route that answers by itself (`redirect`, `response`) has no upstream, and none is ever picked. */
+export function createBalancer(route: Pick<CompiledRoute, "key" | "to" | "balancing">): Balancer {
+  const { to, balancing } = route;
   const [only] = to;
-  if (!only) throw new TypeError("a route needs an upstream");
-  if (to.length === 1) return { pick: () => only, failed: () => {}, reached: () => {} };
+  if (!hasState(route)) return { pick: () => only, failed: () => {}, reached: () => {}, tracker: undefined };
 
-  const peers: Peer[] = to.map((upstream) => ({ upstream, current: 0, failures: 0, skipUntilMs: 0 }));
+  const states = statesOf(route);
+  const panicPercent = balancing?.panicPercent;
+  const choose = chooserOf(balancing?.policy ?? "round_robin");
+  const peers: Peer[] = to.map((upstream, index) => ({
+    upstream,
+    state: states[index] as UpstreamState,
+    current: 0,
+  }));
   const peerOf = (upstream: Upstream): Peer | undefined => peers.find((peer) => peer.upstream === upstream);
+
+  const usable = (nowMs: number): readonly Peer[] => {
+    const healthy = peers.filter(({ state }) => state.isHealthy(nowMs));
+    if (healthy.length === 0) return panicPercent === 0 ? [] : peers;
+    return healthy.length * 100 < (panicPercent ?? 0) * peers.length ? peers : healthy;
+  };
+
   return {
-    pick(clock, except) {
+    pick(clock, caller, except) {
       const nowMs = clock.now();
-      const others = except === undefined ? peers : peers.filter((peer) => peer.upstream !== except);
-      const healthy = others.filter((peer) => peer.skipUntilMs <= nowMs);
-      return next(healthy.length > 0 ? healthy : others).upstream;
+      let from = usable(nowMs);
+      if (from.length === 0) return undefined;
+      if (except !== undefined) from = orAll(from, (peer) => peer.upstream !== except);
+      return choose(
+        orAll(from, ({ state }) => state.skipUntilMs <= nowMs),
+        caller,
+      ).upstream;
     },
     failed(upstream, nowMs) {
-      const peer = peerOf(upstream);
-      if (!peer) return;
-      peer.skipUntilMs = nowMs + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** peer.failures);
-      peer.failures += 1;
+      const state = peerOf(upstream)?.state;
+      if (!state) return;
+      state.skipUntilMs = nowMs + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** state.unreachedInARow);
+      state.unreachedInARow += 1;
     },
     reached(upstream) {
-      const peer = peerOf(upstream);
-      if (!peer) return;
-      peer.failures = 0;
-      peer.skipUntilMs = 0;
+      const state = peerOf(upstream)?.state;
+      if (!state) return;
+      state.unreachedInARow = 0;
+      state.skipUntilMs = 0;
     },
+    tracker: trackerOf(),
   };
+
+  function trackerOf(): Tracker | undefined {
+    const settings = balancing?.outliers;
+    if (settings === undefined && balancing?.policy !== "least_request") return undefined;
+    const outliers = settings && createOutliers(settings, states);
+    const count = (upstream: Upstream, change: number): void => {
+      const state = peerOf(upstream)?.state;
+      if (state) state.underWay += change;
+    };
+    return {
+      begun: (upstream) => count(upstream, 1),
+      ended: (upstream) => count(upstream, -1),
+      answered(upstream, status, nowMs) {
+        const state = outliers && peerOf(upstream)?.state;
+        return state !== undefined && outliers?.answered(state, status, nowMs) === true;
+      },
+      failed(upstream, failure, nowMs) {
+        const state = outliers && peerOf(upstream)?.state;
+        return state !== undefined && outliers?.failed(state, failure, nowMs) === true;
+      },
+    };
+  }
 }
 
-function next(peers: readonly Peer[]): Peer {
-  let best = peers[0] as Peer;
-  let total = 0;
-  for (const peer of peers) {
-    peer.current += peer.upstream.weight;
-    total += peer.upstream.weight;
-    if (peer.current > best.current) best = peer;
-  }
-  best.current -= total;
-  return best;
+/** Those that are better, or all when none is. */
+function orAll(peers: readonly Peer[], isBetter: (peer: Peer) => boolean): readonly Peer[] {
+  const better = peers.filter(isBetter);
+  return better.length > 0 ? better : peers;
 }

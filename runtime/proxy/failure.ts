@@ -8,6 +8,8 @@ const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; reado
   unreachable: { status: 502, message: "The upstream cannot be reached" },
   "connect-timeout": { status: 504, message: "The upstream cannot be reached in time" },
   overloaded: { status: 503, message: "The upstream has too many requests under way" },
+  unhealthy: { status: 503, message: "No upstream is healthy at the moment" },
+  loop: { status: 508, message: "The request goes round in circles: it has come through this gateway before" },
   reset: { status: 502, message: "The upstream closed the connection before it answered" },
   timeout: { status: 504, message: "The upstream did not answer in time" },
   protocol: { status: 502, message: "The upstream gave no valid answer" },
@@ -17,10 +19,16 @@ const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; reado
   closed: { status: 503, message: "The gateway is shutting down" },
 };
 
+/** What is over in a moment. */
+const PASSES: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
+const RETRY_AFTER = ["retry-after", "1"];
+const NOTHING: readonly string[] = [];
+
 /** @returns the status that was answered */
 export function answerFailure(passage: Passage, failure: UpstreamFailure): number {
   const { status, message } = ANSWERS[failure];
-  const headers = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
-  respondError(passage.exchange, status, { code: `upstream.${failure}`, message }, headers);
+  const headers = passage.corsOrigin === undefined ? NOTHING : routeCorsHeaders(passage.corsOrigin);
+  const later = PASSES.has(failure) ? RETRY_AFTER : NOTHING;
+  respondError(passage.exchange, status, { code: `upstream.${failure}`, message }, [...later, ...headers]);
   return status;
 }

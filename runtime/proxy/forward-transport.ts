@@ -26,8 +26,12 @@ export type UpstreamFailure =
   /** No connection: nothing was sent. */
   | "unreachable"
   | "connect-timeout"
-  /** Too many requests are under way to this upstream. */
+  /** Too many requests are under way to this upstream: nothing was sent. */
   | "overloaded"
+  /** No upstream of the route is healthy, and it takes only healthy ones. */
+  | "unhealthy"
+  /** The request has come through this gateway too often. */
+  | "loop"
   /** Connection lost before the answer was complete. */
   | "reset"
   | "timeout"
@@ -56,6 +60,8 @@ export interface UpstreamCall {
 
 export interface Transport {
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
+  /** Counts a request that goes another way. @returns gives its place back; undefined when there is none */
+  reserve(upstream: Upstream): (() => void) | undefined;
   /** Closes the connections that no route asks for any more, once their requests are done. @param keys see `poolKeyOf` */
   retain(keys: ReadonlySet<string>): void;
   close(): Promise<void>;

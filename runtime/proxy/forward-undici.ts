@@ -48,7 +48,11 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
     if (!known) {
       const poolOptions = upstream.connect ? { ...http1Options, ...specialOptions(upstream, connect) } : http1Options;
       const serverName = upstream.connect?.tls.servername ?? serverNameOf(upstream.origin);
-      known = { poolOptions, short: new Pool(upstream.origin, poolOptions), long: undefined, underWay: 0, serverName };
+      const short = new Pool(upstream.origin, poolOptions);
+      const limits = upstream.connect?.limits;
+      const isCounted = limits?.maxConnections !== undefined;
+      const maxUnderWay = maxUnderWayOf(upstream, maxPerUpstream);
+      known = { poolOptions, short, long: undefined, isCounted, underWay: 0, maxUnderWay, serverName };
       origins.set(key, known);
     }
     return known;
@@ -58,14 +62,15 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
     send(request, receiver) {
       const origin = originOf(request.upstream);
       const call = new Call(receiver, origin);
-      if (origin.underWay >= maxPerUpstream) {
+      if (origin.underWay >= origin.maxUnderWay) {
         process.nextTick(() => call.fail("overloaded", "too many requests under way"));
         return call;
       }
       // undici looks for a free connection one by one: thousands of held event streams must not stand in the way.
-      const pool = request.longLived
-        ? (origin.long ??= new Pool(request.upstream.origin, origin.poolOptions))
-        : origin.short;
+      const pool =
+        request.longLived && !origin.isCounted
+          ? (origin.long ??= new Pool(request.upstream.origin, origin.poolOptions))
+          : origin.short;
       call.begin();
       try {
         const options: Dispatcher.DispatchOptions & { readonly servername: string | undefined } = {
@@ -82,6 +87,16 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
         process.nextTick(() => call.onResponseError(undefined, error as Error));
       }
       return call;
+    },
+    reserve(upstream) {
+      const origin = originOf(upstream);
+      if (origin.underWay >= origin.maxUnderWay) return undefined;
+      origin.underWay += 1;
+      let isHeld = true;
+      return () => {
+        if (isHeld) origin.underWay -= 1;
+        isHeld = false;
+      };
     },
     retain(named) {
       for (const [origin, known] of origins) {
@@ -106,7 +121,10 @@ interface Origin {
   readonly poolOptions: Pool.Options;
   readonly short: Pool;
   long: Pool | undefined;
+  /** One pool has all connections, so that none is above the limit. */
+  readonly isCounted: boolean;
   underWay: number;
+  readonly maxUnderWay: number;
   /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. undefined: an address. */
   readonly serverName: string | undefined;
 }
@@ -120,9 +138,18 @@ function specialOptions({ origin, connect }: Upstream, base: { readonly timeout:
   const http2 = connect?.http2 === true;
   return {
     connect: { ...base, ...connect?.tls },
+    ...(connect?.limits?.maxConnections !== undefined && { connections: connect.limits.maxConnections }),
     // Over TLS the upstream chooses (ALPN); in the clear there is nobody to ask.
     ...(http2 && { allowH2: true, pipelining: MAX_STREAMS, useH2c: origin.startsWith("http:") }),
   };
+}
+
+/** Over HTTP/1.1 each connection has one request; what is above waits. Over HTTP/2 they share, and waiting is undici's. */
+function maxUnderWayOf({ connect }: Upstream, fallback: number): number {
+  const { maxRequests = fallback, maxConnections, maxPending = 0 } = connect?.limits ?? {};
+  if (maxConnections === undefined) return maxRequests;
+  const atOnce = maxConnections * (connect?.http2 === true ? MAX_STREAMS : 1);
+  return Math.min(maxRequests, atOnce + maxPending);
 }
 
 function serverNameOf(origin: string): string | undefined {

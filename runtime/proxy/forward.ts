@@ -20,12 +20,17 @@ import type {
   UpstreamReceiver,
 } from "./forward-transport.ts";
 import { answerFailure } from "./failure.ts";
+import type { Tracker } from "./balance.ts";
 import type { Passage, ProxyMetrics } from "./passage.ts";
 import type { HandleRefusal } from "./internal-token.ts";
 import { RequestBody } from "./request-body.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import type { Attempt } from "../tracing/tracing.ts";
+import { refuseStream } from "./refuse-stream.ts";
+import { RequestLoop } from "./passes.ts";
 import type { OpenStream, Streams } from "./streams.ts";
+import { Tracking } from "./tracking.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 export interface ForwardDeps extends RequestHeaderDeps {
@@ -50,8 +55,13 @@ const WHOLE_ANSWER_BYTES = 16_384;
 
 /** Forwards; answers every outcome by itself. */
 export function forward(deps: ForwardDeps, passage: Passage): void {
-  const { exchange } = passage;
-  const forwarding = new Forwarding(deps, passage);
+  const { exchange, plan } = passage;
+  const upstream = plan.balancer.pick(deps.clock, passage);
+  if (upstream === undefined) {
+    deps.metrics?.answered(plan.route, answerFailure(passage, "unhealthy"), 0);
+    return;
+  }
+  const forwarding = new Forwarding(deps, passage, upstream);
   if (passage.message !== undefined || !exchange.hasBody) {
     forwarding.sendGuarded(passage.message);
     return;
@@ -76,6 +86,8 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
   #call: UpstreamCall | undefined;
+  /** This sending in the trace. */
+  #attempt: Attempt | undefined;
   #status = 0;
   #head: AnswerHead | undefined;
   /** The head waits for a short body, to leave with it in one write. */
@@ -84,14 +96,16 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   #attempts = 0;
   /** How often the request was sent as far as its authorization goes. */
   #authorizations = 1;
+  /** Of the latest sending, where the route's balancer wants to know. */
+  #tracking: Tracking | undefined;
   #registered = false;
   #finished = false;
 
-  constructor(deps: ForwardDeps, passage: Passage) {
+  constructor(deps: ForwardDeps, passage: Passage, upstream: Upstream) {
     this.#deps = deps;
     this.#passage = passage;
     this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
-    this.#upstream = passage.plan.balancer.pick(deps.clock);
+    this.#upstream = upstream;
     deps.begun();
     passage.exchange.onClose((complete) => {
       if (!complete) this.#clientGone();
@@ -120,21 +134,24 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     this.#body = body;
     this.#declaredLength = declaredLength;
     const { exchange, plan } = this.#passage;
-    const { timeoutMs } = plan.route;
+    const { timeoutMs, idleTimeoutMs } = plan.route;
+    // Before the headers, which name it.
+    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
     const headers = requestHeaders(this.#deps, this.#passage, this.#upstream);
     if (declaredLength !== undefined) headers.push("content-length", declaredLength);
     const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
+    if (plan.balancer.tracker !== undefined) this.#track(plan.balancer.tracker);
     this.#call = this.#deps.transport.send(
       {
         upstream: this.#upstream,
         method: exchange.method,
-        path: upstreamPath(exchange, plan, this.#upstream),
+        path: upstreamPath(this.#passage, this.#upstream),
         headers,
         body,
         headTimeoutMs: timeoutMs,
         // Between two events of a stream any time may pass.
-        idleTimeoutMs: isStream ? 0 : timeoutMs,
+        idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
         longLived: isStream && exchange.method === "GET",
       },
       this,
@@ -146,6 +163,10 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     try {
       this.send(body, declaredLength);
     } catch (error) {
+      if (error instanceof RequestLoop) {
+        this.onFailure("loop", error.message);
+        return;
+      }
       this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
       this.#finish(500);
       respondError(this.#passage.exchange, 500, {
@@ -157,9 +178,11 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#passage.plan.balancer.reached(this.#upstream);
+    this.#tracking?.answered(status);
     const refusal = this.#deps.refusalOf(this.#passage, status, headers);
     if (refusal) {
       this.#call?.abort();
+      this.#attempt?.end(status);
       void this.#settle(refusal);
       return;
     }
@@ -195,15 +218,20 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   onFailure(failure: UpstreamFailure, detail: string): void {
     if (this.#finished) return;
-    const { exchange, plan } = this.#passage;
+    const { exchange, plan, trace } = this.#passage;
+    this.#attempt?.end(failure);
+    this.#tracking?.failed(failure);
     if (this.#retry(failure)) return;
+    const { origin } = this.#upstream;
     this.#deps.log.warn(
-      { request: exchange.id, route: plan.route.key, upstream: this.#upstream.origin, failure, detail },
+      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
       "upstream failed",
     );
     if (exchange.started) {
       this.#finish(0);
-      exchange.abort();
+      // Silence for longer than it may last: an event stream has an end, not a break.
+      if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end();
+      else exchange.abort();
       return;
     }
     const status = answerFailure(this.#passage, failure);
@@ -223,6 +251,11 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   /** @returns false when the right to the answer ended while the upstream was thinking */
   #start(): boolean {
     const { exchange } = this.#passage;
+    if (!this.#deps.streams.hasRoom(this)) {
+      this.#call?.abort();
+      this.#finish(refuseStream(exchange));
+      return false;
+    }
     this.#registered = this.#deps.streams.add(this);
     if (!this.#registered) {
       this.#call?.abort();
@@ -260,6 +293,11 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     this.#finish(0);
   }
 
+  #track(tracker: Tracker): void {
+    this.#tracking?.end();
+    this.#tracking = new Tracking(this.#deps, this.#passage, tracker, this.#upstream);
+  }
+
   /** Sends again when nothing can have happened yet, or when the request has no effects. */
   #retry(failure: UpstreamFailure): boolean {
     const { exchange, plan } = this.#passage;
@@ -267,8 +305,9 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
     if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
       plan.balancer.failed(this.#upstream, this.#deps.clock.now());
-      if (this.#attempts >= plan.route.to.length) return false;
-      this.#upstream = plan.balancer.pick(this.#deps.clock, this.#upstream);
+      if (!this.#pickAnother()) return false;
+    } else if (failure === "overloaded" && isUntaken) {
+      if (!this.#pickAnother()) return false;
     } else if (
       !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
     ) {
@@ -279,9 +318,20 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     return true;
   }
 
+  #pickAnother(): boolean {
+    const { plan } = this.#passage;
+    if (this.#attempts >= plan.route.to.length) return false;
+    const other = plan.balancer.pick(this.#deps.clock, this.#passage, this.#upstream);
+    if (other === undefined) return false;
+    this.#upstream = other;
+    return true;
+  }
+
   #finish(status: number): void {
     if (this.#finished) return;
     this.#finished = true;
+    this.#tracking?.end();
+    this.#attempt?.end(status);
     if (this.#registered) {
       this.#deps.streams.remove(this);
       this.#deps.metrics?.openStreams(this.#deps.streams.size);

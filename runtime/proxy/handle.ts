@@ -9,19 +9,25 @@
  */
 import { respondError } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
+import type { Keys } from "../keys.ts";
 import type { Snapshot } from "../config/compiled.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
 import { refuseWithoutCertificate } from "./client-certificate.ts";
+import { recordRefusal } from "./decide.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import { buildRouteTable, type RouteTable } from "./find-route.ts";
+import type { NoRouteReason } from "./host-routes.ts";
 import { createUndiciTransport } from "./forward-undici.ts";
 import { poolKeyOf, type Transport } from "./forward-transport.ts";
+import { createHealthChecks, type HealthChecks } from "./health-checks.ts";
 import { refusalOf } from "./internal-token.ts";
 import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
-import { beginPassage, type ProxyDeps } from "./passage.ts";
+import { beginPassage, type Passage, type ProxyDeps } from "./passage.ts";
+import { createPasses } from "./passes.ts";
 import type { RoutePlan } from "./route-plan.ts";
-import { guard } from "./steps.ts";
+import { guard, proceed } from "./steps.ts";
 import { createStreams, type Streams } from "./streams.ts";
+import { createUpstreamStates, statusOf, type UpstreamStatus } from "./upstream-state.ts";
 import { serveWebRoute } from "./web-route.ts";
 
 export type { ProxyDeps, ProxyMetrics } from "./passage.ts";
@@ -32,6 +38,8 @@ export interface Proxy {
   readonly underWay: number;
   /** For tests and metrics. */
   readonly streams: Streams;
+  /** What is known of upstreams, where it decides anything; for metrics and the status page. */
+  upstreams(): readonly UpstreamStatus[];
   /** Begins a shutdown: ends streams that would never end by themselves. Call it, then close the server, then `close()`. */
   drain(): void;
   /** Waits for what is under way up to `timeoutMs` (default 10 s), then cuts what is left. May be called twice. */
@@ -45,6 +53,12 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   const streams = createStreams(deps);
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);
+  const states = createUpstreamStates();
+  const checks = createHealthChecks({ transport, log: deps.log });
+  const follow = (next: Snapshot): void => {
+    states.follow(next);
+    checks.follow(next);
+  };
   let underWay = 0;
   let whenIdle: (() => void) | undefined;
 
@@ -55,6 +69,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       ...deps,
       transport,
       streams,
+      passes: createPasses(idOf(deps.keys)),
       sealSession: (passage, upstreamSession) => sealSession(mcpSessions, passage, upstreamSession),
       refusalOf: (passage, status, headers) => refusalOf(deps, passage, status, headers),
       begun: () => (underWay += 1),
@@ -66,22 +81,26 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   };
 
   let snapshot: Snapshot = deps.snapshots.current();
+  follow(snapshot);
   let table: RouteTable = buildRouteTable(snapshot);
   const unsubscribe = deps.snapshots.subscribe((next) => {
+    follow(next);
     table = buildRouteTable(next);
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
-    setImmediate(() => transport.retain(poolKeysOf(next)));
+    setImmediate(() => transport.retain(poolKeysOf(next, checks)));
   });
 
   return {
     streams,
+    upstreams: () => [...states.all()].map((state) => statusOf(state, deps.clock.now())),
     get underWay() {
       return underWay;
     },
 
     handle(exchange) {
+      const trace = deps.tracing?.begin(exchange);
       const host = table.findHost(exchange.host);
       if (!host) {
         deps.metrics?.refused("host-unknown");
@@ -97,23 +116,17 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
         return;
       }
       const { plan } = found;
+      trace?.routed(plan.route);
       if (plan.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
         respondError(exchange, 503, { code: "mcp.disabled", message: "MCP is not enabled on this gateway" });
         return;
       }
-      if (exchange.upgrade !== undefined && !mayUpgrade(exchange, plan)) {
-        deps.metrics?.refused("websocket");
-        respondError(exchange, 403, {
-          code: "websocket.refused",
-          message: "This address takes no WebSocket from here",
-        });
-        return;
-      }
       if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
-      const passage = beginPassage(exchange, snapshot, plan);
+      const passage = beginPassage(exchange, snapshot, plan, trace);
       guard(steps, passage, () => {
         if (refuseWithoutCertificate(steps, passage)) return;
+        if (exchange.upgrade !== undefined && refuseUpgrade(steps, passage)) return;
         if (plan.isMcpServer) serveMcpRoute(steps, passage);
         else serveWebRoute(steps, passage);
       });
@@ -126,6 +139,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
 
     async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
       unsubscribe();
+      checks.close();
       streams.endAll((stream) => stream.isEndless);
       await idleWithin(timeoutMs);
       streams.close();
@@ -146,24 +160,45 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
 }
 
 /**
- * Whether the route takes WebSocket, and from this page. Browsers send cookies with a handshake that any page begins and
- * let it read the answers; no preflight asks first, so a foreign Origin is refused here.
+ * Refuses WebSocket where the route does not take it, or not from this page, and records it. Browsers send cookies with a
+ * handshake that any page begins and let it read the answers; no preflight asks first, so a foreign Origin ends here.
+ *
+ * @returns false when the handshake goes on
  */
-function mayUpgrade(exchange: Exchange, plan: RoutePlan): boolean {
-  if (!plan.route.allowWebsockets || plan.isMcpServer) return false;
+function refuseUpgrade(deps: McpDeps, passage: Passage): boolean {
+  const { exchange, plan } = passage;
   const origin = exchange.header("origin");
-  return origin === undefined || origin === plan.route.origin;
+  const isTaken = plan.route.allowWebsockets && !plan.isMcpServer;
+  if (isTaken && (origin === undefined || origin === routeOrigin(exchange, plan))) return false;
+  deps.metrics?.refused("websocket");
+  const recorded = recordRefusal(deps, passage, isTaken ? "origin-not-allowed" : "websocket-not-allowed");
+  proceed(deps, passage, recorded, () =>
+    respondError(exchange, 403, { code: "websocket.refused", message: "This address takes no WebSocket from here" }),
+  );
+  return true;
 }
 
-function poolKeysOf(snapshot: Snapshot): ReadonlySet<string> {
-  const keys = new Set<string>();
+/** The same in all processes that share the secret. */
+function idOf(keys: Keys): string {
+  return keys.derive("gateway-id")[0]?.toString("hex", 0, 6) ?? "";
+}
+
+/** Scheme and host under which the client knows the route. */
+function routeOrigin(exchange: Exchange, { route, scheme }: RoutePlan): string {
+  return route.isWildcard ? `${scheme}://${exchange.host}` : route.origin;
+}
+
+function poolKeysOf(snapshot: Snapshot, checks: HealthChecks): ReadonlySet<string> {
+  const keys = new Set<string>(checks.poolKeys());
   for (const { to } of snapshot.routes) for (const upstream of to) keys.add(poolKeyOf(upstream));
   return keys;
 }
 
-function answerNoRoute(exchange: Exchange, reason: "no-route" | "ambiguous-path"): void {
+function answerNoRoute(exchange: Exchange, reason: NoRouteReason): void {
   if (reason === "no-route") {
     respondError(exchange, 404, { code: "route.not-found", message: "There is nothing at this address" });
+  } else if (reason === "path-too-long") {
+    respondError(exchange, 414, { code: "request.path-too-long", message: "The path of this request is too long" });
   } else {
     respondError(exchange, 400, {
       code: "request.ambiguous-path",

@@ -16,6 +16,7 @@ import type {
   Revocations,
   SignIn,
 } from "../session/sessions.ts";
+import type { RequestTrace, Tracing } from "../tracing/tracing.ts";
 import type { InternalToken, UpstreamTokens } from "./internal-token.ts";
 import type { RoutePlan } from "./route-plan.ts";
 
@@ -43,6 +44,8 @@ export interface ProxyDeps {
   /** Routes answer 495 to clients without a valid certificate (`downstream_mtls`). */
   readonly requiresClientCertificate?: boolean;
   readonly metrics?: ProxyMetrics;
+  /** Absent: requests belong to no trace of ours. */
+  readonly tracing?: Tracing | undefined;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -68,19 +71,30 @@ export interface Passage {
   /** Set when the policy was asked. */
   facts: Facts | undefined;
   providerTokens: ProviderTokens;
+  /** Set on the way upstream where the route rewrites paths; judged. */
+  rewrittenPath: string | undefined;
   /** MCP server routes: the inspected message; the only body that may go upstream there. */
   message: Buffer | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
   upstreamSession: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
+  /** The request came through a gateway before: its mark, brought forward. */
+  passes: string | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
   corsOrigin: string | undefined;
+  /** Present with `tracing`. */
+  readonly trace: RequestTrace | undefined;
 }
 
 const NO_PROVIDER_TOKENS: ProviderTokens = { accessToken: "", idToken: "" };
 
-export function beginPassage(exchange: Exchange, snapshot: Snapshot, plan: RoutePlan): Passage {
+export function beginPassage(
+  exchange: Exchange,
+  snapshot: Snapshot,
+  plan: RoutePlan,
+  trace: RequestTrace | undefined,
+): Passage {
   return {
     exchange,
     snapshot,
@@ -88,9 +102,12 @@ export function beginPassage(exchange: Exchange, snapshot: Snapshot, plan: Route
     principal: undefined,
     facts: undefined,
     providerTokens: NO_PROVIDER_TOKENS,
+    rewrittenPath: undefined,
     message: undefined,
     upstreamSession: undefined,
     internalToken: undefined,
+    passes: undefined,
     corsOrigin: undefined,
+    trace,
   };
 }

@@ -12,21 +12,25 @@ import { connectionTokens, foldHeaderName, headerTraits } from "../http/headers.
 import { isOwnCookieName } from "../session/cookie.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../session/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../session/sessions.ts";
+import type { RequestTrace } from "../tracing/tracing.ts";
 import { upstreamHost } from "./host.ts";
+import { PASSES_HEADER, type Passes } from "./passes.ts";
 import type { Passage } from "./passage.ts";
 
 export interface RequestHeaderDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
+  readonly passes: Passes;
 }
 
-/** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. */
+/** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. @throws RequestLoop */
 export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstream: Upstream): string[] {
   const headers = ["host", upstreamHost(passage.exchange, passage.plan.route, upstream)];
-  const own = addClientHeaders(headers, passage);
+  const own = addClientHeaders(headers, deps, passage);
   // Before our own headers: a client may list them in Connection and have them dropped.
   if (own.length > 0) dropNamed(headers, own);
-  addForwarding(headers, passage);
+  addForwarding(headers, deps, passage);
+  if (passage.trace !== undefined) addTrace(headers, passage.trace, passage);
   addIdentity(headers, deps, passage);
   if (passage.plan.isMcpServer) addMcp(headers, passage);
   addConfigured(headers, deps, passage);
@@ -34,7 +38,7 @@ export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstre
 }
 
 /** @returns names that the Connection header lists, lower case */
-function addClientHeaders(headers: string[], passage: Passage): readonly string[] {
+function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: Passage): readonly string[] {
   const { plan } = passage;
   const raw = passage.exchange.rawHeaders;
   const known = passage.exchange.headerTraits;
@@ -49,6 +53,10 @@ function addClientHeaders(headers: string[], passage: Passage): readonly string[
     }
     if (traits.special === "connection") {
       if (!isUsualConnection(value)) listed = [...listed, ...connectionTokens(value)];
+      continue;
+    }
+    if (traits.special === PASSES_HEADER) {
+      passage.passes = deps.passes.next(passage.exchange.headerValues(PASSES_HEADER).join(","));
       continue;
     }
     if (traits.dropFromRequest || plan.notFromClient.has(traits.folded)) continue;
@@ -83,20 +91,30 @@ function specialValue(passage: Passage, lower: string, value: string): string | 
 }
 
 /** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
-function addForwarding(headers: string[], passage: Passage): void {
+function addForwarding(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
   const { exchange, plan } = passage;
   const { sends } = plan;
   if (sends.forwardedFor) headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
   if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
   if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
   if (sends.requestId) headers.push("x-request-id", exchange.id);
+  if (sends.passes) headers.push(PASSES_HEADER, passage.passes ?? deps.passes.first);
 }
+
+/** The client's trace ends here, or is gone on with under our own span; either way its headers are replaced. */
+function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, { plan }: Passage): void {
+  dropNamed(headers, TRACE_HEADERS);
+  if (!plan.notFromClient.has("traceparent")) headers.push("traceparent", traceparent);
+  if (tracestate !== "" && !plan.notFromClient.has("tracestate")) headers.push("tracestate", tracestate);
+}
+
+const TRACE_HEADERS = ["traceparent", "tracestate"];
 
 function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
   const { plan, principal } = passage;
   const { sends } = plan;
   if (principal && (sends.assertion || sends.jwtAssertion)) {
-    const assertion = deps.assertions.sign(principal, plan.route);
+    const assertion = deps.assertions.sign(principal, plan.route, wildcardHost(passage));
     if (sends.assertion) headers.push("x-gateway-assertion", assertion);
     if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
   }
@@ -141,9 +159,14 @@ function templateValues(deps: RequestHeaderDeps, passage: Passage): TemplateValu
     // Whoever signed another one is nobody we know.
     clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
     // Also where identity headers are off: naming it in the settings asks for it.
-    jwt: () => (principal ? deps.assertions.sign(principal, plan.route) : ""),
+    jwt: () => (principal ? deps.assertions.sign(principal, plan.route, wildcardHost(passage)) : ""),
     requestHeader: (lowerName) => visibleHeader(passage, lowerName),
   };
+}
+
+/** Of a wildcard route the host that was asked for, without port. */
+function wildcardHost({ exchange, plan }: Passage): string | undefined {
+  return plan.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
 }
 
 /** A client's header as substitutions see it: without our credentials and without claims about identity. */

@@ -3,6 +3,7 @@ import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import type { Template, TemplateSource } from "../config/template.ts";
 import { foldHeaderName, headerTraits } from "../http/headers.ts";
 import { createBalancer, type Balancer } from "./balance.ts";
+import { PASSES_HEADER } from "./passes.ts";
 
 export type PlannedHeader =
   | { readonly name: string; readonly lower: string; readonly text: string; readonly template?: undefined }
@@ -24,6 +25,7 @@ export interface RoutePlan {
     readonly forwardedProto: boolean;
     readonly forwardedHost: boolean;
     readonly requestId: boolean;
+    readonly passes: boolean;
     readonly authorization: boolean;
     readonly cookie: boolean;
   };
@@ -67,7 +69,7 @@ export function planRoute(route: CompiledRoute, settings: LiveSettings): RoutePl
   return {
     route,
     settings,
-    balancer: createBalancer(route.to),
+    balancer: createBalancer(route),
     setRequest,
     notFromClient,
     sends: {
@@ -77,6 +79,7 @@ export function planRoute(route: CompiledRoute, settings: LiveSettings): RoutePl
       forwardedProto: sends("x-forwarded-proto"),
       forwardedHost: sends("x-forwarded-host"),
       requestId: sends("x-request-id"),
+      passes: sends(PASSES_HEADER),
       authorization: !removed.has("authorization"),
       cookie: !removed.has("cookie"),
     },

@@ -25,6 +25,8 @@ export interface OpenStream {
 }
 
 export interface Streams {
+  /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
+  hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
   /** @returns false when the right has ended already: the caller must not go on */
   add(stream: OpenStream): boolean;
   remove(stream: OpenStream): void;
@@ -45,6 +47,8 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
   const byKey = new Map<string, Set<OpenStream>>();
   /** Streams by the second in which they end. */
   const wheel = new Map<number, Set<OpenStream>>();
+  /** Endless streams of each user. */
+  const heldBy = new Map<string, number>();
   let wheelAt = epochSeconds(clock);
   /** The configuration in force since the first reload. */
   let latest: Snapshot | undefined;
@@ -57,6 +61,10 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
     get size() {
       return all.size;
     },
+    hasRoom({ principal, snapshot, isEndless }) {
+      if (!principal || !isEndless) return true;
+      return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
+    },
     add(stream) {
       const { principal } = stream;
       // Decided before a reload, and the upstream only answers now.
@@ -65,12 +73,14 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
         if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
         for (const key of principal.revocationKeys) addTo(byKey, key, stream);
         addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
+        if (stream.isEndless) heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
       }
       all.add(stream);
       return true;
     },
     remove(stream) {
       if (!all.delete(stream) || !stream.principal) return;
+      if (stream.isEndless) release(stream.principal.user.id);
       for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
       for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
     },
@@ -101,6 +111,12 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
     },
   };
   return streams;
+
+  function release(userId: string): void {
+    const held = (heldBy.get(userId) ?? 0) - 1;
+    if (held > 0) heldBy.set(userId, held);
+    else heldBy.delete(userId);
+  }
 
   function endEach(streamsToEnd: Iterable<OpenStream> | undefined): void {
     if (!streamsToEnd) return;

@@ -7,6 +7,7 @@
  */
 import { request as plainRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Upstream } from "../config/compiled.ts";
@@ -16,22 +17,39 @@ import { respondError } from "../http/respond.ts";
 import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../http/websocket.ts";
 import { answerFailure } from "./failure.ts";
 import type { ForwardDeps } from "./forward.ts";
+import type { Attempt } from "../tracing/tracing.ts";
 import type { UpstreamFailure, UpstreamHeaders } from "./forward-transport.ts";
 import type { Passage } from "./passage.ts";
+import { RequestLoop } from "./passes.ts";
+import { refuseStream } from "./refuse-stream.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import type { OpenStream } from "./streams.ts";
+import { Tracking } from "./tracking.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Answers every outcome by itself. */
 export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
-  const tunnel = new Tunnel(deps, passage, offer);
+  const { plan, principal, snapshot, exchange } = passage;
+  // Before the upstream hears of it; asked again when it has answered.
+  if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {
+    deps.metrics?.answered(plan.route, refuseStream(exchange), 0);
+    return;
+  }
+  const upstream = plan.balancer.pick(deps.clock, passage);
+  const release = upstream && deps.transport.reserve(upstream);
+  if (upstream === undefined || release === undefined) {
+    const failure = upstream === undefined ? "unhealthy" : "overloaded";
+    deps.metrics?.answered(plan.route, answerFailure(passage, failure), 0);
+    return;
+  }
+  const tunnel = new Tunnel(deps, passage, offer, upstream, release);
   try {
     tunnel.begin();
   } catch (error) {
-    tunnel.fail("protocol", errorText(error));
+    tunnel.fail(error instanceof RequestLoop ? "loop" : "protocol", errorText(error));
   }
 }
 
@@ -43,18 +61,25 @@ class Tunnel implements OpenStream {
   readonly #upstream: Upstream;
   readonly #startedAtMs: number;
   #request: ClientRequest | undefined;
+  #attempt: Attempt | undefined;
   #client: Duplex | undefined;
   #server: Duplex | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #release: () => void;
+  #tracking: Tracking | undefined;
   #registered = false;
   #finished = false;
 
-  constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer) {
+  /** @param release gives back the place among the upstream's requests */
+  constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer, upstream: Upstream, release: () => void) {
     this.#deps = deps;
     this.#passage = passage;
     this.#offer = offer;
     this.#startedAtMs = deps.clock.now();
-    this.#upstream = passage.plan.balancer.pick(deps.clock);
+    this.#upstream = upstream;
+    this.#release = release;
+    const { tracker } = passage.plan.balancer;
+    if (tracker !== undefined) this.#tracking = new Tracking(deps, passage, tracker, upstream);
     deps.begun();
     passage.exchange.onClose(() => this.#clientGone());
   }
@@ -77,6 +102,7 @@ class Tunnel implements OpenStream {
     const url = new URL(this.#upstream.origin);
     const key = newKey();
     const headers: string[] = [];
+    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
     const given = requestHeaders(this.#deps, this.#passage, this.#upstream);
     for (let index = 0; index < given.length; index += 2) {
       const name = given[index] as string;
@@ -87,7 +113,7 @@ class Tunnel implements OpenStream {
     const request = (url.protocol === "https:" ? secureRequest : plainRequest)({
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port,
-      path: upstreamPath(exchange, plan, this.#upstream),
+      path: upstreamPath(this.#passage, this.#upstream),
       headers,
       agent: false,
       ...this.#upstream.connect?.tls,
@@ -110,9 +136,12 @@ class Tunnel implements OpenStream {
 
   fail(failure: UpstreamFailure, detail: string): void {
     if (this.#finished) return;
-    const { exchange, plan } = this.#passage;
+    const { exchange, plan, trace } = this.#passage;
+    this.#attempt?.end(failure);
+    this.#tracking?.failed(failure);
+    const { origin } = this.#upstream;
     this.#deps.log.warn(
-      { request: exchange.id, route: plan.route.key, upstream: this.#upstream.origin, failure, detail },
+      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
       "upstream failed",
     );
     if (exchange.started) exchange.abort();
@@ -134,6 +163,11 @@ class Tunnel implements OpenStream {
       return;
     }
     clearTimeout(this.#timer);
+    this.#tracking?.answered(101);
+    if (!this.#deps.streams.hasRoom(this)) {
+      this.#finish(refuseStream(this.#passage.exchange));
+      return;
+    }
     this.#registered = this.#deps.streams.add(this);
     if (!this.#registered) {
       respondError(this.#passage.exchange, 401, {
@@ -150,6 +184,9 @@ class Tunnel implements OpenStream {
     client.on("error", ignore);
     client.once("close", () => this.#finish(101));
     socket.once("close", () => this.#finish(101));
+    // Every message passes this socket, whichever way it goes.
+    const { idleTimeoutMs = 0 } = this.#passage.plan.route;
+    if (idleTimeoutMs > 0) (socket as Socket).setTimeout(idleTimeoutMs, () => this.#finish(101));
     client.pipe(socket);
     socket.pipe(client);
   }
@@ -173,6 +210,7 @@ class Tunnel implements OpenStream {
     clearTimeout(this.#timer);
     const { exchange } = this.#passage;
     const status = answer.statusCode ?? 502;
+    this.#tracking?.answered(status);
     exchange.start(status, responseHeaders(this.#passage, status, headersOf(answer), this.#deps.sealSession).headers);
     answer.on("data", (chunk: Buffer) => {
       if (exchange.write(chunk)) return;
@@ -195,7 +233,12 @@ class Tunnel implements OpenStream {
   #finish(status: number): void {
     if (this.#finished) return;
     this.#finished = true;
+    this.#attempt?.end(status);
+    // A connection that left HTTP tells the exchange of no end.
+    if (status === 101) this.#passage.trace?.end(status);
     clearTimeout(this.#timer);
+    this.#tracking?.end();
+    this.#release();
     this.#server?.destroy();
     this.#client?.destroy();
     if (this.#server === undefined) this.#request?.destroy();

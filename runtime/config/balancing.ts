@@ -1,0 +1,166 @@
+/** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
+import { quotedWish, readable } from "./checks.ts";
+import { block, blockList, choice, count, duration, text } from "./kinds.ts";
+import { fault, type Finding } from "./problem.ts";
+import type { RouteDoc } from "./route.ts";
+import { parseHostHeader, parseRoutePath } from "./values.ts";
+
+export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash"] as const;
+
+const httpHealthCheck = block(
+  {
+    path: text({
+      doc: "Path that is asked for with GET, from the root of the upstream whatever path `to` has.",
+      required: true,
+      check: readable(parseRoutePath),
+    }),
+    host: text({
+      doc: "Value of the Host header.",
+      default: "- the host of `to`",
+      check: (value) =>
+        quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
+    }),
+    expected_statuses: blockList(
+      {
+        start: count({ doc: "First status that is expected.", required: true, min: 100, max: 599 }),
+        end: count({ doc: "First status after those that are expected.", required: true, min: 101, max: 600 }),
+      },
+      { doc: "Ranges of statuses that say the upstream is healthy.", default: "200 alone" },
+    ),
+  },
+  { doc: "Healthy: the answer to an HTTP request has an expected status.", default: "- `tcp_health_check` is given" },
+);
+
+export const balancingShape = {
+  load_balancing_policy: choice(BALANCING_POLICIES, {
+    doc: "Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`) always the same one for the same user, or for the same address without a user.",
+    default: "round_robin",
+    annotation: "load_balancing_policy",
+  }),
+  health_checks: blockList(
+    {
+      interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
+      timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
+      unhealthy_threshold: count({
+        doc: "Failed checks in a row after which an upstream is unhealthy.",
+        default: "3",
+        min: 1,
+        max: 100,
+      }),
+      healthy_threshold: count({
+        doc: "Good checks in a row after which it is healthy again.",
+        default: "2",
+        min: 1,
+        max: 100,
+      }),
+      http_health_check: httpHealthCheck,
+      tcp_health_check: block(
+        {},
+        { doc: "Healthy: a connection can be opened.", default: "- `http_health_check` is given" },
+      ),
+    },
+    {
+      doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
+      default: "- upstreams are not checked",
+      annotation: "health_checks",
+    },
+  ),
+  outlier_detection: block(
+    {
+      consecutive_5xx: count({
+        doc: "Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        default: "5",
+        min: 0,
+        max: 1_000,
+      }),
+      consecutive_gateway_failure: count({
+        doc: "Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        default: "0",
+        min: 0,
+        max: 1_000,
+      }),
+      base_ejection_time: duration({
+        doc: "How long it is left out the first time; the second time twice as long, and so on.",
+        default: "30s",
+        minMs: 100,
+      }),
+      max_ejection_time: duration({
+        doc: "Longest time it is left out. After as long without trouble it counts from the beginning.",
+        default: "5m",
+        minMs: 100,
+      }),
+      max_ejection_percent: count({
+        doc: "Largest share of the upstreams left out at once; one always may be, the last one never.",
+        default: "10",
+        min: 1,
+        max: 100,
+      }),
+    },
+    {
+      doc: "Leave out upstreams whose answers to users' requests are errors.",
+      default: "- only those that cannot be reached are left out, for up to 30 seconds",
+      annotation: "outlier_detection",
+    },
+  ),
+  healthy_panic_threshold: count({
+    doc: "Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy.",
+    default: "- all are used when none is healthy",
+    annotation: "healthy_panic_threshold",
+    min: 0,
+    max: 100,
+  }),
+  circuit_breaker_thresholds: block(
+    {
+      max_connections: count({
+        doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
+        default: "- no limit",
+        min: 1,
+        max: 1_000_000,
+      }),
+      max_pending_requests: count({
+        doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
+        default: "1024",
+        min: 0,
+        max: 1_000_000,
+      }),
+      max_requests: count({
+        doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
+        default: "10000",
+        min: 1,
+        max: 1_000_000,
+      }),
+    },
+    {
+      doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
+      default: "- 10,000 requests under way",
+      annotation: "circuit_breaker_thresholds",
+    },
+  ),
+};
+
+/** More would ask each upstream without end. */
+const MAX_CHECKS = 5;
+
+export function* balancingRules(route: Partial<RouteDoc>): Iterable<Finding> {
+  const checks = route.health_checks ?? [];
+  if (checks.length > MAX_CHECKS)
+    yield fault(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
+  for (const [index, { http_health_check: http, tcp_health_check: tcp }] of checks.entries()) {
+    const path = ["health_checks", index];
+    if (http && tcp) yield fault([...path, "tcp_health_check"], 'cannot stand beside "http_health_check"');
+    if (!http && !tcp) yield fault(path, 'must have "http_health_check" or "tcp_health_check"');
+    for (const [at, { start, end }] of (http?.expected_statuses ?? []).entries()) {
+      if (start >= end)
+        yield fault(
+          [...path, "http_health_check", "expected_statuses", at, "end"],
+          `is ${end}, must be above "start", which is ${start}`,
+        );
+    }
+  }
+  const outliers = route.outlier_detection;
+  if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
+    yield fault(["outlier_detection"], "looks at nothing, must have a threshold above 0");
+  const limits = route.circuit_breaker_thresholds;
+  if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
+    yield fault(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
+}
