@@ -14,7 +14,7 @@ import { escapeAllForTerraform, hasUnresolved, jsonForTerraform } from "./terraf
 export function canonicalDocument(route: RouteDoc, name: string): RouteDoc {
   if (!hasUnresolved(route)) return canonicalRoute(route, name);
   // A token in `from` or in a list of the policy has no spelling yet that could be compared or sorted.
-  return { ...route, to: typeof route.to === "string" ? [route.to] : route.to };
+  return { ...route, ...(route.to !== undefined && { to: typeof route.to === "string" ? [route.to] : route.to }) };
 }
 
 /**

@@ -4,6 +4,8 @@ import type { UpstreamOauth2 } from "./upstream-oauth2.ts";
 
 /** Settings of a route to an MCP server; the names are those below `mcp.server` in files, but for `mcpPath`. */
 export interface McpServerRouteProps extends RouteProps {
+  /** Address of the MCP server, or a list of them; "url,weight" gives one more or less of the traffic. */
+  readonly to: string | readonly string[];
   /**
    * Sub-path appended to the upstream URL for the MCP endpoint (`mcp.server.path` in files; `path` is the route's own).
    * @default - the path of `to`

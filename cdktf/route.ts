@@ -4,33 +4,33 @@ import { documentFrom } from "./document.ts";
 import { Construct, type IResolvable } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
 import type { HeaderSettings } from "./header-settings.ts";
+import type { RoutingSettings } from "./routing.ts";
 import type { Secret } from "./secret.ts";
 
 /** Settings of every kind of route. */
-export interface RouteProps extends HeaderSettings {
+export interface RouteProps extends HeaderSettings, RoutingSettings {
   /**
    * Name of the route: part of its key, and what lists and pages show.
    * @default - the construct's id
    */
   readonly name?: string;
-  /** Address users visit: scheme, host and perhaps a port, such as "https://notes.example.com". */
+  /**
+   * Address users visit: scheme, host and perhaps a port, such as "https://notes.example.com".
+   * "https://*.example.com" takes every host below example.com that no other route names more exactly; not on MCP
+   * routes.
+   */
   readonly from: string;
-  /** Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. */
-  readonly to: string | readonly string[];
   /**
-   * The route takes requests whose path is this one or lies below it, by whole segments.
-   * @default - every path of the host
+   * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless
+   * `redirect` or `response` answers.
+   * @default - `redirect` or `response` answers
    */
-  readonly prefix?: string;
-  /**
-   * The route takes requests with exactly this path. Not together with `prefix`.
-   * @default - every path of the host
-   */
-  readonly path?: string;
+  readonly to?: string | readonly string[];
   /**
    * Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.
    * @default - everything is denied
    */
+  readonly policy?: PolicyDoc;
   /**
    * Everybody may pass, signed in or not. The policy's deny rules still hold.
    * @default false
@@ -61,7 +61,6 @@ export interface RouteProps extends HeaderSettings {
    * @default false
    */
   readonly corsAllowPreflight?: boolean | IResolvable;
-  readonly policy?: PolicyDoc;
   /**
    * Send the signed identity header and claim headers to the upstream.
    * @default - the gateway's `passIdentityHeaders`

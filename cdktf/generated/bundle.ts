@@ -39,7 +39,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpAllowedPrivateRedirectUris?: string[];
   /**
-  * Fields included in authorization records: request-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -153,6 +153,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   *
   */
   readonly setResponseHeaders?: { [key: string]: string };
+  /**
+  * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429. Default: `250`.
+  *
+  */
+  readonly maxStreamsPerUser?: number;
   /**
   * Default of the routes' `timeout`; "0s" means no limit. Default: `30s`.
   *
@@ -526,60 +531,120 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
     return this._mcp;
   }
 }
-export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
+export interface BundleRouteRedirect {
   /**
-  * Upstream authorization endpoint.
+  * Send to https, and from port 80 to 443. Not together with `scheme_redirect`. Default: `false`.
   *
   */
-  readonly authUrl: string;
+  readonly httpsRedirect?: boolean | cdktf.IResolvable;
   /**
-  * Upstream token endpoint.
+  * Scheme to send to. One of `http`, `https`. Default: the scheme of the route
   *
   */
-  readonly tokenUrl: string;
+  readonly schemeRedirect?: string;
   /**
-  * How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields). One of `header`, `params`. Default: `header`, or what the upstream's metadata says
+  * Host to send to, without port. Default: the host of the request
   *
   */
-  readonly authStyle?: string;
+  readonly hostRedirect?: string;
+  /**
+  * Port to send to. Default: the port of the request; with another host or scheme the scheme's own
+  *
+  */
+  readonly portRedirect?: number;
+  /**
+  * Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`. Default: the path of the request
+  *
+  */
+  readonly pathRedirect?: string;
+  /**
+  * Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path. Default: the path of the request
+  *
+  */
+  readonly prefixRewrite?: string;
+  /**
+  * Status of the answer: 301, 302, 303, 307 or 308. Default: `301`.
+  *
+  */
+  readonly responseCode?: number;
+  /**
+  * Leave the query of the request out. Default: `false`.
+  *
+  */
+  readonly stripQuery?: boolean | cdktf.IResolvable;
 }
 
-export function bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+export function bundleRouteRedirectToTerraform(struct?: BundleRouteRedirect | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
-    auth_url: cdktf.stringToTerraform(struct!.authUrl),
-    token_url: cdktf.stringToTerraform(struct!.tokenUrl),
-    auth_style: cdktf.stringToTerraform(struct!.authStyle),
+    https_redirect: cdktf.booleanToTerraform(struct!.httpsRedirect),
+    scheme_redirect: cdktf.stringToTerraform(struct!.schemeRedirect),
+    host_redirect: cdktf.stringToTerraform(struct!.hostRedirect),
+    port_redirect: cdktf.numberToTerraform(struct!.portRedirect),
+    path_redirect: cdktf.stringToTerraform(struct!.pathRedirect),
+    prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
+    response_code: cdktf.numberToTerraform(struct!.responseCode),
+    strip_query: cdktf.booleanToTerraform(struct!.stripQuery),
   }
 }
 
 
-export function bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable): any {
+export function bundleRouteRedirectToHclTerraform(struct?: BundleRouteRedirect | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
-    auth_url: {
-      value: cdktf.stringToHclTerraform(struct!.authUrl),
+    https_redirect: {
+      value: cdktf.booleanToHclTerraform(struct!.httpsRedirect),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    scheme_redirect: {
+      value: cdktf.stringToHclTerraform(struct!.schemeRedirect),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
     },
-    token_url: {
-      value: cdktf.stringToHclTerraform(struct!.tokenUrl),
+    host_redirect: {
+      value: cdktf.stringToHclTerraform(struct!.hostRedirect),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
     },
-    auth_style: {
-      value: cdktf.stringToHclTerraform(struct!.authStyle),
+    port_redirect: {
+      value: cdktf.numberToHclTerraform(struct!.portRedirect),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    path_redirect: {
+      value: cdktf.stringToHclTerraform(struct!.pathRedirect),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    prefix_rewrite: {
+      value: cdktf.stringToHclTerraform(struct!.prefixRewrite),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    response_code: {
+      value: cdktf.numberToHclTerraform(struct!.responseCode),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    strip_query: {
+      value: cdktf.booleanToHclTerraform(struct!.stripQuery),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
   };
 
@@ -587,7 +652,7 @@ export function bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct?
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends cdktf.ComplexObject {
+export class BundleRouteRedirectOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -599,34 +664,59 @@ export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends c
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteRedirect | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
-    if (this._authUrl !== undefined) {
+    if (this._httpsRedirect !== undefined) {
       hasAnyValues = true;
-      internalValueResult.authUrl = this._authUrl;
+      internalValueResult.httpsRedirect = this._httpsRedirect;
     }
-    if (this._tokenUrl !== undefined) {
+    if (this._schemeRedirect !== undefined) {
       hasAnyValues = true;
-      internalValueResult.tokenUrl = this._tokenUrl;
+      internalValueResult.schemeRedirect = this._schemeRedirect;
     }
-    if (this._authStyle !== undefined) {
+    if (this._hostRedirect !== undefined) {
       hasAnyValues = true;
-      internalValueResult.authStyle = this._authStyle;
+      internalValueResult.hostRedirect = this._hostRedirect;
+    }
+    if (this._portRedirect !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.portRedirect = this._portRedirect;
+    }
+    if (this._pathRedirect !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.pathRedirect = this._pathRedirect;
+    }
+    if (this._prefixRewrite !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefixRewrite = this._prefixRewrite;
+    }
+    if (this._responseCode !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.responseCode = this._responseCode;
+    }
+    if (this._stripQuery !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.stripQuery = this._stripQuery;
     }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2Endpoint | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteRedirect | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
-      this._authUrl = undefined;
-      this._tokenUrl = undefined;
-      this._authStyle = undefined;
+      this._httpsRedirect = undefined;
+      this._schemeRedirect = undefined;
+      this._hostRedirect = undefined;
+      this._portRedirect = undefined;
+      this._pathRedirect = undefined;
+      this._prefixRewrite = undefined;
+      this._responseCode = undefined;
+      this._stripQuery = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -635,165 +725,187 @@ export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends c
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
-      this._authUrl = value.authUrl;
-      this._tokenUrl = value.tokenUrl;
-      this._authStyle = value.authStyle;
+      this._httpsRedirect = value.httpsRedirect;
+      this._schemeRedirect = value.schemeRedirect;
+      this._hostRedirect = value.hostRedirect;
+      this._portRedirect = value.portRedirect;
+      this._pathRedirect = value.pathRedirect;
+      this._prefixRewrite = value.prefixRewrite;
+      this._responseCode = value.responseCode;
+      this._stripQuery = value.stripQuery;
     }
   }
 
-  // auth_url - computed: false, optional: false, required: true
-  private _authUrl?: string; 
-  public get authUrl() {
-    return this.getStringAttribute('auth_url');
+  // https_redirect - computed: false, optional: true, required: false
+  private _httpsRedirect?: boolean | cdktf.IResolvable; 
+  public get httpsRedirect() {
+    return this.getBooleanAttribute('https_redirect');
   }
-  public set authUrl(value: string) {
-    this._authUrl = value;
+  public set httpsRedirect(value: boolean | cdktf.IResolvable) {
+    this._httpsRedirect = value;
+  }
+  public resetHttpsRedirect() {
+    this._httpsRedirect = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get authUrlInput() {
-    return this._authUrl;
+  public get httpsRedirectInput() {
+    return this._httpsRedirect;
   }
 
-  // token_url - computed: false, optional: false, required: true
-  private _tokenUrl?: string; 
-  public get tokenUrl() {
-    return this.getStringAttribute('token_url');
+  // scheme_redirect - computed: false, optional: true, required: false
+  private _schemeRedirect?: string; 
+  public get schemeRedirect() {
+    return this.getStringAttribute('scheme_redirect');
   }
-  public set tokenUrl(value: string) {
-    this._tokenUrl = value;
+  public set schemeRedirect(value: string) {
+    this._schemeRedirect = value;
+  }
+  public resetSchemeRedirect() {
+    this._schemeRedirect = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get tokenUrlInput() {
-    return this._tokenUrl;
+  public get schemeRedirectInput() {
+    return this._schemeRedirect;
   }
 
-  // auth_style - computed: false, optional: true, required: false
-  private _authStyle?: string; 
-  public get authStyle() {
-    return this.getStringAttribute('auth_style');
+  // host_redirect - computed: false, optional: true, required: false
+  private _hostRedirect?: string; 
+  public get hostRedirect() {
+    return this.getStringAttribute('host_redirect');
   }
-  public set authStyle(value: string) {
-    this._authStyle = value;
+  public set hostRedirect(value: string) {
+    this._hostRedirect = value;
   }
-  public resetAuthStyle() {
-    this._authStyle = undefined;
+  public resetHostRedirect() {
+    this._hostRedirect = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get authStyleInput() {
-    return this._authStyle;
+  public get hostRedirectInput() {
+    return this._hostRedirect;
+  }
+
+  // port_redirect - computed: false, optional: true, required: false
+  private _portRedirect?: number; 
+  public get portRedirect() {
+    return this.getNumberAttribute('port_redirect');
+  }
+  public set portRedirect(value: number) {
+    this._portRedirect = value;
+  }
+  public resetPortRedirect() {
+    this._portRedirect = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get portRedirectInput() {
+    return this._portRedirect;
+  }
+
+  // path_redirect - computed: false, optional: true, required: false
+  private _pathRedirect?: string; 
+  public get pathRedirect() {
+    return this.getStringAttribute('path_redirect');
+  }
+  public set pathRedirect(value: string) {
+    this._pathRedirect = value;
+  }
+  public resetPathRedirect() {
+    this._pathRedirect = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathRedirectInput() {
+    return this._pathRedirect;
+  }
+
+  // prefix_rewrite - computed: false, optional: true, required: false
+  private _prefixRewrite?: string; 
+  public get prefixRewrite() {
+    return this.getStringAttribute('prefix_rewrite');
+  }
+  public set prefixRewrite(value: string) {
+    this._prefixRewrite = value;
+  }
+  public resetPrefixRewrite() {
+    this._prefixRewrite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixRewriteInput() {
+    return this._prefixRewrite;
+  }
+
+  // response_code - computed: false, optional: true, required: false
+  private _responseCode?: number; 
+  public get responseCode() {
+    return this.getNumberAttribute('response_code');
+  }
+  public set responseCode(value: number) {
+    this._responseCode = value;
+  }
+  public resetResponseCode() {
+    this._responseCode = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get responseCodeInput() {
+    return this._responseCode;
+  }
+
+  // strip_query - computed: false, optional: true, required: false
+  private _stripQuery?: boolean | cdktf.IResolvable; 
+  public get stripQuery() {
+    return this.getBooleanAttribute('strip_query');
+  }
+  public set stripQuery(value: boolean | cdktf.IResolvable) {
+    this._stripQuery = value;
+  }
+  public resetStripQuery() {
+    this._stripQuery = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get stripQueryInput() {
+    return this._stripQuery;
   }
 }
-export interface BundleRouteMcpServerUpstreamOauth2 {
-  /**
-  * OAuth client identifier for the upstream service. Default: the gateway registers itself
-  *
-  */
-  readonly clientId?: string;
-  /**
-  * OAuth client secret. Never stored per user; read from the route at each token refresh. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
-  *
-  */
-  readonly clientSecret?: string;
-  /**
-  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
-  *
-  */
-  readonly clientSecretRef?: string;
-  /**
-  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
-  *
-  */
-  readonly clientSecretSealed?: string;
+export interface BundleRouteResponse {
   /**
   * Status of the answer.
   *
   */
-  readonly authorizationUrlParams?: { [key: string]: string };
+  readonly status: number;
   /**
-  * Upstream OAuth endpoints. Default: discovered through RFC 9728 metadata
+  * Body of the answer, up to 65,536 bytes. Plain text, unless `set_response_headers` has another Content-Type. Default: an empty body
   *
   */
-  readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
+  readonly body?: string;
 }
 
-export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+export function bundleRouteResponseToTerraform(struct?: BundleRouteResponse | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
-    client_id: cdktf.stringToTerraform(struct!.clientId),
-    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
-    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
-    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
-    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
-    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
-    scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
-    authorization_url_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.authorizationUrlParams),
-    endpoint: bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct!.endpoint),
+    status: cdktf.numberToTerraform(struct!.status),
+    body: cdktf.stringToTerraform(struct!.body),
   }
 }
 
 
-export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
+export function bundleRouteResponseToHclTerraform(struct?: BundleRouteResponse | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
-    client_id: {
-      value: cdktf.stringToHclTerraform(struct!.clientId),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    client_secret: {
-      value: cdktf.stringToHclTerraform(struct!.clientSecret),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    client_secret_ref: {
-      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    client_secret_sealed: {
-      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    client_secret_wo: {
-      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    client_secret_wo_version: {
-      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+    status: {
+      value: cdktf.numberToHclTerraform(struct!.status),
       isBlock: false,
       type: "simple",
       storageClassType: "number",
     },
-    scopes: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
+    body: {
+      value: cdktf.stringToHclTerraform(struct!.body),
       isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    authorization_url_params: {
-      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.authorizationUrlParams),
-      isBlock: false,
-      type: "map",
-      storageClassType: "stringMap",
-    },
-    endpoint: {
-      value: bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct!.endpoint),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteMcpServerUpstreamOauth2Endpoint",
+      type: "simple",
+      storageClassType: "string",
     },
   };
 
@@ -801,7 +913,7 @@ export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: Bundle
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.ComplexObject {
+export class BundleRouteResponseOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -813,23 +925,29 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteResponse | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
-    if (this._clientId !== undefined) {
+    if (this._status !== undefined) {
       hasAnyValues = true;
-      internalValueResult.clientId = this._clientId;
+      internalValueResult.status = this._status;
     }
-    if (this._clientSecret !== undefined) {
+    if (this._body !== undefined) {
       hasAnyValues = true;
-      internalValueResult.clientSecret = this._clientSecret;
+      internalValueResult.body = this._body;
     }
-    if (this._clientSecretRef !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.clientSecretRef = this._clientSecretRef;
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteResponse | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._status = undefined;
+      this._body = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -1883,949 +2001,6 @@ export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.Com
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
-    if (this._clientSecretWo !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.clientSecretWo = this._clientSecretWo;
-    }
-    if (this._clientSecretWoVersion !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
-    }
-    if (this._scopes !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.scopes = this._scopes;
-    }
-    if (this._authorizationUrlParams !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.authorizationUrlParams = this._authorizationUrlParams;
-    }
-    if (this._endpoint?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.endpoint = this._endpoint?.internalValue;
-    }
-    return hasAnyValues ? internalValueResult : undefined;
-  }
-
-  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable | undefined) {
-    if (value === undefined) {
-      this.isEmptyObject = false;
-      this.resolvableValue = undefined;
-      this._secret = undefined;
-      this._secretRef = undefined;
-      this._secretSealed = undefined;
-      this._secretWo = undefined;
-      this._secretWoVersion = undefined;
-    }
-    else if (cdktf.Tokenization.isResolvable(value)) {
-      this.isEmptyObject = false;
-      this.resolvableValue = value;
-    }
-    else {
-      this.isEmptyObject = Object.keys(value).length === 0;
-      this.resolvableValue = undefined;
-      this._secret = value.secret;
-      this._secretRef = value.secretRef;
-      this._secretSealed = value.secretSealed;
-      this._secretWo = value.secretWo;
-      this._secretWoVersion = value.secretWoVersion;
-    }
-  }
-
-  // secret - computed: false, optional: true, required: false
-  private _secret?: string; 
-  public get secret() {
-    return this.getStringAttribute('secret');
-  }
-  public set secret(value: string) {
-    this._secret = value;
-  }
-  public resetSecret() {
-    this._secret = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get secretInput() {
-    return this._secret;
-  }
-
-  // secret_ref - computed: false, optional: true, required: false
-  private _secretRef?: string; 
-  public get secretRef() {
-    return this.getStringAttribute('secret_ref');
-  }
-  public set secretRef(value: string) {
-    this._secretRef = value;
-  }
-  public resetSecretRef() {
-    this._secretRef = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get secretRefInput() {
-    return this._secretRef;
-  }
-
-  // secret_sealed - computed: true, optional: true, required: false
-  private _secretSealed?: string; 
-  public get secretSealed() {
-    return this.getStringAttribute('secret_sealed');
-  }
-  public set secretSealed(value: string) {
-    this._secretSealed = value;
-  }
-  public resetSecretSealed() {
-    this._secretSealed = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get secretSealedInput() {
-    return this._secretSealed;
-  }
-
-  // secret_wo - computed: false, optional: true, required: false
-  private _secretWo?: string; 
-  public get secretWo() {
-    return this.getStringAttribute('secret_wo');
-  }
-  public set secretWo(value: string) {
-    this._secretWo = value;
-  }
-  public resetSecretWo() {
-    this._secretWo = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get secretWoInput() {
-    return this._secretWo;
-  }
-
-  // secret_wo_version - computed: false, optional: true, required: false
-  private _secretWoVersion?: number; 
-  public get secretWoVersion() {
-    return this.getNumberAttribute('secret_wo_version');
-  }
-  public set secretWoVersion(value: number) {
-    this._secretWoVersion = value;
-  }
-  public resetSecretWoVersion() {
-    this._secretWoVersion = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get secretWoVersionInput() {
-    return this._secretWoVersion;
-  }
-}
-
-export class BundleRouteSetRequestHeadersSecretMap extends cdktf.ComplexMap {
-  public internalValue? : { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  */
-  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
-    super(terraformResource, terraformAttribute)
-  }
-
-  /**
-  * @param key the key of the item to return
-  */
-  public get(key: string): BundleRouteSetRequestHeadersSecretOutputReference {
-    return new BundleRouteSetRequestHeadersSecretOutputReference(this.terraformResource, this.terraformAttribute, key);
-  }
-}
-export interface BundleRouteRewriteResponseHeaders {
-  /**
-  * Name of the response header, such as `Location`.
-  *
-  */
-  readonly header: string;
-  /**
-  * Literal text the value must begin with to be rewritten. Empty text matches every value.
-  *
-  */
-  readonly prefix: string;
-  /**
-  * What the prefix is replaced by. A literal `$` may be written `$$`.
-  *
-  */
-  readonly value: string;
-}
-
-export function bundleRouteRewriteResponseHeadersToTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  return {
-    header: cdktf.stringToTerraform(struct!.header),
-    prefix: cdktf.stringToTerraform(struct!.prefix),
-    value: cdktf.stringToTerraform(struct!.value),
-  }
-}
-
-
-export function bundleRouteRewriteResponseHeadersToHclTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  const attrs = {
-    header: {
-      value: cdktf.stringToHclTerraform(struct!.header),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    prefix: {
-      value: cdktf.stringToHclTerraform(struct!.prefix),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    value: {
-      value: cdktf.stringToHclTerraform(struct!.value),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-  };
-
-  // remove undefined attributes
-  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
-}
-
-export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param complexObjectIndex the index of this item in the list
-  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
-    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
-  }
-
-  public get internalValue(): BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined {
-    if (this.resolvableValue) {
-      return this.resolvableValue;
-    }
-    let hasAnyValues = this.isEmptyObject;
-    const internalValueResult: any = {};
-    if (this._header !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.header = this._header;
-    }
-    if (this._prefix !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.prefix = this._prefix;
-    }
-    if (this._value !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.value = this._value;
-    }
-    return hasAnyValues ? internalValueResult : undefined;
-  }
-
-  public set internalValue(value: BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined) {
-    if (value === undefined) {
-      this.isEmptyObject = false;
-      this.resolvableValue = undefined;
-      this._header = undefined;
-      this._prefix = undefined;
-      this._value = undefined;
-    }
-    else if (cdktf.Tokenization.isResolvable(value)) {
-      this.isEmptyObject = false;
-      this.resolvableValue = value;
-    }
-    else {
-      this.isEmptyObject = Object.keys(value).length === 0;
-      this.resolvableValue = undefined;
-      this._clientId = value.clientId;
-      this._clientSecret = value.clientSecret;
-      this._clientSecretRef = value.clientSecretRef;
-      this._clientSecretSealed = value.clientSecretSealed;
-      this._clientSecretWo = value.clientSecretWo;
-      this._clientSecretWoVersion = value.clientSecretWoVersion;
-      this._scopes = value.scopes;
-      this._authorizationUrlParams = value.authorizationUrlParams;
-      this._endpoint.internalValue = value.endpoint;
-    }
-  }
-
-  // client_id - computed: false, optional: true, required: false
-  private _clientId?: string; 
-  public get clientId() {
-    return this.getStringAttribute('client_id');
-  }
-  public set clientId(value: string) {
-    this._clientId = value;
-  }
-  public resetClientId() {
-    this._clientId = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientIdInput() {
-    return this._clientId;
-  }
-
-  // client_secret - computed: false, optional: true, required: false
-  private _clientSecret?: string; 
-  public get clientSecret() {
-    return this.getStringAttribute('client_secret');
-  }
-  public set clientSecret(value: string) {
-    this._clientSecret = value;
-  }
-  public resetClientSecret() {
-    this._clientSecret = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientSecretInput() {
-    return this._clientSecret;
-  }
-
-  // client_secret_ref - computed: false, optional: true, required: false
-  private _clientSecretRef?: string; 
-  public get clientSecretRef() {
-    return this.getStringAttribute('client_secret_ref');
-  }
-  public set clientSecretRef(value: string) {
-    this._clientSecretRef = value;
-  }
-  public resetClientSecretRef() {
-    this._clientSecretRef = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientSecretRefInput() {
-    return this._clientSecretRef;
-  }
-
-  // client_secret_sealed - computed: true, optional: true, required: false
-  private _clientSecretSealed?: string; 
-  public get clientSecretSealed() {
-    return this.getStringAttribute('client_secret_sealed');
-  }
-  public set clientSecretSealed(value: string) {
-    this._clientSecretSealed = value;
-  }
-  public resetClientSecretSealed() {
-    this._clientSecretSealed = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientSecretSealedInput() {
-    return this._clientSecretSealed;
-  }
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
-    super(terraformResource, terraformAttribute, wrapsSet)
-  }
-
-  // client_secret_wo_version - computed: false, optional: true, required: false
-  private _clientSecretWoVersion?: number; 
-  public get clientSecretWoVersion() {
-    return this.getNumberAttribute('client_secret_wo_version');
-  }
-  public set clientSecretWoVersion(value: number) {
-    this._clientSecretWoVersion = value;
-  }
-  public resetClientSecretWoVersion() {
-    this._clientSecretWoVersion = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientSecretWoVersionInput() {
-    return this._clientSecretWoVersion;
-  }
-
-  // scopes - computed: false, optional: true, required: false
-  private _scopes?: string[]; 
-  public get scopes() {
-    return this.getListAttribute('scopes');
-  }
-  public set scopes(value: string[]) {
-    this._scopes = value;
-  }
-  const attrs = {
-    start: {
-      value: cdktf.numberToHclTerraform(struct!.start),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-    end: {
-      value: cdktf.numberToHclTerraform(struct!.end),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-  };
-
-  // remove undefined attributes
-  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
-}
-
-export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param complexObjectIndex the index of this item in the list
-  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
-    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
-  }
-  // Temporarily expose input value. Use with caution.
-  public get scopesInput() {
-    return this._scopes;
-  }
-
-  // authorization_url_params - computed: false, optional: true, required: false
-  private _authorizationUrlParams?: { [key: string]: string }; 
-  public get authorizationUrlParams() {
-    return this.getStringMapAttribute('authorization_url_params');
-  }
-  public set authorizationUrlParams(value: { [key: string]: string }) {
-    this._authorizationUrlParams = value;
-  }
-  public resetAuthorizationUrlParams() {
-    this._authorizationUrlParams = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get authorizationUrlParamsInput() {
-    return this._authorizationUrlParams;
-  }
-
-  // endpoint - computed: false, optional: true, required: false
-  private _endpoint = new BundleRouteMcpServerUpstreamOauth2EndpointOutputReference(this, "endpoint");
-  public get endpoint() {
-    return this._endpoint;
-  }
-  public putEndpoint(value: BundleRouteMcpServerUpstreamOauth2Endpoint) {
-    this._endpoint.internalValue = value;
-  }
-  public resetEndpoint() {
-    this._endpoint.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get endpointInput() {
-    return this._endpoint.internalValue;
-  }
-}
-export interface BundleRouteMcpServer {
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  readonly maxRequestBytes?: number;
-  /**
-  * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
-  *
-  */
-  readonly path?: string;
-  /**
-  * Authorization server issuer used when discovery fails. HTTPS only. Default: none
-  *
-  */
-  readonly authorizationServerUrl?: string;
-  /**
-  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Default: discovered when the upstream asks for it
-  *
-  */
-  readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;
-}
-
-export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  return {
-    max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
-    path: cdktf.stringToTerraform(struct!.path),
-    authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
-    upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
-  }
-}
-
-
-export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  const attrs = {
-    max_request_bytes: {
-      value: cdktf.numberToHclTerraform(struct!.maxRequestBytes),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-    path: {
-      value: cdktf.stringToHclTerraform(struct!.path),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    authorization_server_url: {
-      value: cdktf.stringToHclTerraform(struct!.authorizationServerUrl),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    upstream_oauth2: {
-      value: bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct!.upstreamOauth2),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteMcpServerUpstreamOauth2",
-    },
-  };
-
-  // remove undefined attributes
-  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
-}
-
-export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
-    super(terraformResource, terraformAttribute, false);
-  }
-
-  public get internalValue(): BundleRouteMcpServer | cdktf.IResolvable | undefined {
-    if (this.resolvableValue) {
-      return this.resolvableValue;
-    }
-    let hasAnyValues = this.isEmptyObject;
-    const internalValueResult: any = {};
-    if (this._maxRequestBytes !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.maxRequestBytes = this._maxRequestBytes;
-    }
-    if (this._path !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.path = this._path;
-    }
-    if (this._authorizationServerUrl !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
-    }
-    if (this._upstreamOauth2?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.upstreamOauth2 = this._upstreamOauth2?.internalValue;
-    }
-    return hasAnyValues ? internalValueResult : undefined;
-  }
-
-  public set internalValue(value: BundleRouteMcpServer | cdktf.IResolvable | undefined) {
-    if (value === undefined) {
-      this.isEmptyObject = false;
-      this.resolvableValue = undefined;
-      this._maxRequestBytes = undefined;
-      this._path = undefined;
-      this._authorizationServerUrl = undefined;
-      this._upstreamOauth2.internalValue = undefined;
-    }
-    else if (cdktf.Tokenization.isResolvable(value)) {
-      this.isEmptyObject = false;
-      this.resolvableValue = value;
-    }
-    else {
-      this.isEmptyObject = Object.keys(value).length === 0;
-      this.resolvableValue = undefined;
-      this._maxRequestBytes = value.maxRequestBytes;
-      this._path = value.path;
-      this._authorizationServerUrl = value.authorizationServerUrl;
-      this._upstreamOauth2.internalValue = value.upstreamOauth2;
-    }
-  }
-
-  // max_request_bytes - computed: false, optional: true, required: false
-  private _maxRequestBytes?: number; 
-  public get maxRequestBytes() {
-    return this.getNumberAttribute('max_request_bytes');
-  }
-  public set maxRequestBytes(value: number) {
-    this._maxRequestBytes = value;
-  }
-  public resetMaxRequestBytes() {
-    this._maxRequestBytes = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get maxRequestBytesInput() {
-    return this._maxRequestBytes;
-  }
-
-  // path - computed: false, optional: true, required: false
-  private _path?: string; 
-  public get path() {
-    return this.getStringAttribute('path');
-  }
-  public set path(value: string) {
-    this._path = value;
-  }
-  public resetPath() {
-    this._path = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get pathInput() {
-    return this._path;
-  }
-
-  // authorization_server_url - computed: false, optional: true, required: false
-  private _authorizationServerUrl?: string; 
-  public get authorizationServerUrl() {
-    return this.getStringAttribute('authorization_server_url');
-  }
-  public set authorizationServerUrl(value: string) {
-    this._authorizationServerUrl = value;
-  }
-  public resetAuthorizationServerUrl() {
-    this._authorizationServerUrl = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get authorizationServerUrlInput() {
-    return this._authorizationServerUrl;
-  }
-
-  // upstream_oauth2 - computed: false, optional: true, required: false
-  private _upstreamOauth2 = new BundleRouteMcpServerUpstreamOauth2OutputReference(this, "upstream_oauth2");
-  public get upstreamOauth2() {
-    return this._upstreamOauth2;
-  }
-  public putUpstreamOauth2(value: BundleRouteMcpServerUpstreamOauth2) {
-    this._upstreamOauth2.internalValue = value;
-  }
-  public resetUpstreamOauth2() {
-    this._upstreamOauth2.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get upstreamOauth2Input() {
-    return this._upstreamOauth2.internalValue;
-  }
-}
-export interface BundleRouteMcpClient {
-}
-
-export function bundleRouteMcpClientToTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  return {
-  }
-}
-
-
-export function bundleRouteMcpClientToHclTerraform(struct?: BundleRouteMcpClient | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  const attrs = {
-  };
-  return attrs;
-}
-
-export class BundleRouteMcpClientOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
-    super(terraformResource, terraformAttribute, false);
-  }
-
-  public get internalValue(): BundleRouteMcpClient | cdktf.IResolvable | undefined {
-    if (this.resolvableValue) {
-      return this.resolvableValue;
-    }
-    let hasAnyValues = this.isEmptyObject;
-    const internalValueResult: any = {};
-    return hasAnyValues ? internalValueResult : undefined;
-  }
-
-  public set internalValue(value: BundleRouteMcpClient | cdktf.IResolvable | undefined) {
-    if (value === undefined) {
-      this.isEmptyObject = false;
-      this.resolvableValue = undefined;
-    }
-    else if (cdktf.Tokenization.isResolvable(value)) {
-      this.isEmptyObject = false;
-      this.resolvableValue = value;
-    }
-    else {
-      this.isEmptyObject = Object.keys(value).length === 0;
-      this.resolvableValue = undefined;
-    }
-  }
-}
-export interface BundleRouteMcp {
-  /**
-  * Marks the route as an MCP server. May be empty. Default: not an MCP server
-  *
-  */
-  readonly server?: BundleRouteMcpServer;
-  /**
-  * Marks the route as an MCP client: the application receives External Tokens. Always empty. Default: not an MCP client
-  *
-  */
-  readonly client?: BundleRouteMcpClient;
-}
-
-export function bundleRouteMcpToTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  return {
-    server: bundleRouteMcpServerToTerraform(struct!.server),
-    client: bundleRouteMcpClientToTerraform(struct!.client),
-  }
-}
-
-
-export function bundleRouteMcpToHclTerraform(struct?: BundleRouteMcp | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  const attrs = {
-    server: {
-      value: bundleRouteMcpServerToHclTerraform(struct!.server),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteMcpServer",
-    },
-    client: {
-      value: bundleRouteMcpClientToHclTerraform(struct!.client),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteMcpClient",
-    },
-  };
-
-  // remove undefined attributes
-  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
-}
-
-export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
-    super(terraformResource, terraformAttribute, false);
-  }
-
-  public get internalValue(): BundleRouteMcp | cdktf.IResolvable | undefined {
-    if (this.resolvableValue) {
-      return this.resolvableValue;
-    }
-    let hasAnyValues = this.isEmptyObject;
-    const internalValueResult: any = {};
-    if (this._server?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.server = this._server?.internalValue;
-    }
-    if (this._client?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.client = this._client?.internalValue;
-    }
-    return hasAnyValues ? internalValueResult : undefined;
-  }
-
-  public set internalValue(value: BundleRouteMcp | cdktf.IResolvable | undefined) {
-    if (value === undefined) {
-      this.isEmptyObject = false;
-      this.resolvableValue = undefined;
-      this._server.internalValue = undefined;
-      this._client.internalValue = undefined;
-    }
-    else if (cdktf.Tokenization.isResolvable(value)) {
-      this.isEmptyObject = false;
-      this.resolvableValue = value;
-    }
-    else {
-      this.isEmptyObject = Object.keys(value).length === 0;
-      this.resolvableValue = undefined;
-      this._server.internalValue = value.server;
-      this._client.internalValue = value.client;
-    }
-  }
-
-  // server - computed: false, optional: true, required: false
-  private _server = new BundleRouteMcpServerOutputReference(this, "server");
-  public get server() {
-    return this._server;
-  }
-  public putServer(value: BundleRouteMcpServer) {
-    this._server.internalValue = value;
-  }
-  public resetServer() {
-    this._server.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get serverInput() {
-    return this._server.internalValue;
-  }
-
-  // client - computed: false, optional: true, required: false
-  private _client = new BundleRouteMcpClientOutputReference(this, "client");
-  public get client() {
-    return this._client;
-  }
-  public putClient(value: BundleRouteMcpClient) {
-    this._client.internalValue = value;
-  }
-  public resetClient() {
-    this._client.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get clientInput() {
-    return this._client.internalValue;
-  }
-}
-export interface BundleRouteSetRequestHeadersSecret {
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  */
-  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
-    super(terraformResource, terraformAttribute, wrapsSet)
-  }
-
-  /**
-  * @param index the index of the item to return
-  */
-  public get(index: number): BundleRouteHealthChecksOutputReference {
-    return new BundleRouteHealthChecksOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
-  }
-}
-export interface BundleRouteOutlierDetection {
-  /**
-  * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `5`.
-  *
-  */
-  readonly secret?: string;
-  /**
-  * Where the gateway reads `secret` when it loads the bundle: `env:NAME` or `file:/path`.
-  *
-  */
-  readonly secretRef?: string;
-  /**
-  * `secret` encrypted to the gateway's public key (compact JWE). Computed from `secret_wo`.
-  *
-  */
-  readonly secretSealed?: string;
-  /**
-  * `secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `secret_wo_version`.
-  *
-  */
-  readonly secretWo?: string;
-  /**
-  * Grows when `secret_wo` changes; Terraform cannot see the change otherwise.
-  *
-  */
-  readonly secretWoVersion?: number;
-}
-
-export function bundleRouteSetRequestHeadersSecretToTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  return {
-    secret: cdktf.stringToTerraform(struct!.secret),
-    secret_ref: cdktf.stringToTerraform(struct!.secretRef),
-    secret_sealed: cdktf.stringToTerraform(struct!.secretSealed),
-    secret_wo: cdktf.stringToTerraform(struct!.secretWo),
-    secret_wo_version: cdktf.numberToTerraform(struct!.secretWoVersion),
-  }
-}
-
-
-export function bundleRouteSetRequestHeadersSecretToHclTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
-  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
-  if (cdktf.isComplexElement(struct)) {
-    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
-  }
-  const attrs = {
-    secret: {
-      value: cdktf.stringToHclTerraform(struct!.secret),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    secret_ref: {
-      value: cdktf.stringToHclTerraform(struct!.secretRef),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    secret_sealed: {
-      value: cdktf.stringToHclTerraform(struct!.secretSealed),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    secret_wo: {
-      value: cdktf.stringToHclTerraform(struct!.secretWo),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    secret_wo_version: {
-      value: cdktf.numberToHclTerraform(struct!.secretWoVersion),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-  };
-
-  // remove undefined attributes
-  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
-}
-
-export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.ComplexObject {
-  private isEmptyObject = false;
-  private resolvableValue?: cdktf.IResolvable;
-
-  * @param complexObjectIndex the index of this item in the list
-  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
-  /**
-  * @param terraformResource The parent resource
-  * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param complexObjectKey the key of this item in the map
-  */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
-    super(terraformResource, terraformAttribute, false, complexObjectKey);
-  }
-
-  public get internalValue(): BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined {
-    if (this.resolvableValue) {
-      return this.resolvableValue;
-    }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
     if (this._secret !== undefined) {
@@ -3043,6 +2218,8 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
   /**
   * @param terraformResource The parent resource
   * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
   */
   public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
     super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
@@ -3128,8 +2305,18 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
   public get valueInput() {
     return this._value;
   }
-  public resetMaxRequests() {
-    this._maxRequests = undefined;
+}
+
+export class BundleRouteRewriteResponseHeadersList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
   }
 
   /**
@@ -3139,6 +2326,1051 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
     return new BundleRouteRewriteResponseHeadersOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
   }
 }
+export interface BundleRouteHealthChecksHttpHealthCheckExpectedStatuses {
+  /**
+  * First status that is expected.
+  *
+  */
+  readonly start: number;
+  /**
+  * First status after those that are expected.
+  *
+  */
+  readonly end: number;
+}
+
+export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToTerraform(struct?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    start: cdktf.numberToTerraform(struct!.start),
+    end: cdktf.numberToTerraform(struct!.end),
+  }
+}
+
+
+export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform(struct?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    start: {
+      value: cdktf.numberToHclTerraform(struct!.start),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    end: {
+      value: cdktf.numberToHclTerraform(struct!.end),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._start !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.start = this._start;
+    }
+    if (this._end !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.end = this._end;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._start = undefined;
+      this._end = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._start = value.start;
+      this._end = value.end;
+    }
+  }
+
+  // start - computed: false, optional: false, required: true
+  private _start?: number; 
+  public get start() {
+    return this.getNumberAttribute('start');
+  }
+  public set start(value: number) {
+    this._start = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get startInput() {
+    return this._start;
+  }
+
+  // end - computed: false, optional: false, required: true
+  private _end?: number; 
+  public get end() {
+    return this.getNumberAttribute('end');
+  }
+  public set end(value: number) {
+    this._end = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get endInput() {
+    return this._end;
+  }
+}
+
+export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference {
+    return new BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
+export interface BundleRouteHealthChecksHttpHealthCheck {
+  /**
+  * Path that is asked for with GET, from the root of the upstream whatever path `to` has.
+  *
+  */
+  readonly path: string;
+  /**
+  * Value of the Host header. Default: the host of `to`
+  *
+  */
+  readonly host?: string;
+  /**
+  * Ranges of statuses that say the upstream is healthy. Default: `200 alone`.
+  *
+  */
+  readonly expectedStatuses?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable;
+}
+
+export function bundleRouteHealthChecksHttpHealthCheckToTerraform(struct?: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    path: cdktf.stringToTerraform(struct!.path),
+    host: cdktf.stringToTerraform(struct!.host),
+    expected_statuses: cdktf.listMapper(bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToTerraform, false)(struct!.expectedStatuses),
+  }
+}
+
+
+export function bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct?: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host: {
+      value: cdktf.stringToHclTerraform(struct!.host),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    expected_statuses: {
+      value: cdktf.listMapperHcl(bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform, false)(struct!.expectedStatuses),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
+    if (this._host !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.host = this._host;
+    }
+    if (this._expectedStatuses?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.expectedStatuses = this._expectedStatuses?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._path = undefined;
+      this._host = undefined;
+      this._expectedStatuses.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._path = value.path;
+      this._host = value.host;
+      this._expectedStatuses.internalValue = value.expectedStatuses;
+    }
+  }
+
+  // path - computed: false, optional: false, required: true
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
+  }
+
+  // host - computed: false, optional: true, required: false
+  private _host?: string; 
+  public get host() {
+    return this.getStringAttribute('host');
+  }
+  public set host(value: string) {
+    this._host = value;
+  }
+  public resetHost() {
+    this._host = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostInput() {
+    return this._host;
+  }
+
+  // expected_statuses - computed: false, optional: true, required: false
+  private _expectedStatuses = new BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList(this, "expected_statuses", false);
+  public get expectedStatuses() {
+    return this._expectedStatuses;
+  }
+  public putExpectedStatuses(value: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable) {
+    this._expectedStatuses.internalValue = value;
+  }
+  public resetExpectedStatuses() {
+    this._expectedStatuses.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get expectedStatusesInput() {
+    return this._expectedStatuses.internalValue;
+  }
+}
+export interface BundleRouteHealthChecksTcpHealthCheck {
+}
+
+export function bundleRouteHealthChecksTcpHealthCheckToTerraform(struct?: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+  }
+}
+
+
+export function bundleRouteHealthChecksTcpHealthCheckToHclTerraform(struct?: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+  };
+  return attrs;
+}
+
+export class BundleRouteHealthChecksTcpHealthCheckOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+    }
+  }
+}
+export interface BundleRouteHealthChecks {
+  /**
+  * Time between two checks. Default: `10s`.
+  *
+  */
+  readonly interval?: string;
+  /**
+  * A check that takes longer has failed. Default: `5s`.
+  *
+  */
+  readonly timeout?: string;
+  /**
+  * Failed checks in a row after which an upstream is unhealthy. Default: `3`.
+  *
+  */
+  readonly unhealthyThreshold?: number;
+  /**
+  * Good checks in a row after which it is healthy again. Default: `2`.
+  *
+  */
+  readonly healthyThreshold?: number;
+  /**
+  * Healthy: the answer to an HTTP request has an expected status. Default: `tcp_health_check` is given
+  *
+  */
+  readonly httpHealthCheck?: BundleRouteHealthChecksHttpHealthCheck;
+  /**
+  * Healthy: a connection can be opened. Default: `http_health_check` is given
+  *
+  */
+  readonly tcpHealthCheck?: BundleRouteHealthChecksTcpHealthCheck;
+}
+
+export function bundleRouteHealthChecksToTerraform(struct?: BundleRouteHealthChecks | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    interval: cdktf.stringToTerraform(struct!.interval),
+    timeout: cdktf.stringToTerraform(struct!.timeout),
+    unhealthy_threshold: cdktf.numberToTerraform(struct!.unhealthyThreshold),
+    healthy_threshold: cdktf.numberToTerraform(struct!.healthyThreshold),
+    http_health_check: bundleRouteHealthChecksHttpHealthCheckToTerraform(struct!.httpHealthCheck),
+    tcp_health_check: bundleRouteHealthChecksTcpHealthCheckToTerraform(struct!.tcpHealthCheck),
+  }
+}
+
+
+export function bundleRouteHealthChecksToHclTerraform(struct?: BundleRouteHealthChecks | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    interval: {
+      value: cdktf.stringToHclTerraform(struct!.interval),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    timeout: {
+      value: cdktf.stringToHclTerraform(struct!.timeout),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    unhealthy_threshold: {
+      value: cdktf.numberToHclTerraform(struct!.unhealthyThreshold),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    healthy_threshold: {
+      value: cdktf.numberToHclTerraform(struct!.healthyThreshold),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    http_health_check: {
+      value: bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct!.httpHealthCheck),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteHealthChecksHttpHealthCheck",
+    },
+    tcp_health_check: {
+      value: bundleRouteHealthChecksTcpHealthCheckToHclTerraform(struct!.tcpHealthCheck),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteHealthChecksTcpHealthCheck",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteHealthChecks | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._interval !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.interval = this._interval;
+    }
+    if (this._timeout !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.timeout = this._timeout;
+    }
+    if (this._unhealthyThreshold !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.unhealthyThreshold = this._unhealthyThreshold;
+    }
+    if (this._healthyThreshold !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.healthyThreshold = this._healthyThreshold;
+    }
+    if (this._httpHealthCheck?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.httpHealthCheck = this._httpHealthCheck?.internalValue;
+    }
+    if (this._tcpHealthCheck?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tcpHealthCheck = this._tcpHealthCheck?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteHealthChecks | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._interval = undefined;
+      this._timeout = undefined;
+      this._unhealthyThreshold = undefined;
+      this._healthyThreshold = undefined;
+      this._httpHealthCheck.internalValue = undefined;
+      this._tcpHealthCheck.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._interval = value.interval;
+      this._timeout = value.timeout;
+      this._unhealthyThreshold = value.unhealthyThreshold;
+      this._healthyThreshold = value.healthyThreshold;
+      this._httpHealthCheck.internalValue = value.httpHealthCheck;
+      this._tcpHealthCheck.internalValue = value.tcpHealthCheck;
+    }
+  }
+
+  // interval - computed: false, optional: true, required: false
+  private _interval?: string; 
+  public get interval() {
+    return this.getStringAttribute('interval');
+  }
+  public set interval(value: string) {
+    this._interval = value;
+  }
+  public resetInterval() {
+    this._interval = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get intervalInput() {
+    return this._interval;
+  }
+
+  // timeout - computed: false, optional: true, required: false
+  private _timeout?: string; 
+  public get timeout() {
+    return this.getStringAttribute('timeout');
+  }
+  public set timeout(value: string) {
+    this._timeout = value;
+  }
+  public resetTimeout() {
+    this._timeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get timeoutInput() {
+    return this._timeout;
+  }
+
+  // unhealthy_threshold - computed: false, optional: true, required: false
+  private _unhealthyThreshold?: number; 
+  public get unhealthyThreshold() {
+    return this.getNumberAttribute('unhealthy_threshold');
+  }
+  public set unhealthyThreshold(value: number) {
+    this._unhealthyThreshold = value;
+  }
+  public resetUnhealthyThreshold() {
+    this._unhealthyThreshold = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get unhealthyThresholdInput() {
+    return this._unhealthyThreshold;
+  }
+
+  // healthy_threshold - computed: false, optional: true, required: false
+  private _healthyThreshold?: number; 
+  public get healthyThreshold() {
+    return this.getNumberAttribute('healthy_threshold');
+  }
+  public set healthyThreshold(value: number) {
+    this._healthyThreshold = value;
+  }
+  public resetHealthyThreshold() {
+    this._healthyThreshold = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get healthyThresholdInput() {
+    return this._healthyThreshold;
+  }
+
+  // http_health_check - computed: false, optional: true, required: false
+  private _httpHealthCheck = new BundleRouteHealthChecksHttpHealthCheckOutputReference(this, "http_health_check");
+  public get httpHealthCheck() {
+    return this._httpHealthCheck;
+  }
+  public putHttpHealthCheck(value: BundleRouteHealthChecksHttpHealthCheck) {
+    this._httpHealthCheck.internalValue = value;
+  }
+  public resetHttpHealthCheck() {
+    this._httpHealthCheck.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get httpHealthCheckInput() {
+    return this._httpHealthCheck.internalValue;
+  }
+
+  // tcp_health_check - computed: false, optional: true, required: false
+  private _tcpHealthCheck = new BundleRouteHealthChecksTcpHealthCheckOutputReference(this, "tcp_health_check");
+  public get tcpHealthCheck() {
+    return this._tcpHealthCheck;
+  }
+  public putTcpHealthCheck(value: BundleRouteHealthChecksTcpHealthCheck) {
+    this._tcpHealthCheck.internalValue = value;
+  }
+  public resetTcpHealthCheck() {
+    this._tcpHealthCheck.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tcpHealthCheckInput() {
+    return this._tcpHealthCheck.internalValue;
+  }
+}
+
+export class BundleRouteHealthChecksList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteHealthChecks[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteHealthChecksOutputReference {
+    return new BundleRouteHealthChecksOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
+export interface BundleRouteOutlierDetection {
+  /**
+  * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `5`.
+  *
+  */
+  readonly consecutive5Xx?: number;
+  /**
+  * Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `0`.
+  *
+  */
+  readonly consecutiveGatewayFailure?: number;
+  /**
+  * How long it is left out the first time; the second time twice as long, and so on. Default: `30s`.
+  *
+  */
+  readonly baseEjectionTime?: string;
+  /**
+  * Longest time it is left out. After as long without trouble it counts from the beginning. Default: `5m`.
+  *
+  */
+  readonly maxEjectionTime?: string;
+  /**
+  * Largest share of the upstreams left out at once; one always may be, the last one never. Default: `10`.
+  *
+  */
+  readonly maxEjectionPercent?: number;
+}
+
+export function bundleRouteOutlierDetectionToTerraform(struct?: BundleRouteOutlierDetection | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    consecutive_5xx: cdktf.numberToTerraform(struct!.consecutive5Xx),
+    consecutive_gateway_failure: cdktf.numberToTerraform(struct!.consecutiveGatewayFailure),
+    base_ejection_time: cdktf.stringToTerraform(struct!.baseEjectionTime),
+    max_ejection_time: cdktf.stringToTerraform(struct!.maxEjectionTime),
+    max_ejection_percent: cdktf.numberToTerraform(struct!.maxEjectionPercent),
+  }
+}
+
+
+export function bundleRouteOutlierDetectionToHclTerraform(struct?: BundleRouteOutlierDetection | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    consecutive_5xx: {
+      value: cdktf.numberToHclTerraform(struct!.consecutive5Xx),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    consecutive_gateway_failure: {
+      value: cdktf.numberToHclTerraform(struct!.consecutiveGatewayFailure),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    base_ejection_time: {
+      value: cdktf.stringToHclTerraform(struct!.baseEjectionTime),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    max_ejection_time: {
+      value: cdktf.stringToHclTerraform(struct!.maxEjectionTime),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    max_ejection_percent: {
+      value: cdktf.numberToHclTerraform(struct!.maxEjectionPercent),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteOutlierDetectionOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteOutlierDetection | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._consecutive5Xx !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.consecutive5Xx = this._consecutive5Xx;
+    }
+    if (this._consecutiveGatewayFailure !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.consecutiveGatewayFailure = this._consecutiveGatewayFailure;
+    }
+    if (this._baseEjectionTime !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.baseEjectionTime = this._baseEjectionTime;
+    }
+    if (this._maxEjectionTime !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxEjectionTime = this._maxEjectionTime;
+    }
+    if (this._maxEjectionPercent !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxEjectionPercent = this._maxEjectionPercent;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteOutlierDetection | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._consecutive5Xx = undefined;
+      this._consecutiveGatewayFailure = undefined;
+      this._baseEjectionTime = undefined;
+      this._maxEjectionTime = undefined;
+      this._maxEjectionPercent = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._consecutive5Xx = value.consecutive5Xx;
+      this._consecutiveGatewayFailure = value.consecutiveGatewayFailure;
+      this._baseEjectionTime = value.baseEjectionTime;
+      this._maxEjectionTime = value.maxEjectionTime;
+      this._maxEjectionPercent = value.maxEjectionPercent;
+    }
+  }
+
+  // consecutive_5xx - computed: false, optional: true, required: false
+  private _consecutive5Xx?: number; 
+  public get consecutive5Xx() {
+    return this.getNumberAttribute('consecutive_5xx');
+  }
+  public set consecutive5Xx(value: number) {
+    this._consecutive5Xx = value;
+  }
+  public resetConsecutive5Xx() {
+    this._consecutive5Xx = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get consecutive5XxInput() {
+    return this._consecutive5Xx;
+  }
+
+  // consecutive_gateway_failure - computed: false, optional: true, required: false
+  private _consecutiveGatewayFailure?: number; 
+  public get consecutiveGatewayFailure() {
+    return this.getNumberAttribute('consecutive_gateway_failure');
+  }
+  public set consecutiveGatewayFailure(value: number) {
+    this._consecutiveGatewayFailure = value;
+  }
+  public resetConsecutiveGatewayFailure() {
+    this._consecutiveGatewayFailure = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get consecutiveGatewayFailureInput() {
+    return this._consecutiveGatewayFailure;
+  }
+
+  // base_ejection_time - computed: false, optional: true, required: false
+  private _baseEjectionTime?: string; 
+  public get baseEjectionTime() {
+    return this.getStringAttribute('base_ejection_time');
+  }
+  public set baseEjectionTime(value: string) {
+    this._baseEjectionTime = value;
+  }
+  public resetBaseEjectionTime() {
+    this._baseEjectionTime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get baseEjectionTimeInput() {
+    return this._baseEjectionTime;
+  }
+
+  // max_ejection_time - computed: false, optional: true, required: false
+  private _maxEjectionTime?: string; 
+  public get maxEjectionTime() {
+    return this.getStringAttribute('max_ejection_time');
+  }
+  public set maxEjectionTime(value: string) {
+    this._maxEjectionTime = value;
+  }
+  public resetMaxEjectionTime() {
+    this._maxEjectionTime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxEjectionTimeInput() {
+    return this._maxEjectionTime;
+  }
+
+  // max_ejection_percent - computed: false, optional: true, required: false
+  private _maxEjectionPercent?: number; 
+  public get maxEjectionPercent() {
+    return this.getNumberAttribute('max_ejection_percent');
+  }
+  public set maxEjectionPercent(value: number) {
+    this._maxEjectionPercent = value;
+  }
+  public resetMaxEjectionPercent() {
+    this._maxEjectionPercent = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxEjectionPercentInput() {
+    return this._maxEjectionPercent;
+  }
+}
+export interface BundleRouteCircuitBreakerThresholds {
+  /**
+  * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests. Default: no limit
+  *
+  */
+  readonly maxConnections?: number;
+  /**
+  * Requests that may wait for a connection, for each upstream; more are answered 503. Default: `1024`.
+  *
+  */
+  readonly maxPendingRequests?: number;
+  /**
+  * Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503. Default: `10000`.
+  *
+  */
+  readonly maxRequests?: number;
+}
+
+export function bundleRouteCircuitBreakerThresholdsToTerraform(struct?: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    max_connections: cdktf.numberToTerraform(struct!.maxConnections),
+    max_pending_requests: cdktf.numberToTerraform(struct!.maxPendingRequests),
+    max_requests: cdktf.numberToTerraform(struct!.maxRequests),
+  }
+}
+
+
+export function bundleRouteCircuitBreakerThresholdsToHclTerraform(struct?: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    max_connections: {
+      value: cdktf.numberToHclTerraform(struct!.maxConnections),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    max_pending_requests: {
+      value: cdktf.numberToHclTerraform(struct!.maxPendingRequests),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    max_requests: {
+      value: cdktf.numberToHclTerraform(struct!.maxRequests),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteCircuitBreakerThresholdsOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteCircuitBreakerThresholds | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._maxConnections !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxConnections = this._maxConnections;
+    }
+    if (this._maxPendingRequests !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxPendingRequests = this._maxPendingRequests;
+    }
+    if (this._maxRequests !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxRequests = this._maxRequests;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._maxConnections = undefined;
+      this._maxPendingRequests = undefined;
+      this._maxRequests = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._maxConnections = value.maxConnections;
+      this._maxPendingRequests = value.maxPendingRequests;
+      this._maxRequests = value.maxRequests;
+    }
+  }
+
+  // max_connections - computed: false, optional: true, required: false
+  private _maxConnections?: number; 
+  public get maxConnections() {
+    return this.getNumberAttribute('max_connections');
+  }
+  public set maxConnections(value: number) {
+    this._maxConnections = value;
+  }
+  public resetMaxConnections() {
+    this._maxConnections = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxConnectionsInput() {
+    return this._maxConnections;
+  }
+
+  // max_pending_requests - computed: false, optional: true, required: false
+  private _maxPendingRequests?: number; 
+  public get maxPendingRequests() {
+    return this.getNumberAttribute('max_pending_requests');
+  }
+  public set maxPendingRequests(value: number) {
+    this._maxPendingRequests = value;
+  }
+  public resetMaxPendingRequests() {
+    this._maxPendingRequests = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxPendingRequestsInput() {
+    return this._maxPendingRequests;
+  }
+
+  // max_requests - computed: false, optional: true, required: false
+  private _maxRequests?: number; 
+  public get maxRequests() {
+    return this.getNumberAttribute('max_requests');
+  }
+  public set maxRequests(value: number) {
+    this._maxRequests = value;
+  }
+  public resetMaxRequests() {
+    this._maxRequests = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxRequestsInput() {
+    return this._maxRequests;
+  }
+}
 export interface BundleRoute {
   /**
   * Name of the route: part of its key, and what lists and pages show. Default: made from `from` and the path
@@ -3146,15 +3378,15 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
-  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set.
+  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
   *
   */
   readonly from: string;
   /**
-  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic.
+  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
   *
   */
-  readonly to: string[];
+  readonly to?: string[];
   /**
   * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base. Default: every path of the host
   *
@@ -3166,10 +3398,65 @@ export interface BundleRoute {
   */
   readonly path?: string;
   /**
+  * The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes. Default: every path of the host
+  *
+  */
+  readonly regex?: string;
+  /**
+  * Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning. Default: `0`.
+  *
+  */
+  readonly regexPriorityOrder?: number;
+  /**
+  * Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path. Default: the path is sent as it is
+  *
+  */
+  readonly prefixRewrite?: string;
+  /**
+  * RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`. Default: the path is sent as it is
+  *
+  */
+  readonly regexRewritePattern?: string;
+  /**
+  * What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\1` to `\9`. A result that is no plain path is refused with 400. Default: the path is sent as it is
+  *
+  */
+  readonly regexRewriteSubstitution?: string;
+  /**
   * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. JSON text; write it with `jsonencode(…)`. Default: everything is denied
   *
   */
   readonly policy?: string;
+  /**
+  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
+  /**
+  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
+  /**
+  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedUsers?: string[];
+  /**
+  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
+  *
+  */
+  readonly allowedDomains?: string[];
+  /**
+  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
+  *
+  */
+  readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
   /**
   * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
   *
@@ -3271,6 +3558,31 @@ export interface BundleRoute {
   */
   readonly timeout?: string;
   /**
+  * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit. Default: `timeout`; no limit for event streams and WebSocket
+  *
+  */
+  readonly idleTimeout?: string;
+  /**
+  * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`) always the same one for the same user, or for the same address without a user. One of `round_robin`, `random`, `least_request`, `ring_hash`. Default: `round_robin`.
+  *
+  */
+  readonly loadBalancingPolicy?: string;
+  /**
+  * Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy. Default: all are used when none is healthy
+  *
+  */
+  readonly healthyPanicThreshold?: number;
+  /**
+  * Answer with a redirect instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  *
+  */
+  readonly redirect?: BundleRouteRedirect;
+  /**
+  * Answer with this instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  *
+  */
+  readonly response?: BundleRouteResponse;
+  /**
   * Model Context Protocol: exactly one of `server` and `client`. Default: an ordinary route
   *
   */
@@ -3285,6 +3597,21 @@ export interface BundleRoute {
   *
   */
   readonly rewriteResponseHeaders?: BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable;
+  /**
+  * Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone. Default: upstreams are not checked
+  *
+  */
+  readonly healthChecks?: BundleRouteHealthChecks[] | cdktf.IResolvable;
+  /**
+  * Leave out upstreams whose answers to users' requests are errors. Default: only those that cannot be reached are left out, for up to 30 seconds
+  *
+  */
+  readonly outlierDetection?: BundleRouteOutlierDetection;
+  /**
+  * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503. Default: 10,000 requests under way
+  *
+  */
+  readonly circuitBreakerThresholds?: BundleRouteCircuitBreakerThresholds;
 }
 
 export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
@@ -3298,7 +3625,18 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
     prefix: cdktf.stringToTerraform(struct!.prefix),
     path: cdktf.stringToTerraform(struct!.path),
+    regex: cdktf.stringToTerraform(struct!.regex),
+    regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
+    prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
+    regex_rewrite_pattern: cdktf.stringToTerraform(struct!.regexRewritePattern),
+    regex_rewrite_substitution: cdktf.stringToTerraform(struct!.regexRewriteSubstitution),
     policy: cdktf.stringToTerraform(struct!.policy),
+    allow_public_unauthenticated_access: cdktf.booleanToTerraform(struct!.allowPublicUnauthenticatedAccess),
+    allow_any_authenticated_user: cdktf.booleanToTerraform(struct!.allowAnyAuthenticatedUser),
+    allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
+    allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
+    allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
+    cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
     preserve_host_header: cdktf.booleanToTerraform(struct!.preserveHostHeader),
     host_rewrite: cdktf.stringToTerraform(struct!.hostRewrite),
     host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
@@ -3319,9 +3657,17 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     tls_client_key_ref: cdktf.stringToTerraform(struct!.tlsClientKeyRef),
     tls_client_key_sealed: cdktf.stringToTerraform(struct!.tlsClientKeySealed),
     timeout: cdktf.stringToTerraform(struct!.timeout),
+    idle_timeout: cdktf.stringToTerraform(struct!.idleTimeout),
+    load_balancing_policy: cdktf.stringToTerraform(struct!.loadBalancingPolicy),
+    healthy_panic_threshold: cdktf.numberToTerraform(struct!.healthyPanicThreshold),
+    redirect: bundleRouteRedirectToTerraform(struct!.redirect),
+    response: bundleRouteResponseToTerraform(struct!.response),
     mcp: bundleRouteMcpToTerraform(struct!.mcp),
     set_request_headers_secret: cdktf.hashMapper(bundleRouteSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
     rewrite_response_headers: cdktf.listMapper(bundleRouteRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
+    health_checks: cdktf.listMapper(bundleRouteHealthChecksToTerraform, false)(struct!.healthChecks),
+    outlier_detection: bundleRouteOutlierDetectionToTerraform(struct!.outlierDetection),
+    circuit_breaker_thresholds: bundleRouteCircuitBreakerThresholdsToTerraform(struct!.circuitBreakerThresholds),
   }
 }
 
@@ -3362,11 +3708,77 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
+    regex: {
+      value: cdktf.stringToHclTerraform(struct!.regex),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_priority_order: {
+      value: cdktf.numberToHclTerraform(struct!.regexPriorityOrder),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    prefix_rewrite: {
+      value: cdktf.stringToHclTerraform(struct!.prefixRewrite),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_rewrite_pattern: {
+      value: cdktf.stringToHclTerraform(struct!.regexRewritePattern),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_rewrite_substitution: {
+      value: cdktf.stringToHclTerraform(struct!.regexRewriteSubstitution),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
     policy: {
       value: cdktf.stringToHclTerraform(struct!.policy),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    allow_public_unauthenticated_access: {
+      value: cdktf.booleanToHclTerraform(struct!.allowPublicUnauthenticatedAccess),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    allow_any_authenticated_user: {
+      value: cdktf.booleanToHclTerraform(struct!.allowAnyAuthenticatedUser),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    allowed_users: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_domains: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedDomains),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_idp_claims: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.allowedIdpClaims),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    cors_allow_preflight: {
+      value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
     preserve_host_header: {
       value: cdktf.booleanToHclTerraform(struct!.preserveHostHeader),
@@ -3428,36 +3840,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "boolean",
     },
-  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
-  *
-  */
-  readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
-  /**
-  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
-  *
-  */
-  readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
-  /**
-  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
-  *
-  */
-  readonly allowedUsers?: string[];
-  /**
-  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
-  *
-  */
-  readonly allowedDomains?: string[];
-  /**
-  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
-  *
-  */
-  readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
-  /**
-  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
-  *
-  */
-  readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
-  /**
     http2: {
       value: cdktf.booleanToHclTerraform(struct!.http2),
       isBlock: false,
@@ -3518,6 +3900,36 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
+    idle_timeout: {
+      value: cdktf.stringToHclTerraform(struct!.idleTimeout),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    load_balancing_policy: {
+      value: cdktf.stringToHclTerraform(struct!.loadBalancingPolicy),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    healthy_panic_threshold: {
+      value: cdktf.numberToHclTerraform(struct!.healthyPanicThreshold),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    redirect: {
+      value: bundleRouteRedirectToHclTerraform(struct!.redirect),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteRedirect",
+    },
+    response: {
+      value: bundleRouteResponseToHclTerraform(struct!.response),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteResponse",
+    },
     mcp: {
       value: bundleRouteMcpToHclTerraform(struct!.mcp),
       isBlock: true,
@@ -3535,6 +3947,24 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       isBlock: true,
       type: "list",
       storageClassType: "BundleRouteRewriteResponseHeadersList",
+    },
+    health_checks: {
+      value: cdktf.listMapperHcl(bundleRouteHealthChecksToHclTerraform, false)(struct!.healthChecks),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteHealthChecksList",
+    },
+    outlier_detection: {
+      value: bundleRouteOutlierDetectionToHclTerraform(struct!.outlierDetection),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteOutlierDetection",
+    },
+    circuit_breaker_thresholds: {
+      value: bundleRouteCircuitBreakerThresholdsToHclTerraform(struct!.circuitBreakerThresholds),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteCircuitBreakerThresholds",
     },
   };
 
@@ -3581,9 +4011,53 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.path = this._path;
     }
+    if (this._regex !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regex = this._regex;
+    }
+    if (this._regexPriorityOrder !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexPriorityOrder = this._regexPriorityOrder;
+    }
+    if (this._prefixRewrite !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefixRewrite = this._prefixRewrite;
+    }
+    if (this._regexRewritePattern !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexRewritePattern = this._regexRewritePattern;
+    }
+    if (this._regexRewriteSubstitution !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexRewriteSubstitution = this._regexRewriteSubstitution;
+    }
     if (this._policy !== undefined) {
       hasAnyValues = true;
       internalValueResult.policy = this._policy;
+    }
+    if (this._allowPublicUnauthenticatedAccess !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowPublicUnauthenticatedAccess = this._allowPublicUnauthenticatedAccess;
+    }
+    if (this._allowAnyAuthenticatedUser !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowAnyAuthenticatedUser = this._allowAnyAuthenticatedUser;
+    }
+    if (this._allowedUsers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedUsers = this._allowedUsers;
+    }
+    if (this._allowedDomains !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedDomains = this._allowedDomains;
+    }
+    if (this._allowedIdpClaims !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedIdpClaims = this._allowedIdpClaims;
+    }
+    if (this._corsAllowPreflight !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
     }
     if (this._preserveHostHeader !== undefined) {
       hasAnyValues = true;
@@ -3631,12 +4105,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     }
     if (this._tlsSkipVerify !== undefined) {
       hasAnyValues = true;
-    allow_public_unauthenticated_access: cdktf.booleanToTerraform(struct!.allowPublicUnauthenticatedAccess),
-    allow_any_authenticated_user: cdktf.booleanToTerraform(struct!.allowAnyAuthenticatedUser),
-    allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
-    allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
-    allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
-    cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
       internalValueResult.tlsSkipVerify = this._tlsSkipVerify;
     }
     if (this._tlsServerName !== undefined) {
@@ -3671,6 +4139,26 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.timeout = this._timeout;
     }
+    if (this._idleTimeout !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.idleTimeout = this._idleTimeout;
+    }
+    if (this._loadBalancingPolicy !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.loadBalancingPolicy = this._loadBalancingPolicy;
+    }
+    if (this._healthyPanicThreshold !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.healthyPanicThreshold = this._healthyPanicThreshold;
+    }
+    if (this._redirect?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.redirect = this._redirect?.internalValue;
+    }
+    if (this._response?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.response = this._response?.internalValue;
+    }
     if (this._mcp?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.mcp = this._mcp?.internalValue;
@@ -3682,6 +4170,18 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     if (this._rewriteResponseHeaders?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.rewriteResponseHeaders = this._rewriteResponseHeaders?.internalValue;
+    }
+    if (this._healthChecks?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.healthChecks = this._healthChecks?.internalValue;
+    }
+    if (this._outlierDetection?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.outlierDetection = this._outlierDetection?.internalValue;
+    }
+    if (this._circuitBreakerThresholds?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.circuitBreakerThresholds = this._circuitBreakerThresholds?.internalValue;
     }
     return hasAnyValues ? internalValueResult : undefined;
   }
@@ -3695,7 +4195,18 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._to = undefined;
       this._prefix = undefined;
       this._path = undefined;
+      this._regex = undefined;
+      this._regexPriorityOrder = undefined;
+      this._prefixRewrite = undefined;
+      this._regexRewritePattern = undefined;
+      this._regexRewriteSubstitution = undefined;
       this._policy = undefined;
+      this._allowPublicUnauthenticatedAccess = undefined;
+      this._allowAnyAuthenticatedUser = undefined;
+      this._allowedUsers = undefined;
+      this._allowedDomains = undefined;
+      this._allowedIdpClaims = undefined;
+      this._corsAllowPreflight = undefined;
       this._preserveHostHeader = undefined;
       this._hostRewrite = undefined;
       this._hostRewriteHeader = undefined;
@@ -3716,9 +4227,17 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientKeyRef = undefined;
       this._tlsClientKeySealed = undefined;
       this._timeout = undefined;
+      this._idleTimeout = undefined;
+      this._loadBalancingPolicy = undefined;
+      this._healthyPanicThreshold = undefined;
+      this._redirect.internalValue = undefined;
+      this._response.internalValue = undefined;
       this._mcp.internalValue = undefined;
       this._setRequestHeadersSecret.internalValue = undefined;
       this._rewriteResponseHeaders.internalValue = undefined;
+      this._healthChecks.internalValue = undefined;
+      this._outlierDetection.internalValue = undefined;
+      this._circuitBreakerThresholds.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -3732,7 +4251,18 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._to = value.to;
       this._prefix = value.prefix;
       this._path = value.path;
+      this._regex = value.regex;
+      this._regexPriorityOrder = value.regexPriorityOrder;
+      this._prefixRewrite = value.prefixRewrite;
+      this._regexRewritePattern = value.regexRewritePattern;
+      this._regexRewriteSubstitution = value.regexRewriteSubstitution;
       this._policy = value.policy;
+      this._allowPublicUnauthenticatedAccess = value.allowPublicUnauthenticatedAccess;
+      this._allowAnyAuthenticatedUser = value.allowAnyAuthenticatedUser;
+      this._allowedUsers = value.allowedUsers;
+      this._allowedDomains = value.allowedDomains;
+      this._allowedIdpClaims = value.allowedIdpClaims;
+      this._corsAllowPreflight = value.corsAllowPreflight;
       this._preserveHostHeader = value.preserveHostHeader;
       this._hostRewrite = value.hostRewrite;
       this._hostRewriteHeader = value.hostRewriteHeader;
@@ -3744,42 +4274,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._passIdentityHeaders = value.passIdentityHeaders;
       this._allowWebsockets = value.allowWebsockets;
       this._http2 = value.http2;
-    allow_public_unauthenticated_access: {
-      value: cdktf.booleanToHclTerraform(struct!.allowPublicUnauthenticatedAccess),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    allow_any_authenticated_user: {
-      value: cdktf.booleanToHclTerraform(struct!.allowAnyAuthenticatedUser),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    allowed_users: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    allowed_domains: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedDomains),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    allowed_idp_claims: {
-      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.allowedIdpClaims),
-      isBlock: false,
-      type: "map",
-      storageClassType: "stringListMap",
-    },
-    cors_allow_preflight: {
-      value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
       this._tlsSkipVerify = value.tlsSkipVerify;
       this._tlsServerName = value.tlsServerName;
       this._tlsCustomCaRef = value.tlsCustomCaRef;
@@ -3789,9 +4283,17 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientKeyRef = value.tlsClientKeyRef;
       this._tlsClientKeySealed = value.tlsClientKeySealed;
       this._timeout = value.timeout;
+      this._idleTimeout = value.idleTimeout;
+      this._loadBalancingPolicy = value.loadBalancingPolicy;
+      this._healthyPanicThreshold = value.healthyPanicThreshold;
+      this._redirect.internalValue = value.redirect;
+      this._response.internalValue = value.response;
       this._mcp.internalValue = value.mcp;
       this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
       this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
+      this._healthChecks.internalValue = value.healthChecks;
+      this._outlierDetection.internalValue = value.outlierDetection;
+      this._circuitBreakerThresholds.internalValue = value.circuitBreakerThresholds;
     }
   }
 
@@ -3824,13 +4326,16 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._from;
   }
 
-  // to - computed: false, optional: false, required: true
+  // to - computed: false, optional: true, required: false
   private _to?: string[]; 
   public get to() {
     return this.getListAttribute('to');
   }
   public set to(value: string[]) {
     this._to = value;
+  }
+  public resetTo() {
+    this._to = undefined;
   }
   // Temporarily expose input value. Use with caution.
   public get toInput() {
@@ -3869,6 +4374,86 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._path;
   }
 
+  // regex - computed: false, optional: true, required: false
+  private _regex?: string; 
+  public get regex() {
+    return this.getStringAttribute('regex');
+  }
+  public set regex(value: string) {
+    this._regex = value;
+  }
+  public resetRegex() {
+    this._regex = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexInput() {
+    return this._regex;
+  }
+
+  // regex_priority_order - computed: false, optional: true, required: false
+  private _regexPriorityOrder?: number; 
+  public get regexPriorityOrder() {
+    return this.getNumberAttribute('regex_priority_order');
+  }
+  public set regexPriorityOrder(value: number) {
+    this._regexPriorityOrder = value;
+  }
+  public resetRegexPriorityOrder() {
+    this._regexPriorityOrder = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexPriorityOrderInput() {
+    return this._regexPriorityOrder;
+  }
+
+  // prefix_rewrite - computed: false, optional: true, required: false
+  private _prefixRewrite?: string; 
+  public get prefixRewrite() {
+    return this.getStringAttribute('prefix_rewrite');
+  }
+  public set prefixRewrite(value: string) {
+    this._prefixRewrite = value;
+  }
+  public resetPrefixRewrite() {
+    this._prefixRewrite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixRewriteInput() {
+    return this._prefixRewrite;
+  }
+
+  // regex_rewrite_pattern - computed: false, optional: true, required: false
+  private _regexRewritePattern?: string; 
+  public get regexRewritePattern() {
+    return this.getStringAttribute('regex_rewrite_pattern');
+  }
+  public set regexRewritePattern(value: string) {
+    this._regexRewritePattern = value;
+  }
+  public resetRegexRewritePattern() {
+    this._regexRewritePattern = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexRewritePatternInput() {
+    return this._regexRewritePattern;
+  }
+
+  // regex_rewrite_substitution - computed: false, optional: true, required: false
+  private _regexRewriteSubstitution?: string; 
+  public get regexRewriteSubstitution() {
+    return this.getStringAttribute('regex_rewrite_substitution');
+  }
+  public set regexRewriteSubstitution(value: string) {
+    this._regexRewriteSubstitution = value;
+  }
+  public resetRegexRewriteSubstitution() {
+    this._regexRewriteSubstitution = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexRewriteSubstitutionInput() {
+    return this._regexRewriteSubstitution;
+  }
+
   // policy - computed: false, optional: true, required: false
   private _policy?: string; 
   public get policy() {
@@ -3883,6 +4468,102 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get policyInput() {
     return this._policy;
+  }
+
+  // allow_public_unauthenticated_access - computed: false, optional: true, required: false
+  private _allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable; 
+  public get allowPublicUnauthenticatedAccess() {
+    return this.getBooleanAttribute('allow_public_unauthenticated_access');
+  }
+  public set allowPublicUnauthenticatedAccess(value: boolean | cdktf.IResolvable) {
+    this._allowPublicUnauthenticatedAccess = value;
+  }
+  public resetAllowPublicUnauthenticatedAccess() {
+    this._allowPublicUnauthenticatedAccess = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowPublicUnauthenticatedAccessInput() {
+    return this._allowPublicUnauthenticatedAccess;
+  }
+
+  // allow_any_authenticated_user - computed: false, optional: true, required: false
+  private _allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable; 
+  public get allowAnyAuthenticatedUser() {
+    return this.getBooleanAttribute('allow_any_authenticated_user');
+  }
+  public set allowAnyAuthenticatedUser(value: boolean | cdktf.IResolvable) {
+    this._allowAnyAuthenticatedUser = value;
+  }
+  public resetAllowAnyAuthenticatedUser() {
+    this._allowAnyAuthenticatedUser = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowAnyAuthenticatedUserInput() {
+    return this._allowAnyAuthenticatedUser;
+  }
+
+  // allowed_users - computed: false, optional: true, required: false
+  private _allowedUsers?: string[]; 
+  public get allowedUsers() {
+    return this.getListAttribute('allowed_users');
+  }
+  public set allowedUsers(value: string[]) {
+    this._allowedUsers = value;
+  }
+  public resetAllowedUsers() {
+    this._allowedUsers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedUsersInput() {
+    return this._allowedUsers;
+  }
+
+  // allowed_domains - computed: false, optional: true, required: false
+  private _allowedDomains?: string[]; 
+  public get allowedDomains() {
+    return this.getListAttribute('allowed_domains');
+  }
+  public set allowedDomains(value: string[]) {
+    this._allowedDomains = value;
+  }
+  public resetAllowedDomains() {
+    this._allowedDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedDomainsInput() {
+    return this._allowedDomains;
+  }
+
+  // allowed_idp_claims - computed: false, optional: true, required: false
+  private _allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get allowedIdpClaims() {
+    return this.interpolationForAttribute('allowed_idp_claims');
+  }
+  public set allowedIdpClaims(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._allowedIdpClaims = value;
+  }
+  public resetAllowedIdpClaims() {
+    this._allowedIdpClaims = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedIdpClaimsInput() {
+    return this._allowedIdpClaims;
+  }
+
+  // cors_allow_preflight - computed: false, optional: true, required: false
+  private _corsAllowPreflight?: boolean | cdktf.IResolvable; 
+  public get corsAllowPreflight() {
+    return this.getBooleanAttribute('cors_allow_preflight');
+  }
+  public set corsAllowPreflight(value: boolean | cdktf.IResolvable) {
+    this._corsAllowPreflight = value;
+  }
+  public resetCorsAllowPreflight() {
+    this._corsAllowPreflight = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get corsAllowPreflightInput() {
+    return this._corsAllowPreflight;
   }
 
   // preserve_host_header - computed: false, optional: true, required: false
@@ -4035,30 +4716,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this.getBooleanAttribute('allow_websockets');
   }
   public set allowWebsockets(value: boolean | cdktf.IResolvable) {
-    if (this._allowPublicUnauthenticatedAccess !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowPublicUnauthenticatedAccess = this._allowPublicUnauthenticatedAccess;
-    }
-    if (this._allowAnyAuthenticatedUser !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowAnyAuthenticatedUser = this._allowAnyAuthenticatedUser;
-    }
-    if (this._allowedUsers !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedUsers = this._allowedUsers;
-    }
-    if (this._allowedDomains !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedDomains = this._allowedDomains;
-    }
-    if (this._allowedIdpClaims !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedIdpClaims = this._allowedIdpClaims;
-    }
-    if (this._corsAllowPreflight !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
-    }
     this._allowWebsockets = value;
   }
   public resetAllowWebsockets() {
@@ -4201,12 +4858,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   private _tlsClientKeySealed?: string; 
   public get tlsClientKeySealed() {
     return this.getStringAttribute('tls_client_key_sealed');
-      this._allowPublicUnauthenticatedAccess = undefined;
-      this._allowAnyAuthenticatedUser = undefined;
-      this._allowedUsers = undefined;
-      this._allowedDomains = undefined;
-      this._allowedIdpClaims = undefined;
-      this._corsAllowPreflight = undefined;
   }
   public set tlsClientKeySealed(value: string) {
     this._tlsClientKeySealed = value;
@@ -4235,6 +4886,86 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._timeout;
   }
 
+  // idle_timeout - computed: false, optional: true, required: false
+  private _idleTimeout?: string; 
+  public get idleTimeout() {
+    return this.getStringAttribute('idle_timeout');
+  }
+  public set idleTimeout(value: string) {
+    this._idleTimeout = value;
+  }
+  public resetIdleTimeout() {
+    this._idleTimeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idleTimeoutInput() {
+    return this._idleTimeout;
+  }
+
+  // load_balancing_policy - computed: false, optional: true, required: false
+  private _loadBalancingPolicy?: string; 
+  public get loadBalancingPolicy() {
+    return this.getStringAttribute('load_balancing_policy');
+  }
+  public set loadBalancingPolicy(value: string) {
+    this._loadBalancingPolicy = value;
+  }
+  public resetLoadBalancingPolicy() {
+    this._loadBalancingPolicy = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get loadBalancingPolicyInput() {
+    return this._loadBalancingPolicy;
+  }
+
+  // healthy_panic_threshold - computed: false, optional: true, required: false
+  private _healthyPanicThreshold?: number; 
+  public get healthyPanicThreshold() {
+    return this.getNumberAttribute('healthy_panic_threshold');
+  }
+  public set healthyPanicThreshold(value: number) {
+    this._healthyPanicThreshold = value;
+  }
+  public resetHealthyPanicThreshold() {
+    this._healthyPanicThreshold = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get healthyPanicThresholdInput() {
+    return this._healthyPanicThreshold;
+  }
+
+  // redirect - computed: false, optional: true, required: false
+  private _redirect = new BundleRouteRedirectOutputReference(this, "redirect");
+  public get redirect() {
+    return this._redirect;
+  }
+  public putRedirect(value: BundleRouteRedirect) {
+    this._redirect.internalValue = value;
+  }
+  public resetRedirect() {
+    this._redirect.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get redirectInput() {
+    return this._redirect.internalValue;
+  }
+
+  // response - computed: false, optional: true, required: false
+  private _response = new BundleRouteResponseOutputReference(this, "response");
+  public get response() {
+    return this._response;
+  }
+  public putResponse(value: BundleRouteResponse) {
+    this._response.internalValue = value;
+  }
+  public resetResponse() {
+    this._response.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get responseInput() {
+    return this._response.internalValue;
+  }
+
   // mcp - computed: false, optional: true, required: false
   private _mcp = new BundleRouteMcpOutputReference(this, "mcp");
   public get mcp() {
@@ -4257,12 +4988,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._setRequestHeadersSecret;
   }
   public putSetRequestHeadersSecret(value: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable) {
-      this._allowPublicUnauthenticatedAccess = value.allowPublicUnauthenticatedAccess;
-      this._allowAnyAuthenticatedUser = value.allowAnyAuthenticatedUser;
-      this._allowedUsers = value.allowedUsers;
-      this._allowedDomains = value.allowedDomains;
-      this._allowedIdpClaims = value.allowedIdpClaims;
-      this._corsAllowPreflight = value.corsAllowPreflight;
     this._setRequestHeadersSecret.internalValue = value;
   }
   public resetSetRequestHeadersSecret() {
@@ -4287,6 +5012,54 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get rewriteResponseHeadersInput() {
     return this._rewriteResponseHeaders.internalValue;
+  }
+
+  // health_checks - computed: false, optional: true, required: false
+  private _healthChecks = new BundleRouteHealthChecksList(this, "health_checks", false);
+  public get healthChecks() {
+    return this._healthChecks;
+  }
+  public putHealthChecks(value: BundleRouteHealthChecks[] | cdktf.IResolvable) {
+    this._healthChecks.internalValue = value;
+  }
+  public resetHealthChecks() {
+    this._healthChecks.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get healthChecksInput() {
+    return this._healthChecks.internalValue;
+  }
+
+  // outlier_detection - computed: false, optional: true, required: false
+  private _outlierDetection = new BundleRouteOutlierDetectionOutputReference(this, "outlier_detection");
+  public get outlierDetection() {
+    return this._outlierDetection;
+  }
+  public putOutlierDetection(value: BundleRouteOutlierDetection) {
+    this._outlierDetection.internalValue = value;
+  }
+  public resetOutlierDetection() {
+    this._outlierDetection.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get outlierDetectionInput() {
+    return this._outlierDetection.internalValue;
+  }
+
+  // circuit_breaker_thresholds - computed: false, optional: true, required: false
+  private _circuitBreakerThresholds = new BundleRouteCircuitBreakerThresholdsOutputReference(this, "circuit_breaker_thresholds");
+  public get circuitBreakerThresholds() {
+    return this._circuitBreakerThresholds;
+  }
+  public putCircuitBreakerThresholds(value: BundleRouteCircuitBreakerThresholds) {
+    this._circuitBreakerThresholds.internalValue = value;
+  }
+  public resetCircuitBreakerThresholds() {
+    this._circuitBreakerThresholds.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get circuitBreakerThresholdsInput() {
+    return this._circuitBreakerThresholds.internalValue;
   }
 }
 
@@ -4388,6 +5161,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._passIdentityHeaders = config.passIdentityHeaders;
     this._jwtClaimsHeaders = config.jwtClaimsHeaders;
     this._setResponseHeaders = config.setResponseHeaders;
+    this._maxStreamsPerUser = config.maxStreamsPerUser;
     this._defaultUpstreamTimeout = config.defaultUpstreamTimeout;
     this._file.internalValue = config.file;
     this._http.internalValue = config.http;
@@ -4470,102 +5244,6 @@ export class Bundle extends cdktf.TerraformResource {
   public resetMcpAllowedAsMetadataDomains() {
     this._mcpAllowedAsMetadataDomains = undefined;
   }
-  // allow_public_unauthenticated_access - computed: false, optional: true, required: false
-  private _allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable; 
-  public get allowPublicUnauthenticatedAccess() {
-    return this.getBooleanAttribute('allow_public_unauthenticated_access');
-  }
-  public set allowPublicUnauthenticatedAccess(value: boolean | cdktf.IResolvable) {
-    this._allowPublicUnauthenticatedAccess = value;
-  }
-  public resetAllowPublicUnauthenticatedAccess() {
-    this._allowPublicUnauthenticatedAccess = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowPublicUnauthenticatedAccessInput() {
-    return this._allowPublicUnauthenticatedAccess;
-  }
-
-  // allow_any_authenticated_user - computed: false, optional: true, required: false
-  private _allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable; 
-  public get allowAnyAuthenticatedUser() {
-    return this.getBooleanAttribute('allow_any_authenticated_user');
-  }
-  public set allowAnyAuthenticatedUser(value: boolean | cdktf.IResolvable) {
-    this._allowAnyAuthenticatedUser = value;
-  }
-  public resetAllowAnyAuthenticatedUser() {
-    this._allowAnyAuthenticatedUser = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowAnyAuthenticatedUserInput() {
-    return this._allowAnyAuthenticatedUser;
-  }
-
-  // allowed_users - computed: false, optional: true, required: false
-  private _allowedUsers?: string[]; 
-  public get allowedUsers() {
-    return this.getListAttribute('allowed_users');
-  }
-  public set allowedUsers(value: string[]) {
-    this._allowedUsers = value;
-  }
-  public resetAllowedUsers() {
-    this._allowedUsers = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedUsersInput() {
-    return this._allowedUsers;
-  }
-
-  // allowed_domains - computed: false, optional: true, required: false
-  private _allowedDomains?: string[]; 
-  public get allowedDomains() {
-    return this.getListAttribute('allowed_domains');
-  }
-  public set allowedDomains(value: string[]) {
-    this._allowedDomains = value;
-  }
-  public resetAllowedDomains() {
-    this._allowedDomains = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedDomainsInput() {
-    return this._allowedDomains;
-  }
-
-  // allowed_idp_claims - computed: false, optional: true, required: false
-  private _allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable; 
-  public get allowedIdpClaims() {
-    return this.interpolationForAttribute('allowed_idp_claims');
-  }
-  public set allowedIdpClaims(value: { [key: string]: string[] } | cdktf.IResolvable) {
-    this._allowedIdpClaims = value;
-  }
-  public resetAllowedIdpClaims() {
-    this._allowedIdpClaims = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedIdpClaimsInput() {
-    return this._allowedIdpClaims;
-  }
-
-  // cors_allow_preflight - computed: false, optional: true, required: false
-  private _corsAllowPreflight?: boolean | cdktf.IResolvable; 
-  public get corsAllowPreflight() {
-    return this.getBooleanAttribute('cors_allow_preflight');
-  }
-  public set corsAllowPreflight(value: boolean | cdktf.IResolvable) {
-    this._corsAllowPreflight = value;
-  }
-  public resetCorsAllowPreflight() {
-    this._corsAllowPreflight = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get corsAllowPreflightInput() {
-    return this._corsAllowPreflight;
-  }
-
   // Temporarily expose input value. Use with caution.
   public get mcpAllowedAsMetadataDomainsInput() {
     return this._mcpAllowedAsMetadataDomains;
@@ -4971,6 +5649,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._setResponseHeaders;
   }
 
+  // max_streams_per_user - computed: false, optional: true, required: false
+  private _maxStreamsPerUser?: number; 
+  public get maxStreamsPerUser() {
+    return this.getNumberAttribute('max_streams_per_user');
+  }
+  public set maxStreamsPerUser(value: number) {
+    this._maxStreamsPerUser = value;
+  }
+  public resetMaxStreamsPerUser() {
+    this._maxStreamsPerUser = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxStreamsPerUserInput() {
+    return this._maxStreamsPerUser;
+  }
+
   // default_upstream_timeout - computed: false, optional: true, required: false
   private _defaultUpstreamTimeout?: string; 
   public get defaultUpstreamTimeout() {
@@ -5086,6 +5780,7 @@ export class Bundle extends cdktf.TerraformResource {
       pass_identity_headers: cdktf.booleanToTerraform(this._passIdentityHeaders),
       jwt_claims_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._jwtClaimsHeaders),
       set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._setResponseHeaders),
+      max_streams_per_user: cdktf.numberToTerraform(this._maxStreamsPerUser),
       default_upstream_timeout: cdktf.stringToTerraform(this._defaultUpstreamTimeout),
       file: bundleFileToTerraform(this._file.internalValue),
       http: bundleHttpToTerraform(this._http.internalValue),
@@ -5269,6 +5964,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      max_streams_per_user: {
+        value: cdktf.numberToHclTerraform(this._maxStreamsPerUser),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
       },
       default_upstream_timeout: {
         value: cdktf.stringToHclTerraform(this._defaultUpstreamTimeout),

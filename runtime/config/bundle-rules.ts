@@ -37,9 +37,9 @@ export function judgeBundle(bundle: Bundle): void {
 }
 
 function* routeRules(route: ReadRoute, { boot, settings }: Bundle): Iterable<Finding> {
-  const from = parseOrigin(route.sound.from ?? "");
+  const from = parseFrom(route.sound.from ?? "");
   if (from.ok) {
-    if (!acceptsHttp(boot) && from.value.protocol === "http:") yield fault(["from"], HTTPS_WISH);
+    if (!acceptsHttp(boot) && from.value.scheme === "http") yield fault(["from"], HTTPS_WISH);
     const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
     if (authenticate.ok && authenticate.value.host === from.value.host) {
       yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
@@ -127,8 +127,8 @@ function judgeOwner(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[
   }
   const hosts = rights?.allowed_from?.map((text) => parseDomainPattern(text));
   for (const route of slice.routes) {
-    const from = parseOrigin(route.sound.from ?? "");
-    if (hosts && from.ok && !findDomain(hosts, from.value.hostname)) {
+    const from = parseFrom(route.sound.from ?? "");
+    if (hosts && from.ok && !coversHosts(hosts, from.value.hostname)) {
       report(route, fault(["from"], `is ${quote(route.sound.from)}, which owner "${slice.owner}" may not serve`));
     }
   }
@@ -213,7 +213,7 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
     yield { setting: "idp_provider_url", severity: "warning", message };
   }
   const hosts = new Set(
-    routes.map((route) => parseOrigin(route.sound.from ?? "")).map((from) => (from.ok ? from.value.host : "")),
+    routes.map((route) => parseFrom(route.sound.from ?? "")).map((from) => (from.ok ? from.value.host : "")),
   );
   if (hosts.size > 1 && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
     const message =

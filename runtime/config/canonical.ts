@@ -1,7 +1,7 @@
 /** Folds the shorthands of a route into the one spelling that digests, diffs and key comparisons use. */
 import { canonicalPolicy } from "../policy/parse.ts";
+import { parseFrom } from "./from.ts";
 import type { RouteDoc } from "./route.ts";
-import { parseOrigin } from "./values.ts";
 
 /**
  * @param name the route's name in its key; a `name` that only repeats it is dropped
@@ -15,23 +15,24 @@ export function canonicalRoute(route: RouteDoc, name: string): RouteDoc {
     ...(shown === undefined || shown === name ? {} : { name: shown }),
     ...(prefix === undefined ? {} : { prefix }),
     from: canonicalOrigin(route.from),
-    to: typeof route.to === "string" ? [route.to] : route.to,
+    ...(route.to === undefined ? {} : { to: typeof route.to === "string" ? [route.to] : route.to }),
     ...(route.policy === undefined ? {} : { policy: canonicalPolicy(route.policy) }),
   };
 }
 
 /** "HTTPS://App.Example.com:443/" → "https://app.example.com". */
 export function canonicalOrigin(from: string): string {
-  const parsed = parseOrigin(from);
+  const parsed = parseFrom(from);
   return parsed.ok ? parsed.value.origin : from;
 }
 
 /** The key name of a route that has none: from its host and path, never from its position. undefined without a host. */
-export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path">>): string | undefined {
-  const parsed = parseOrigin(route.from ?? "");
+export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path" | "regex">>): string | undefined {
+  const parsed = parseFrom(route.from ?? "");
   if (!parsed.ok) return undefined;
   const { host } = parsed.value;
   if (route.path !== undefined) return `${host}${route.path}`;
+  if (route.regex !== undefined) return `${host}~${route.regex}`;
   const prefix = canonicalPrefix(route.prefix ?? "/");
   return prefix === undefined ? host : `${host}${prefix}/*`;
 }

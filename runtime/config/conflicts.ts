@@ -1,7 +1,8 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
+import { parseFrom } from "./from.ts";
+import { crowdedPatterns, type PatternPlace, takerOf } from "./pattern-conflicts.ts";
 import { below, fault, type Finding, formatPath, quote } from "./problem.ts";
 import type { ReadRoute } from "./read-slice.ts";
-import { parseOrigin } from "./values.ts";
 
 interface Place {
   readonly route: ReadRoute;
@@ -9,6 +10,7 @@ interface Place {
   /** Without trailing slash; "" is the whole host. */
   readonly base: string;
   readonly exact: boolean;
+  readonly regex: string | undefined;
 }
 
 /** Reports routes with the same key, the same match, the same MCP resource, or an endpoint another route takes. */
@@ -20,20 +22,41 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
     (route, first) => fault([], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
   );
   once(places, matchOf, (_, { route }) =>
-    fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix" or "path"`),
+    fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix", "path" or "regex"`),
   );
   const servers = places.filter(({ route }) => route.sound.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
     fault(["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
   );
-  judgeReach(places, servers);
+  const patterns = places.flatMap((place) =>
+    place.regex === undefined ? [] : [{ host: place.host, regex: place.regex, owner: place }],
+  );
+  for (const { place, beginning } of crowdedPatterns(patterns)) {
+    const where = beginning === "" ? "with no literal segment" : `with "${beginning}"`;
+    const wish = "must be fewer or simpler, or begin with more literal segments";
+    report(
+      place.owner.route,
+      fault(["regex"], `is one of too many patterns of this host that begin ${where}, ${wish}`),
+    );
+  }
+  judgeReach(places, servers, patterns);
 }
 
 /** An MCP server's own address must lead to it: not past an exact path, not to a route with a longer prefix. */
-function judgeReach(places: readonly Place[], servers: readonly Place[]): void {
+function judgeReach(
+  places: readonly Place[],
+  servers: readonly Place[],
+  patterns: readonly PatternPlace<Place>[],
+): void {
   const byMatch = new Map(places.map((place) => [matchOf(place), place]));
+  const patternsByHost = Map.groupBy(patterns, ({ host }) => host);
   for (const server of servers) {
     const path = resourceOf(server).slice(server.host.length);
+    const pattern = server.exact ? undefined : takerOf(patternsByHost.get(server.host) ?? [], path || "/");
+    if (pattern) {
+      const message = `takes the address ${quote(path || "/")} of the MCP server ${where(server.route)}`;
+      report(pattern.route, fault(["regex"], message));
+    }
     if (path === server.base) continue;
     const taker = findPlace(byMatch, server.host, path);
     // The same match twice is reported already.
@@ -44,7 +67,8 @@ function judgeReach(places: readonly Place[], servers: readonly Place[]): void {
 }
 
 /** What tells one route's requests from another's. */
-function matchOf({ host, exact, base }: Place): string {
+function matchOf({ host, exact, base, regex }: Place): string {
+  if (regex !== undefined) return `${host} ~${regex}`;
   return `${host} ${exact ? "=" : "^"}${base}`;
 }
 
@@ -78,11 +102,11 @@ function once<T extends Place | ReadRoute>(
 }
 
 function placeOf(route: ReadRoute): Place | undefined {
-  const from = parseOrigin(route.sound.from ?? "");
+  const from = parseFrom(route.sound.from ?? "");
   if (!from.ok) return undefined;
   const exact = route.sound.path !== undefined;
   const base = exact ? (route.sound.path ?? "") : (route.sound.prefix ?? "").replace(/\/$/, "");
-  return { route, host: from.value.host, base, exact };
+  return { route, host: from.value.host, base, exact, regex: route.sound.regex };
 }
 
 function where(route: ReadRoute): string {

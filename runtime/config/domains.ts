@@ -67,6 +67,14 @@ export function findDomain(patterns: readonly DomainPattern[], host: string): Do
   );
 }
 
+/** True when a pattern covers every host that a name or a wildcard ("*.example.com") stands for. */
+export function coversHosts(patterns: readonly DomainPattern[], hosts: string): boolean {
+  if (!hosts.startsWith("*.")) return findDomain(patterns, hosts) !== undefined;
+  const below = canonicalHost(hosts.slice(2));
+  if (below === undefined) return false;
+  return patterns.some(({ wildcard, domain }) => wildcard && (below === domain || below.endsWith(`.${domain}`)));
+}
+
 function isDomainName(text: string): boolean {
   return text.length > 0 && text.length <= 253 && text.split(".").every((label) => LABEL.test(label));
 }

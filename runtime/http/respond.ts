@@ -32,7 +32,7 @@ export function respondHtml(exchange: Exchange, status: number, html: string, he
 /** @param location absolute URL or absolute path, already judged safe by the caller */
 export function redirect(
   exchange: Exchange,
-  status: 302 | 303 | 307 | 308,
+  status: 301 | 302 | 303 | 307 | 308,
   location: string,
   headers: readonly string[] = [],
 ): void {

@@ -3,7 +3,9 @@ import { errorText } from "../errors.ts";
 import { respondError } from "../http/respond.ts";
 import type { ForwardDeps } from "./forward.ts";
 import { forward } from "./forward.ts";
+import { answerRoute, refuseRewrite } from "./answer-route.ts";
 import type { Passage, ProxyDeps } from "./passage.ts";
+import { rewritePath } from "./rewrite-path.ts";
 import { upgrade } from "./upgrade.ts";
 
 export interface StepDeps extends ProxyDeps {
@@ -45,8 +47,11 @@ export function guard(deps: StepDeps, passage: Passage, step: () => void): void 
 
 /** A bug or a failing part: the request is over, and nothing of it was allowed. */
 export function fail(deps: StepDeps, passage: Passage, error: unknown): void {
-  const { exchange, plan } = passage;
-  deps.log.error({ request: exchange.id, route: plan.route.key, reason: errorText(error) }, "request failed");
+  const { exchange, plan, trace } = passage;
+  deps.log.error(
+    { request: exchange.id, trace: trace?.traceId, route: plan.route.key, reason: errorText(error) },
+    "request failed",
+  );
   if (exchange.started) exchange.abort();
   else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
 }
@@ -66,7 +71,20 @@ export function forwardAllowed(deps: StepDeps, passage: Passage, recorded: Promi
 }
 
 function send(deps: StepDeps, passage: Passage): void {
-  const { upgrade: offer } = passage.exchange;
+  const { exchange, plan } = passage;
+  const { answer, rewrite } = plan.route;
+  if (answer !== undefined) {
+    deps.metrics?.answered(plan.route, answerRoute(passage, answer), 0);
+    return;
+  }
+  if (rewrite !== undefined) {
+    passage.rewrittenPath = rewritePath(exchange.path, plan.route, rewrite);
+    if (passage.rewrittenPath === undefined) {
+      deps.metrics?.answered(plan.route, refuseRewrite(exchange), 0);
+      return;
+    }
+  }
+  const { upgrade: offer } = exchange;
   if (offer === undefined) forward(deps.forwarding, passage);
   else upgrade(deps.forwarding, passage, offer);
 }

@@ -10,6 +10,8 @@ import type { Assertions } from "./sessions.ts";
 const LIFETIME_SECONDS = 300;
 /** One signature costs some 25 µs: the same JWT serves all requests of a principal to a host for so long. */
 const REUSE_MS = 60_000;
+/** Of one principal, kept at a time. */
+const MAX_HOSTS = 256;
 
 interface Signed {
   readonly jwt: string;
@@ -47,17 +49,20 @@ export function createAssertions(deps: { readonly keys: readonly AssertionKey[];
   };
 
   return {
-    sign(principal, route: CompiledRoute) {
+    sign(principal, route: CompiledRoute, wildcardHost) {
+      const hostname = wildcardHost ?? route.hostname;
       let byHost = signed.get(principal);
       if (!byHost) {
         byHost = new Map();
         signed.set(principal, byHost);
       }
       const now = clock.now();
-      const earlier = byHost.get(route.hostname);
+      const earlier = byHost.get(hostname);
       if (earlier && now < earlier.reuseUntilMs) return earlier.jwt;
-      const jwt = mint(principal, route.hostname);
-      byHost.set(route.hostname, { jwt, reuseUntilMs: now + REUSE_MS });
+      const jwt = mint(principal, hostname);
+      // Hosts below a wildcard are the client's choice.
+      if (wildcardHost !== undefined && byHost.size >= MAX_HOSTS) byHost.clear();
+      byHost.set(hostname, { jwt, reuseUntilMs: now + REUSE_MS });
       return jwt;
     },
   };

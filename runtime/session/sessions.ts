@@ -37,8 +37,12 @@ export interface SignIn {
 
 /** Signed identity header, D14. */
 export interface Assertions {
-  /** The JWT for this principal at this route; synchronous, cached up to 60 s. */
-  sign(principal: Principal, route: CompiledRoute): string;
+  /**
+   * The JWT for this principal at this route; synchronous, cached up to 60 s.
+   *
+   * @param wildcardHost of a wildcard route the host that was asked for, without port
+   */
+  sign(principal: Principal, route: CompiledRoute, wildcardHost?: string | undefined): string;
 }
 
 /** External Tokens for MCP client routes' backends. Never has less than 4 minutes left. Synchronous. */

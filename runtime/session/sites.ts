@@ -18,36 +18,82 @@ export interface Site {
   readonly authenticates: boolean;
 }
 
-const known = new WeakMap<Snapshot, ReadonlyMap<string, Site>>();
+interface Sites {
+  readonly named: ReadonlyMap<string, Site>;
+  /** Schemes of wildcard hosts, by what the hosts end in: ".example.com" → "https:". */
+  readonly wildcards: ReadonlyMap<string, string>;
+  /** Hosts below wildcards that were asked for; bounded, since clients choose them. */
+  readonly below: Map<string, Site>;
+}
 
-/** @returns undefined for a host that no route and no setting names */
+const known = new WeakMap<Snapshot, Sites>();
+const MAX_BELOW = 1024;
+
+/**
+ * A host below a wildcard (`https://*.example.com`) is a site of its own, with its own cookie.
+ *
+ * @param host canonical, as the Exchange has it or as it was when a ticket was sealed
+ * @returns undefined for a host that no route and no setting names
+ */
 export function findSite(snapshot: Snapshot, host: string): Site | undefined {
   let sites = known.get(snapshot);
   if (!sites) {
     sites = sitesOf(snapshot);
     known.set(snapshot, sites);
   }
-  return sites.get(host);
+  const named = sites.named.get(host);
+  if (named || sites.wildcards.size === 0) return named;
+  const earlier = sites.below.get(host);
+  if (earlier) return earlier;
+  const scheme = wildcardOf(sites.wildcards, host);
+  if (scheme === undefined) return undefined;
+  const url = URL.parse(`${scheme}//${host}`);
+  // A name that URLs would write otherwise has no address to come back to.
+  if (url?.host !== host) return undefined;
+  const site = siteAt(url, authenticateOriginOf(snapshot));
+  if (sites.below.size >= MAX_BELOW) sites.below.clear();
+  sites.below.set(host, site);
+  return site;
 }
 
-function sitesOf(snapshot: Snapshot): ReadonlyMap<string, Site> {
-  const authenticate = snapshot.settings.authenticateServiceUrl;
-  const authenticateOrigin = authenticate === undefined ? undefined : new URL(authenticate).origin;
-  const sites = new Map<string, Site>();
+function wildcardOf(wildcards: ReadonlyMap<string, string>, host: string): string | undefined {
+  for (let dot = host.indexOf("."); dot !== -1; dot = host.indexOf(".", dot + 1)) {
+    const scheme = wildcards.get(host.slice(dot));
+    if (scheme !== undefined) return scheme;
+  }
+  return undefined;
+}
+
+function authenticateOriginOf({ settings }: Snapshot): string | undefined {
+  const { authenticateServiceUrl } = settings;
+  return authenticateServiceUrl === undefined ? undefined : new URL(authenticateServiceUrl).origin;
+}
+
+function siteAt(url: URL, authenticateOrigin: string | undefined): Site {
+  return {
+    origin: url.origin,
+    host: url.host,
+    hostname: url.hostname,
+    secure: url.protocol === "https:",
+    authenticateOrigin: authenticateOrigin ?? url.origin,
+    authenticates: authenticateOrigin === undefined || authenticateOrigin === url.origin,
+  };
+}
+
+function sitesOf(snapshot: Snapshot): Sites {
+  const authenticateOrigin = authenticateOriginOf(snapshot);
+  const named = new Map<string, Site>();
+  const wildcards = new Map<string, string>();
   const add = (origin: string): void => {
     const url = new URL(origin);
-    sites.set(url.host, {
-      origin: url.origin,
-      host: url.host,
-      hostname: url.hostname,
-      secure: url.protocol === "https:",
-      authenticateOrigin: authenticateOrigin ?? url.origin,
-      authenticates: authenticateOrigin === undefined || authenticateOrigin === url.origin,
-    });
+    named.set(url.host, siteAt(url, authenticateOrigin));
   };
   if (authenticateOrigin !== undefined) add(authenticateOrigin);
-  for (const route of snapshot.routes) add(route.origin);
-  return sites;
+  for (const { origin, host, isWildcard } of snapshot.routes) {
+    if (isWildcard) wildcards.set(host.slice(1), origin.slice(0, origin.indexOf("/")));
+    else add(origin);
+  }
+  return { named, wildcards, below: new Map() };
 }
 
 /** True for names that never leave the machine. */

@@ -14,7 +14,7 @@ interface Prop {
   readonly default: string | undefined;
 }
 
-const FILES = ["settings", "route", "header-settings", "mcp-server-route", "upstream-oauth2"];
+const FILES = ["settings", "route", "header-settings", "routing", "mcp-server-route", "upstream-oauth2"];
 const source = FILES.map((name) => readFileSync(new URL(`../../cdktf/${name}.ts`, import.meta.url), "utf8")).join("\n");
 
 /** Members of an interface of cdktf/, inherited ones included. */
@@ -47,6 +47,8 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
   ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
   ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
+  ["RouteRedirect", fieldsAt(routeFields, "redirect"), propsOf("RouteRedirect")],
+  ["RouteResponse", fieldsAt(routeFields, "response"), propsOf("RouteResponse")],
   ["McpServerRouteProps", serverFields, serverProps],
   ["UpstreamOauth2Endpoint", fieldsAt(oauth, "endpoint"), propsOf("UpstreamOauth2Endpoint")],
   ["UpstreamOauth2Endpoints", oauth, propsOf("UpstreamOauth2Endpoints")],
@@ -83,6 +85,8 @@ test("every block of the Field tree is covered above", () => {
     "client",
     "rewrite_response_headers",
     "set_request_headers_secret",
+    "redirect",
+    "response",
   ];
   expect([...blocks(live), ...blocks(routeFields)].toSorted()).toEqual(known.toSorted());
   expect(fieldsAt(routeFields, "mcp", "client")).toEqual([]);

@@ -80,3 +80,104 @@ describe("buildRouteTable()", () => {
     expect(find(routes, "app.example", `/admin${"/a".repeat(4000)}`)).toBe("admin");
   });
 });
+
+describe("routes with patterns", () => {
+  const PATTERNS = [
+    route("root", "app.example"),
+    route("api", "app.example", "prefix: /api"),
+    route("status", "app.example", "path: /api/v1/status"),
+    route("versions", "app.example", 'regex: "/api/v[0-9]+/.*"'),
+    route("items", "app.example", 'regex: "/api/v1/items/[^/]+"'),
+    route("first", "app.example", 'regex: "/api/.*/first", regex_priority_order: 10'),
+    route("images", "app.example", 'regex: ".*[.](png|jpg)"'),
+    route("v1", "app.example", 'regex: "/api/v1/[a-z]+", regex_priority_order: 1'),
+  ];
+  const cases = [
+    ["/", "root"],
+    ["/api", "api"],
+    ["/api/x", "api"],
+    ["/api/v2/x", "versions"],
+    ["/api/v2/x/y", "versions"],
+    // The whole path, not a part of it.
+    ["/xapi/v2/x", "root"],
+    ["/api/v/x", "api"],
+    ["/api/v1/items/7", "items"],
+    ["/api/v1/items/7/parts", "versions"],
+    // An exact path goes before patterns, and patterns before prefixes.
+    ["/api/v1/status", "status"],
+    ["/api/v1/other", "v1"],
+    // Priority goes before the literal beginning.
+    ["/api/v1/items/first", "first"],
+    ["/logo.png", "images"],
+    ["/api/logo.png", "images"],
+    // Of equal priority the longer literal beginning.
+    ["/api/v1/items/a.png", "items"],
+    ["/api/v2/x;v=1", "versions"],
+    // With and without the parameter another route is meant.
+    ["/logo.png;x", "ambiguous-path"],
+    ["/api/v1/other;x", "ambiguous-path"],
+  ] as const;
+
+  test.each(cases)("%s → %s", (path, name) => {
+    expect(find(table(PATTERNS), "app.example", path)).toBe(name);
+  });
+
+  test("do not depend on the order of routes", () => {
+    const turned = table(PATTERNS.toReversed());
+    for (const [path, name] of cases) expect(find(turned, "app.example", path)).toBe(name);
+  });
+
+  test("are not tried on paths so long that they would cost too much, which go nowhere else either", () => {
+    const routes = table(PATTERNS);
+    expect(find(routes, "app.example", `/${"a".repeat(2047)}`)).toBe("root");
+    expect(find(routes, "app.example", `/${"a".repeat(2048)}`)).toBe("path-too-long");
+    // Where no pattern could match, long paths are fine.
+    expect(
+      find(
+        table([route("a", "app.example", 'regex: "/a/b/.*"'), route("root", "app.example")]),
+        "app.example",
+        `/${"a".repeat(4000)}`,
+      ),
+    ).toBe("root");
+  });
+});
+
+describe("routes of wildcard hosts", () => {
+  const WILDCARDS = [
+    route("named", "app.example.com", "prefix: /only"),
+    route("team", "*.team.example.com", "prefix: /team"),
+    route("all", "*.example.com"),
+    route("port", "*.example.com:8443"),
+    route("deep", "*.a.b.example.com"),
+  ];
+  const cases = [
+    ["x.example.com", "/", "all"],
+    // The star stands for any number of labels, as in the reference system.
+    ["x.y.example.com", "/", "all"],
+    ["example.com", "/", "no-host"],
+    ["xexample.com", "/", "no-host"],
+    ["x.example.com.", "/", "no-host"],
+    ["x.example.com.evil.test", "/", "no-host"],
+    ["x.example.com:8443", "/", "port"],
+    ["x.example.com:9443", "/", "no-host"],
+    // A named host says in full what it serves.
+    ["app.example.com", "/only", "named"],
+    ["app.example.com", "/", "no-route"],
+    // The longer wildcard goes first and leaves the rest to the shorter.
+    ["x.team.example.com", "/team", "team"],
+    ["x.team.example.com", "/", "all"],
+    ["team.example.com", "/team", "all"],
+    ["x.a.b.example.com", "/", "deep"],
+    ["x.team.example.com", "/team;v=1", "ambiguous-path"],
+  ] as const;
+
+  test.each(cases)("%s%s → %s", (host, path, name) => {
+    expect(find(table(WILDCARDS), host, path)).toBe(name);
+    expect(find(table(WILDCARDS.toReversed()), host, path)).toBe(name);
+  });
+
+  test("never take the authenticate host", () => {
+    const routes = table(WILDCARDS, "authenticate_service_url: https://auth.example.com");
+    expect(find(routes, "auth.example.com", "/")).toBe("no-route");
+  });
+});

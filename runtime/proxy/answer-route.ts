@@ -1,0 +1,53 @@
+/** Routes that answer by themselves, redirects and fixed responses: the last step of a request that its policy allows. */
+import type { RouteAnswer } from "../config/compiled.ts";
+import { redirect, respondError, respondText } from "../http/respond.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Passage } from "./passage.ts";
+import type { RoutePlan } from "./route-plan.ts";
+import { swapPrefix } from "./rewrite-path.ts";
+
+type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
+
+/** Answers that never have a body or a length of one (RFC 9110 §8.6, §15.3.5, §15.4.5). */
+const BODILESS = new Set([204, 205, 304]);
+
+/** @returns the status that was answered */
+export function answerRoute({ exchange, plan }: Passage, answer: RouteAnswer): number {
+  if (answer.kind === "redirect") {
+    redirect(exchange, answer.status, locationOf(exchange, plan, answer), plan.setResponse);
+  } else if (BODILESS.has(answer.status)) {
+    exchange.respond(answer.status, ["x-request-id", exchange.id, "cache-control", "no-store", ...plan.setResponse]);
+  } else {
+    respondText(exchange, answer.status, answer.body, plan.setResponse);
+  }
+  return answer.status;
+}
+
+/** A path that came in as one thing and would go out as another. */
+export function refuseRewrite(exchange: Exchange): number {
+  respondError(exchange, 400, {
+    code: "request.rewritten-path",
+    message: "The path of this request cannot be written in the way this address needs",
+  });
+  return 400;
+}
+
+/**
+ * Always absolute, with a host of the configuration: a path cannot turn into the name of another host. Path and query are
+ * those of the request as far as the settings leave them, which the listener found to be plain; nothing in them can end a
+ * header.
+ */
+export function locationOf(exchange: Exchange, { route }: RoutePlan, answer: Redirect): string {
+  const own = route.origin.startsWith("https:") ? "https" : "http";
+  // Of a wildcard the host that was asked for: it is canonical and known to lie below the domain.
+  const [, name = "", ownPort] = /^(.*?)(?::([0-9]+))?$/.exec(route.isWildcard ? exchange.host : route.host) ?? [];
+  const scheme = answer.scheme ?? own;
+  const isSamePlace = answer.host === undefined && scheme === own;
+  const port = answer.port ?? (isSamePlace && ownPort !== undefined ? Number(ownPort) : undefined);
+  const isUsualPort = port === undefined || port === (scheme === "https" ? 443 : 80);
+  const host = (answer.host ?? name) + (isUsualPort ? "" : `:${port}`);
+  const path =
+    answer.path ?? (answer.prefix === undefined ? exchange.path : swapPrefix(exchange.path, route, answer.prefix));
+  const query = answer.query ?? (answer.stripQuery ? "" : exchange.query);
+  return `${scheme}://${host}${path}${query}`;
+}
