@@ -12,11 +12,12 @@ import { createClient } from "../../runtime/issuer/pre-registered.ts";
 import { EVERY_SERVER } from "../../runtime/session/external-token.ts";
 import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
-import type { Store, StoredRecord } from "../../runtime/store/store.ts";
+import type { StoredRecord } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ORIGIN, startIssuer } from "../support/issuer.ts";
 import { clientProof, createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { APP, startSessionBench } from "../support/session.ts";
+import { remembering } from "./remembering.ts";
 
 export interface RecordsFixture {
   readonly nowMs: number;
@@ -32,24 +33,6 @@ export interface RecordsFixture {
     readonly code: Readonly<Record<string, string>>;
     readonly machine: { readonly client_id: string; readonly client_secret: string };
     readonly serviceAccountToken: string;
-  };
-}
-
-/** A store that remembers which keys were written. */
-function remembering(store: Store): { readonly store: Store; dump(): Promise<readonly StoredRecord[]> } {
-  const keys = new Set<string>();
-  return {
-    store: {
-      ...store,
-      put(key, value, options) {
-        keys.add(key);
-        return store.put(key, value, options);
-      },
-    },
-    async dump() {
-      const records = await Promise.all([...keys].sort().map((key) => store.get(key)));
-      return records.filter((record) => record !== undefined);
-    },
   };
 }
 

@@ -1,0 +1,156 @@
+/**
+ * The upstream side on a given store, toward a server that exists only as answers: its addresses must be the same whenever
+ * stored records are made and opened.
+ */
+import type { SafeAnswer, SafeFetch } from "../../runtime/http/safe-fetch.ts";
+import { createKeys } from "../../runtime/keys.ts";
+import { silentLog } from "../../runtime/log.ts";
+import type { Clock } from "../../runtime/ports.ts";
+import { recordFormats } from "../../runtime/records.ts";
+import type { Principal } from "../../runtime/session/principal.ts";
+import { withFormats } from "../../runtime/store/formats.ts";
+import type { Store } from "../../runtime/store/store.ts";
+import { createConnectionChanges } from "../../runtime/upstream/changes.ts";
+import { createClientChooser } from "../../runtime/upstream/client-choice.ts";
+import { createFlows, type Flows } from "../../runtime/upstream/flow.ts";
+import { createNeeds, type Needs } from "../../runtime/upstream/need.ts";
+import { findTarget, type UpstreamTarget } from "../../runtime/upstream/target.ts";
+import { createVault, type Vault } from "../../runtime/upstream/vault.ts";
+import type { Snapshot } from "../../runtime/config/compiled.ts";
+import { routeNamed, snapshotFrom } from "../support/config.ts";
+
+const SERVER = "https://upstream.example.com";
+export const ROUTE_SECRET = "route-secret-of-the-fixture";
+export const REGISTERED_SECRET = "registered-secret-of-the-fixture";
+
+const YAML = `
+runtime_flags: { mcp: true }
+mcp_allowed_as_metadata_domains: [upstream.example.com]
+routes:
+  - name: auto
+    from: https://auto.example.com
+    to: ${SERVER}
+    mcp: { server: { path: /mcp } }
+    policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+  - name: static
+    from: https://static.example.com
+    to: ${SERVER}
+    mcp:
+      server:
+        path: /mcp
+        upstream_oauth2:
+          client_id: route-client
+          client_secret: ${ROUTE_SECRET}
+          endpoint: { auth_url: "${SERVER}/authorize", token_url: "${SERVER}/token" }
+    policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+`;
+
+export interface UpstreamWorld {
+  readonly snapshot: Snapshot;
+  readonly vault: Vault;
+  readonly flows: Flows;
+  readonly needs: Needs;
+  target(route: "auto" | "static"): UpstreamTarget;
+  /** What the token endpoint was asked, with the Authorization header as "authorization". */
+  readonly tokenRequests: URLSearchParams[];
+  /** Paths asked for. */
+  readonly asked: string[];
+  /** The token endpoint refuses from now on. */
+  refuses: boolean;
+  close(): Promise<void>;
+}
+
+/** A person in a browser session of their own. */
+export function personNamed(userId: string): Principal {
+  return {
+    kind: "session",
+    user: { id: userId, email: `${userId}@example.com`, name: userId, groups: [], claims: {}, version: 1 },
+    sid: `session-of-${userId}`,
+    sessionId: `session-of-${userId}`,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    revocationKeys: [],
+  };
+}
+
+export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
+  const store = withFormats(raw, recordFormats);
+  const keys = createKeys([Buffer.alloc(32, 5)]);
+  const log = silentLog();
+  const snapshot = snapshotFrom(YAML);
+  const snapshots = { current: () => snapshot, subscribe: () => () => {} };
+  const fetch: SafeFetch = async (request) => answer(world, request);
+  const development = false;
+  const clients = createClientChooser({ store, keys, fetch, clock, log });
+  const changes = createConnectionChanges({ store, clock, log });
+  const vault = createVault({ store, snapshots, keys, clients, changes, fetch, clock, log });
+  const needs = createNeeds({ store, snapshots, fetch, development, clock, log });
+  const world: UpstreamWorld = {
+    snapshot,
+    vault,
+    needs,
+    flows: createFlows({ store, keys, fetch, development, clients, needs, vault, clock, log }),
+    target(name) {
+      const target = findTarget(routeNamed(snapshot, name));
+      if (!target) throw new Error(`Cannot find the target of ${name}`);
+      return target;
+    },
+    tokenRequests: [],
+    asked: [],
+    refuses: false,
+    async close() {
+      await changes.close();
+      await vault.close();
+    },
+  };
+  return world;
+}
+
+function answer(world: UpstreamWorld, request: Parameters<SafeFetch>[0]): SafeAnswer {
+  const { origin, pathname } = new URL(request.url);
+  world.asked.push(pathname);
+  if (origin !== SERVER) return json(404, {});
+  switch (pathname) {
+    case "/mcp": {
+      const metadata = `${SERVER}/.well-known/oauth-protected-resource/mcp`;
+      return json(401, {}, { "www-authenticate": `Bearer resource_metadata="${metadata}", scope="read"` });
+    }
+    case "/.well-known/oauth-protected-resource/mcp":
+      return json(200, { resource: `${SERVER}/mcp`, authorization_servers: [SERVER] });
+    case "/.well-known/oauth-authorization-server":
+      return json(200, {
+        issuer: SERVER,
+        authorization_endpoint: `${SERVER}/authorize`,
+        token_endpoint: `${SERVER}/token`,
+        registration_endpoint: `${SERVER}/register`,
+        response_types_supported: ["code"],
+        code_challenge_methods_supported: ["S256"],
+        token_endpoint_auth_methods_supported: ["client_secret_basic"],
+      });
+    case "/register":
+      return json(201, {
+        client_id: "registered-client",
+        client_secret: REGISTERED_SECRET,
+        client_secret_expires_at: 0,
+        token_endpoint_auth_method: "client_secret_basic",
+      });
+    case "/token": {
+      const form = new URLSearchParams(request.body);
+      const { authorization } = Object.fromEntries(
+        Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+      );
+      if (authorization !== undefined) form.set("authorization", authorization);
+      world.tokenRequests.push(form);
+      if (world.refuses) return json(400, { error: "invalid_grant" });
+      const given = form.get("code") ?? form.get("refresh_token") ?? "";
+      const tokens = { access_token: `access-for-${given}`, refresh_token: `refresh-for-${given}` };
+      return json(200, { ...tokens, token_type: "Bearer", expires_in: 3600, scope: "read" });
+    }
+    default:
+      return json(404, {});
+  }
+}
+
+function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): SafeAnswer {
+  const type = { "content-type": "application/json" };
+  return { ok: true, status, headers: { ...type, ...headers }, body: Buffer.from(JSON.stringify(body)) };
+}
