@@ -1,4 +1,12 @@
 /** `gateform/cdktf`: routes, header settings and policies of the gateway as constructs. */
+export type {
+  BalancingSettings,
+  CircuitBreakerThresholds,
+  HealthCheck,
+  HttpHealthCheck,
+  OutlierDetection,
+  StatusRange,
+} from "./balancing.ts";
 export { Domain } from "./domains.ts";
 export { type FileTarget, Gateway, type GatewayProps, type HttpTarget } from "./gateway.ts";
 export { GatewayProvider, type GatewayProviderConfig } from "./generated/provider.ts";

@@ -1,5 +1,6 @@
 import { routeFields, type RouteDoc } from "../runtime/config/route.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
+import type { BalancingSettings } from "./balancing.ts";
 import { documentFrom } from "./document.ts";
 import { Construct, type IResolvable } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
@@ -8,7 +9,7 @@ import type { RoutingSettings } from "./routing.ts";
 import type { Secret } from "./secret.ts";
 
 /** Settings of every kind of route. */
-export interface RouteProps extends HeaderSettings, RoutingSettings {
+export interface RouteProps extends HeaderSettings, RoutingSettings, BalancingSettings {
   /**
    * Name of the route: part of its key, and what lists and pages show.
    * @default - the construct's id
@@ -107,6 +108,11 @@ export interface RouteProps extends HeaderSettings, RoutingSettings {
    * @default - the gateway's `defaultUpstreamTimeout`; no limit on MCP server routes
    */
   readonly timeout?: string;
+  /**
+   * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.
+   * @default - `timeout`; no limit for event streams and WebSocket
+   */
+  readonly idleTimeout?: string;
 }
 
 /**

@@ -128,6 +128,12 @@ export interface GatewaySettings {
    */
   readonly setResponseHeaders?: Readonly<Record<string, string>>;
   /**
+   * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more
+   * are answered 429.
+   * @default 250
+   */
+  readonly maxStreamsPerUser?: number;
+  /**
    * Default of the routes' `timeout`; "0s" means no limit.
    * @default 30s
    */

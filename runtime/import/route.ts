@@ -1,7 +1,9 @@
 /** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
 import { isMembers, type Members } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
-import { parseDuration, parseOrigin } from "../config/values.ts";
+import { parseOrigin } from "../config/values.ts";
+import { convertBalancing, isBalancingSetting } from "./balancing.ts";
+import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
 import { convertPolicy } from "./policy.ts";
 import { secretFile, secretSetting } from "./secret.ts";
@@ -42,21 +44,16 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   allow_upgrades: "only listed upgrades passed there",
   allow_websockets: "WebSocket needs no switch where it is supported",
   bearer_token_format: "callers present External Tokens or sign in",
-  circuit_breaker_thresholds: "no circuit breaker",
   depends_on: "each host signs in by itself",
   description: "say it in a comment",
   enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
-  health_checks: "upstreams are not probed",
-  idle_timeout: "streams have no idle timeout",
   idp_access_token_allowed_audiences: "tokens of the identity provider are not accepted",
   idp_client_id: "all routes sign in with the gateway's client",
   idp_client_secret: "all routes sign in with the gateway's client",
   identity_providers: "one identity provider for all routes",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
-  load_balancing_policy: "round robin by weight",
   logo_url: "pages show no logos",
-  outlier_detection: "no outlier detection",
   regex_priority_order: "the most specific route wins",
   show_error_details: "error pages show a request id only",
 };
@@ -130,6 +127,7 @@ const TLS_LOSS = "upstreams are reached with the system's certificate authoritie
 function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
   switch (key) {
     case "timeout":
+    case "idle_timeout":
       return convertDuration(value, `${place}, ${key}`, report);
     case "set_request_headers":
       warnOfCredentials(value, place, report);
@@ -145,7 +143,7 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
     case "mcp":
       return convertMcp(value, place, report);
     default:
-      return value;
+      return isBalancingSetting(key) ? convertBalancing(key, value, place, report) : value;
   }
 }
 
@@ -160,18 +158,6 @@ function warnOfCredentials(headers: unknown, place: string, report: Report): voi
       "copied as it stands; if it is a credential, take it out",
     );
   }
-}
-
-/** Go's durations have fractions and micro- and nanoseconds, ours do not. */
-export function convertDuration(value: unknown, where: string, report: Report): unknown {
-  if (typeof value !== "string" || parseDuration(value).ok) return value;
-  const parts = [...value.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join("") !== value) return value;
-  const unit: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5 };
-  const ms = Math.round(parts.reduce((sum, [, amount, name = ""]) => sum + Number(amount) * (unit[name] ?? 0), 0));
-  const written = ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
-  report("differs", where, `"${value}" is written "${written}"`);
-  return written;
 }
 
 function convertResponseHeaders(value: unknown, place: string, report: Report): unknown {

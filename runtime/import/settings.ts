@@ -1,8 +1,9 @@
 /** Pomerium's global keys → our live settings; what belongs into the boot file is only told. */
 import { type Members, isMembers } from "../config/problem.ts";
 import { settingsFields } from "../config/settings.ts";
+import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
-import { convertDuration, IDENTITY_HEADER, mapTexts } from "./route.ts";
+import { IDENTITY_HEADER, mapTexts } from "./route.ts";
 import { secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral } from "./template.ts";
 

@@ -14,7 +14,7 @@ interface Prop {
   readonly default: string | undefined;
 }
 
-const FILES = ["settings", "route", "header-settings", "routing", "mcp-server-route", "upstream-oauth2"];
+const FILES = ["settings", "route", "header-settings", "routing", "balancing", "mcp-server-route", "upstream-oauth2"];
 const source = FILES.map((name) => readFileSync(new URL(`../../cdktf/${name}.ts`, import.meta.url), "utf8")).join("\n");
 
 /** Members of an interface of cdktf/, inherited ones included. */
@@ -47,6 +47,19 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
   ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
   ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
+  ["HealthCheck", fieldsAt(routeFields, "health_checks"), propsOf("HealthCheck")],
+  ["HttpHealthCheck", fieldsAt(routeFields, "health_checks", "http_health_check"), propsOf("HttpHealthCheck")],
+  [
+    "StatusRange",
+    fieldsAt(routeFields, "health_checks", "http_health_check", "expected_statuses"),
+    propsOf("StatusRange"),
+  ],
+  ["OutlierDetection", fieldsAt(routeFields, "outlier_detection"), propsOf("OutlierDetection")],
+  [
+    "CircuitBreakerThresholds",
+    fieldsAt(routeFields, "circuit_breaker_thresholds"),
+    propsOf("CircuitBreakerThresholds"),
+  ],
   ["RouteRedirect", fieldsAt(routeFields, "redirect"), propsOf("RouteRedirect")],
   ["RouteResponse", fieldsAt(routeFields, "response"), propsOf("RouteResponse")],
   ["McpServerRouteProps", serverFields, serverProps],
@@ -87,6 +100,12 @@ test("every block of the Field tree is covered above", () => {
     "set_request_headers_secret",
     "redirect",
     "response",
+    "health_checks",
+    "http_health_check",
+    "expected_statuses",
+    "tcp_health_check",
+    "outlier_detection",
+    "circuit_breaker_thresholds",
   ];
   expect([...blocks(live), ...blocks(routeFields)].toSorted()).toEqual(known.toSorted());
   expect(fieldsAt(routeFields, "mcp", "client")).toEqual([]);

@@ -172,6 +172,7 @@ describe("compileSettings()", () => {
       jwtClaimsHeaders: new Map(),
       setResponseHeaders: [],
       defaultUpstreamTimeoutMs: 30_000,
+      maxStreamsPerUser: 250,
     });
   });
 

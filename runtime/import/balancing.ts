@@ -1,0 +1,62 @@
+/** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are told. */
+import { balancingShape } from "../config/balancing.ts";
+import type { Field } from "../config/fields.ts";
+import { type Members, isMembers } from "../config/problem.ts";
+import { routeFields } from "../config/route.ts";
+import { convertDuration } from "./duration.ts";
+import type { Report } from "./note.ts";
+
+const fields = new Map(
+  routeFields.filter(({ name }) => Object.hasOwn(balancingShape, name)).map((field) => [field.name, field]),
+);
+
+export function isBalancingSetting(key: string): boolean {
+  return fields.has(key);
+}
+
+/** @returns undefined when nothing of it can be carried over */
+export function convertBalancing(key: string, value: unknown, place: string, report: Report): unknown {
+  const where = `${place}, ${key}`;
+  if (key === "load_balancing_policy") return policyOf(value, where, report);
+  if (key === "healthy_panic_threshold") return value;
+  if (key === "health_checks" && Array.isArray(value)) {
+    const checks = value.flatMap((each: unknown) => healthCheck(each, where, report));
+    return checks.length > 0 ? checks : undefined;
+  }
+  const { fields: members = [] } = fields.get(key) as Field;
+  return isMembers(value) ? knownMembers(value, members, where, report) : value;
+}
+
+function policyOf(value: unknown, where: string, report: Report): unknown {
+  const policy = String(value).toLowerCase();
+  if (policy === "maglev") {
+    report("differs", where, '"maglev" is written "ring_hash": a user stays with an upstream, chosen in another way');
+    return "ring_hash";
+  }
+  if (policy === "ring_hash") report("differs", where, "a user meets another upstream than there, and stays with it");
+  return policy;
+}
+
+function healthCheck(check: unknown, where: string, report: Report): readonly unknown[] {
+  const { fields: members = [] } = fields.get("health_checks") as Field;
+  if (!isMembers(check)) return [check];
+  if (!isMembers(check["http_health_check"]) && !isMembers(check["tcp_health_check"])) {
+    report("lost", where, "a check that is neither http_health_check nor tcp_health_check");
+    return [];
+  }
+  return [knownMembers(check, members, where, report)];
+}
+
+function knownMembers(block: Members, known: readonly Field[], where: string, report: Report): Members {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(block)) {
+    const field = known.find((each) => each.name === name);
+    if (value === null || value === undefined) continue;
+    if (!field) report("lost", `${where}, ${name}`, "no such setting");
+    else if (field.kind === "duration") kept[name] = convertDuration(value, `${where}, ${name}`, report);
+    else if (field.kind === "block" && isMembers(value))
+      kept[name] = knownMembers(value, field.fields ?? [], `${where}, ${name}`, report);
+    else kept[name] = value;
+  }
+  return kept;
+}
