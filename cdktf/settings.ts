@@ -152,6 +152,7 @@ export interface RuntimeFlags {
 /** Fields that an authorization record may carry beside the fixed ones. */
 export type AuthorizeLogField =
   | "request-id"
+  | "trace-id"
   | "bundle-digest"
   | "route"
   | "method"

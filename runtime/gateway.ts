@@ -5,6 +5,7 @@
 import { createAdmin, createPages } from "./admin/admin.ts";
 import type { AdminPages } from "./admin/listener.ts";
 import { createMetrics, type Metrics } from "./admin/metrics.ts";
+import { traceSeries } from "./admin/trace-series.ts";
 import { sliceEndpoint } from "./admin/slices.ts";
 import { readBoot } from "./bundle/boot.ts";
 import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
@@ -21,11 +22,12 @@ import { createKeys } from "./keys.ts";
 import { createLog, type Log } from "./log.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
-import { systemClock, type Clock, type Closable } from "./ports.ts";
+import { systemClock, type Clock, type Closable, type TokenRefresh } from "./ports.ts";
 import { createProxy } from "./proxy/handle.ts";
 import { openRecords } from "./records.ts";
 import { createSession, type SessionModule } from "./session/session.ts";
 import { startSweeper } from "./store/sweeper.ts";
+import { openTracing } from "./tracing/tracing.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 export interface GatewayOptions {
@@ -81,11 +83,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const start = await readBoot(config);
     const boot = start.settings;
     const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
+    const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
     const keys = createKeys(boot.sharedSecrets);
     const store = own(await openRecords(boot.storageUrl, { clock, log }));
     own(startSweeper({ store, log }));
     const published = createPublishedSlices({ store });
-    const bundle = own(await openBundle({ path: config, boot: start, published, log, clock }));
+    const onReload = tracing?.reloaded;
+    const bundle = own(await openBundle({ path: config, boot: start, published, log, clock, onReload }));
     const records = own(
       createRecordWriter({
         destination: boot.authorizeLog,
@@ -93,6 +97,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     );
     const metrics = createMetrics();
+    if (tracing) metrics.register(traceSeries(tracing.counts));
+    const onRefresh = (refresh: TokenRefresh): void => {
+      metrics.refreshed(refresh);
+      tracing?.refreshed(refresh);
+    };
     const session: SessionModule = own(
       createSession({
         snapshots: bundle,
@@ -101,6 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         boot,
         log,
         clock,
+        onRefresh,
         // Made further down, from this very session.
         userSections: [(...of) => upstream.userSection(...of), (who, snapshot) => issuer.userSection(who, snapshot)],
       }),
@@ -122,6 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         log,
         clock,
         clientDocumentUrl,
+        onRefresh,
       }),
     );
     const issuer = own(
@@ -152,6 +163,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         records,
         keys,
         metrics,
+        tracing,
         log,
         clock,
       }),

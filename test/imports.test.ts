@@ -31,7 +31,8 @@ const rules: Readonly<Record<string, Rule>> = {
   issuer: { may: [...middle, "session"], why: "the authorization server never reaches into the upstream side" },
   upstream: { may: [...middle, "session"], why: "the upstream client never reaches into the authorization server" },
   mcp: { may: [...middle, "session"], why: "messages only" },
-  proxy: { may: [...middle, "session", "mcp", "issuer", "upstream", "admin"], why: "the hot path" },
+  tracing: { may: [...pure, "http"], why: "told by others what happens; asks nobody" },
+  proxy: { may: [...middle, "session", "mcp", "issuer", "upstream", "admin", "tracing"], why: "the hot path" },
   bundle: { may: [...middle], why: "where snapshots come from" },
   admin: { may: [...middle, "bundle"], why: "its own listener" },
   kubernetes: { may: [...pure, "http", "terraform"], why: "a publisher like the provider, with its targets and seals" },
@@ -55,6 +56,10 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /** Packages whose use is confined to one place. */
 const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: string }>> = {
+  "@opentelemetry/sdk-trace": { where: /^runtime\/tracing\/otlp\.ts$/, why: "loaded only where spans are exported" },
+  "@opentelemetry/exporter-trace-otlp-http": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
+  "@opentelemetry/resources": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
+  "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   zod: { where: /^runtime\/config\/kinds\.ts$/, why: "one vocabulary (kinds.ts)" },
   undici: {
     where: /^runtime\/(proxy\/forward[\w-]*|http\/\w+-fetch|proxy\/upgrade|kubernetes\/client)\.ts$/,

@@ -1,6 +1,7 @@
 /** What the gateway counts. Calls on the hot path add to plain numbers; names and labels appear only at a scrape. */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Decision } from "../policy/facts.ts";
+import type { TokenRefresh } from "../ports.ts";
 import { createSeriesRegistry, type MetricValues, type Sample, type Series } from "./series.ts";
 
 /** Functions without `this`: they may be handed over singly. */
@@ -13,6 +14,8 @@ export interface Metrics {
   readonly decided: (decision: Decision) => void;
   /** A request was refused before it had a route. @param reason one of few, ours */
   readonly refused: (reason: string) => void;
+  /** A token endpoint was asked for fresh tokens. */
+  readonly refreshed: (refresh: TokenRefresh) => void;
   /** Adds numbers that a part keeps by itself (cache sizes, hits); read at each scrape. */
   readonly register: (series: Series) => void;
   /** Forgets routes that are gone, so that their series end. */
@@ -58,6 +61,7 @@ export function createMetrics(): Metrics {
   const allowReasons = new Map<string, number>();
   const denyReasons = new Map<string, number>();
   const refusals = new Map<string, number>();
+  const refreshes = new Map<string, Pick<TokenRefresh, "of" | "result"> & { count: number }>();
   let requests = 0;
   let allowed = 0;
   let denied = 0;
@@ -92,6 +96,12 @@ export function createMetrics(): Metrics {
       }
     },
     refused: (reason) => increment(refusals, reason),
+    refreshed({ of, result }) {
+      const key = `${of} ${result}`;
+      const known = refreshes.get(key);
+      if (known) known.count++;
+      else refreshes.set(key, { of, result, count: 1 });
+    },
     register: (series) => registry.register(series),
     keepRoutes(kept) {
       const keys = new Set(kept.map((route) => route.key));
@@ -148,6 +158,14 @@ export function createMetrics(): Metrics {
       type: "counter",
       *read() {
         for (const [reason, value] of refusals) yield { value, labels: { reason } };
+      },
+    };
+    yield {
+      name: "gateway_token_refreshes_total",
+      help: "Questions to token endpoints for fresh tokens, by whose (identity: the identity provider's, upstream: Internal Tokens) and result.",
+      type: "counter",
+      *read() {
+        for (const { of, result, count } of refreshes.values()) yield { value: count, labels: { token: of, result } };
       },
     };
     yield {

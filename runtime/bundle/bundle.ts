@@ -41,6 +41,8 @@ export interface BundleDeps {
   readonly quietMs?: number;
   /** Longest time a change stays unnoticed where the file system tells nothing. */
   readonly pollEveryMs?: number;
+  /** Called when another configuration was put in force, or refused. */
+  readonly onReload?: ((reload: { readonly ok: boolean; readonly tookMs: number }) => void) | undefined;
 }
 
 export interface Bundle extends Snapshots, Closable {
@@ -123,12 +125,17 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
 
   async function look(): Promise<void> {
     if (closed) return;
+    const startedMs = performance.now();
+    const before = report.status(current).reloads;
     try {
       await load();
     } catch (error) {
       report.failed([problemOf(error)]);
     }
     if (closed) return;
+    const after = report.status(current).reloads;
+    if (after.ok !== before.ok || after.failed !== before.failed)
+      deps.onReload?.({ ok: after.ok !== before.ok, tookMs: performance.now() - startedMs });
     for (const listener of reportListeners) listener();
     const secretsIn = await secretDirectories(checked?.needs.refs ?? []);
     await watch.follow(new Set([...directories, ...secretsIn]));

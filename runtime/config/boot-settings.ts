@@ -12,10 +12,12 @@ import {
   secret,
   text,
   textList,
+  url,
 } from "./kinds.ts";
 import { liveShape } from "./live-settings.ts";
+import { isHeaderName } from "./header-names.ts";
 import { quote } from "./problem.ts";
-import { decodeBase64, parseListener } from "./values.ts";
+import { decodeBase64, parseHttpUrl, parseListener } from "./values.ts";
 
 const ownerWish = (name: string): string | undefined =>
   isOwner(name)
@@ -126,6 +128,42 @@ export const bootShape = {
     doc: "Least severe operator log lines written.",
     default: "info",
   }),
+  tracing: block(
+    {
+      endpoint: url({
+        doc: "URL of an OTLP receiver over HTTP, with its path: `http://127.0.0.1:4318/v1/traces`.",
+        default: "- trace ids are made and passed on, spans are not exported",
+        read: parseHttpUrl,
+      }),
+      headers: labelled(
+        { ...secret("value", { doc: "Value of the header.", default: "- one of its spellings must be written" }) },
+        {
+          doc: "Headers of requests to the receiver, by name.",
+          default: "- none",
+          checkName: (name) => (isHeaderName(name) ? undefined : "is not a header name"),
+        },
+      ),
+      service_name: text({
+        doc: "Name of this service in the spans (`service.name`).",
+        default: "gateway",
+        check: (value) => (value === "" || value.length > 255 ? "must be a name of at most 255 characters" : undefined),
+      }),
+      sample_one_in: count({
+        doc: "Of so many traces that begin here, one is recorded; 1 records all.",
+        default: "1",
+        min: 1,
+        max: 1_000_000,
+      }),
+      continue_traces: flag({
+        doc: "Go on with the trace that a client names in `traceparent`, and with its word about recording. For gateways whose clients are trusted; otherwise each request begins a trace here.",
+        default: "false",
+      }),
+    },
+    {
+      doc: "W3C trace context on requests to upstreams, and OpenTelemetry spans. An empty block is enough for the trace context.",
+      default: "- `traceparent` and `tracestate` of clients are passed on like other headers",
+    },
+  ),
   owners: labelled(
     {
       allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", default: "- any host" }),

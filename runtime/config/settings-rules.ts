@@ -9,6 +9,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* sharedSecrets(settings);
   yield* developmentListeners(settings);
   yield* tlsListener(settings);
+  yield* tracingHeaders(settings);
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
     yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
@@ -54,4 +55,11 @@ function* tlsListener(settings: Partial<BootDoc>): Iterable<Finding> {
   if (mtls && !certificates) yield fault(["downstream_mtls"], 'needs "certificates" beside it');
   if (redirect !== undefined && !certificates)
     yield fault(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
+}
+
+function* tracingHeaders({ tracing }: Partial<BootDoc>): Iterable<Finding> {
+  for (const [name, header] of Object.entries(tracing?.headers ?? {})) {
+    if (Object.keys(header).length === 0)
+      yield fault(["tracing", "headers", name], 'has no value, must have "value", "value_ref" or "value_sealed"');
+  }
 }

@@ -15,6 +15,8 @@ export interface RecordInput {
   readonly timeMs: number;
   readonly decision: Decision;
   readonly requestId: string;
+  /** Present with `tracing`. */
+  readonly traceId?: string | undefined;
   readonly bundleDigest: string;
   /** Key of the route; absent when none was found. */
   readonly route?: string | undefined;
@@ -41,6 +43,7 @@ type Write = (input: RecordInput) => string;
 /** Names that `authorize_log_fields` may list, in the order in which they stand in a record. */
 export const RECORD_FIELDS = [
   "request-id",
+  "trace-id",
   "bundle-digest",
   "route",
   "method",
@@ -61,6 +64,7 @@ export type RecordField = (typeof RECORD_FIELDS)[number];
 
 const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "request-id": (input) => field("request-id", input.requestId),
+  "trace-id": (input) => field("trace-id", input.traceId),
   "bundle-digest": (input) => field("bundle-digest", input.bundleDigest),
   route: (input) => field("route", input.route),
   method: (input) => field("method", input.http.method),

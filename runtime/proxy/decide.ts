@@ -37,7 +37,10 @@ export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage)
     plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
   passage.facts = facts;
+  const { trace } = passage;
+  const startMs = trace === undefined ? 0 : performance.now();
   const decision = evaluate(plan.route.policy, facts);
+  trace?.decided(startMs, decision, facts.mcp);
   return { decision, recorded: record(deps, passage, decision, message) };
 }
 
@@ -68,6 +71,7 @@ function factsOf(user: UserFacts | undefined, http: Facts["http"], mcp: McpFacts
 export function recordRefusal(deps: DecideDeps, passage: Passage, reason: RefusedBefore): Promise<void> | undefined {
   let decision = refused.get(reason);
   if (!decision) refused.set(reason, (decision = refusedDecision(reason)));
+  passage.trace?.refused(reason);
   return record(deps, passage, decision, undefined);
 }
 
@@ -87,6 +91,7 @@ function record(
     timeMs: deps.clock.now(),
     decision,
     requestId: exchange.id,
+    traceId: passage.trace?.traceId,
     bundleDigest: snapshot.digest,
     route: plan.route.key,
     http: passage.facts?.http ?? httpFacts(exchange),

@@ -11,7 +11,7 @@ import type { Snapshots } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { createTokenSeal, mergeIdentity, providerOf, RENEW_AHEAD_SECONDS, toUser } from "./identity-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
@@ -46,6 +46,8 @@ export interface IdentityDeps {
   readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called after each question to the provider. */
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 /** Between two attempts while the provider is away. */
@@ -111,7 +113,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
           if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
           // Another replica was faster: its answer is as new as ours would be.
           if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
-          return await askProvider(stored);
+          return await timed(() => askProvider(stored));
         } finally {
           await lease.release().catch(() => {});
         }
@@ -122,6 +124,14 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
       if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
     }
+  };
+
+  const timed = async (ask: () => Promise<RefreshResult>): Promise<RefreshResult> => {
+    const startedMs = performance.now();
+    const result = await ask();
+    const tookMs = performance.now() - startedMs;
+    deps.onRefresh?.({ of: "identity", result: result.ok ? "ok" : result.reason, tookMs });
+    return result;
   };
 
   /** Under the lease. */

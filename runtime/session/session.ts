@@ -5,7 +5,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { createOperatorFetch, type OperatorFetch } from "../http/operator-fetch.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
-import type { Clock, Closable } from "../ports.ts";
+import type { Clock, Closable, TokenRefresh } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import { createApplicationTokens } from "./application-token.ts";
 import { loadAssertionKeys } from "./assertion-keys.ts";
@@ -45,6 +45,7 @@ export interface SessionDeps {
   readonly fetch?: OperatorFetch;
   /** What another part shows on the user page. */
   readonly userSections?: readonly UserSection[];
+  readonly onRefresh?: (refresh: TokenRefresh) => void;
 }
 
 const IDP_TIMEOUT_MS = 10_000;
@@ -86,7 +87,8 @@ export function createSession(deps: SessionDeps): SessionModule {
     clock,
     fetch: deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS }),
   });
-  const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log });
+  const { onRefresh } = deps;
+  const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
   const authenticator = createAuthenticator({
     store,
     records,

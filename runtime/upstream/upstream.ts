@@ -13,7 +13,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
-import type { Clock, Closable } from "../ports.ts";
+import type { Clock, Closable, TokenRefresh } from "../ports.ts";
 import type { Principal, User } from "../session/principal.ts";
 import type { Csrf } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
@@ -52,6 +52,7 @@ export interface UpstreamDeps {
   readonly clock: Clock;
   /** Stands for the address of our client ID metadata document; for tests, whose gateway has no https address. */
   readonly clientDocumentUrl?: string | undefined;
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 export interface UpstreamModule extends Closable {

@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorText, GatewayError } from "../errors.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
 import type { Log } from "../log.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientChooser } from "./client-choice.ts";
 import { vaultKey, type VaultRecord } from "./records.ts";
@@ -35,6 +35,8 @@ export interface RefreshDeps {
   readonly log: Log;
   /** How a server is asked about this connection, with the secret as it is now. */
   readonly asking: (target: UpstreamTarget, record: VaultRecord) => Promise<Asking>;
+  /** Called after each question to a server. */
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 export interface Refresher {
@@ -76,7 +78,15 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     tokens: SealedTokens,
   ): Promise<Held> => {
     const record = stored.value;
+    const startedMs = performance.now();
     const result = await exchangeRefreshToken(deps, await asking(target, record), tokens.refresh ?? "");
+    deps.onRefresh?.({
+      of: "upstream",
+      route: record.routeKey,
+      // A wrong secret of ours is no refusal of the user's connection.
+      result: result.ok ? "ok" : result.failure === "refused" ? "refused" : "unavailable",
+      tookMs: performance.now() - startedMs,
+    });
     if (result.ok) {
       const { accessToken, refreshToken, expiresAt, scopes } = result.tokens;
       // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).

@@ -11,7 +11,7 @@ import { GatewayError } from "../errors.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import type { ConnectionChanges } from "./changes.ts";
 import type { ClientChooser } from "./client-choice.ts";
@@ -31,6 +31,7 @@ export interface VaultDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 export type StepUp = "connect" | "exhausted";

@@ -1,0 +1,132 @@
+/**
+ * Spans to an OTLP receiver over HTTP. The only file that knows OpenTelemetry's library; loaded when an endpoint is set.
+ *
+ * Promises: the queue is bounded, and what finds it full is dropped and counted; a receiver that is away costs requests
+ * nothing; what it answers is not logged, because it may repeat what it was sent.
+ */
+import {
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type HrTime,
+  type SpanContext,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
+
+import type { Log } from "../log.ts";
+import type { Span, SpanSink, TracingSettings } from "./tracing.ts";
+
+export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceName"> {
+  /** URL of the traces receiver, "https://otlp.example.com/v1/traces". */
+  readonly endpoint: string;
+  /** Spans that may wait. Default 8,192. */
+  readonly maxQueued?: number;
+  /** Longest wait of a span that is alone. Default 2,000. */
+  readonly batchMs?: number;
+  /** For the receiver to answer a batch; as long is waited at close. Default 5,000. */
+  readonly timeoutMs?: number;
+}
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
+const EXPORT_OK = 0;
+const MAX_BATCH = 512;
+const SCOPE = { name: "gateform" };
+
+export function openOtlpSink(options: OtlpOptions, { log }: { readonly log: Log }): SpanSink {
+  const { endpoint, headers, serviceName, maxQueued = 8192, batchMs = 2000, timeoutMs = 5000 } = options;
+  const resource = resourceFromAttributes({ "service.name": serviceName });
+  const exporter = new OTLPTraceExporter({
+    url: endpoint,
+    headers: Object.fromEntries(headers),
+    timeoutMillis: timeoutMs,
+    concurrencyLimit: 2,
+  });
+  let queued = 0;
+  let exported = 0;
+  let dropped = 0;
+  let failed = 0;
+  let isFailing = false;
+
+  const processor = new BatchSpanProcessor({
+    exporter: {
+      export(spans, done) {
+        queued -= spans.length;
+        exporter.export(spans, (result) => {
+          const code: number = result.code;
+          const fails = code !== EXPORT_OK;
+          if (fails) failed += spans.length;
+          else exported += spans.length;
+          // The first of a row; the count tells of the others.
+          if (fails && !isFailing) log.warn({ reason: result.error?.name }, "traces are not exported");
+          if (!fails && isFailing) log.info("traces are exported again");
+          isFailing = fails;
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    },
+    maxQueueSize: maxQueued,
+    maxExportBatchSize: Math.min(MAX_BATCH, maxQueued),
+    scheduledDelayMillis: batchMs,
+    // The exporter's own limit ends first, so that its answer is counted.
+    exportTimeoutMillis: timeoutMs + 1000,
+  });
+
+  return {
+    add(span) {
+      // Counted here, because the library tells nobody how many it drops.
+      if (queued >= maxQueued) {
+        dropped++;
+        return;
+      }
+      queued++;
+      processor.onEnd(readable(span, resource));
+    },
+    counts: () => ({ exported, dropped, failed }),
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      });
+      // A receiver that is away must not keep the process.
+      await Promise.race([processor.shutdown().catch(() => {}), late]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function readable(span: Span, resource: ReadableSpan["resource"]): ReadableSpan {
+  const contextOf = (spanId: string): SpanContext => ({
+    traceId: span.traceId,
+    spanId,
+    traceFlags: TraceFlags.SAMPLED,
+  });
+  const own = contextOf(span.spanId);
+  return {
+    name: span.name,
+    kind: KINDS[span.kind],
+    spanContext: () => own,
+    ...(span.parentSpanId !== undefined && { parentSpanContext: contextOf(span.parentSpanId) }),
+    startTime: hrTime(span.startMs),
+    endTime: hrTime(span.endMs),
+    duration: hrTime(Math.max(span.endMs - span.startMs, 0)),
+    status: { code: span.failed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    attributes: span.attributes,
+    links: [],
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: SCOPE,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+/** Seconds and nanoseconds. */
+function hrTime(ms: number): HrTime {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.floor((ms - seconds * 1000) * 1e6)];
+}

@@ -1,0 +1,279 @@
+/**
+ * Traces: which one each request belongs to, and what it did, as spans.
+ *
+ * Promises: a span carries what this file lists and nothing else, so no token, cookie, path, query or tool argument can be
+ * in one; a request never waits for the receiver; without the `tracing` setting nothing of this is loaded.
+ */
+import type { BootSettings, CompiledRoute, Upstream } from "../config/compiled.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { createRequestId } from "../http/request-id.ts";
+import type { Log } from "../log.ts";
+import type { Decision, McpFacts } from "../policy/facts.ts";
+import type { Closable, TokenRefresh } from "../ports.ts";
+import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
+
+export type TracingSettings = NonNullable<BootSettings["tracing"]>;
+
+export type AttributeValue = string | number | boolean | readonly string[];
+
+/** A span that has ended. */
+export interface Span {
+  readonly name: string;
+  readonly kind: "server" | "client" | "internal";
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Absent for the first span of a trace. */
+  readonly parentSpanId: string | undefined;
+  /** Epoch milliseconds, fractions included. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly failed: boolean;
+}
+
+/** Where spans go. */
+export interface SpanSink extends Closable {
+  /** Queues it, or drops it when the queue is full. Never throws, never waits. */
+  add(span: Span): void;
+  counts(): SpanCounts;
+}
+
+export interface SpanCounts {
+  readonly exported: number;
+  /** The queue was full. */
+  readonly dropped: number;
+  /** The receiver did not take them. */
+  readonly failed: number;
+}
+
+/** One sending of a request to an upstream. */
+export interface Attempt {
+  /** Only the first call counts. @param outcome status of the answer, or why there is none */
+  end(outcome: number | string): void;
+}
+
+/** What happens to one request, told by those who do it. */
+export interface RequestTrace {
+  readonly traceId: string;
+  /** Value of `traceparent` for the request that goes upstream now. */
+  readonly traceparent: string;
+  /** Value of `tracestate`; "" = none. */
+  readonly tracestate: string;
+  routed(route: CompiledRoute): void;
+  /** The policy was asked. @param startMs `performance.now()` before */
+  decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void;
+  /** Refused before the policy was asked. @param reason one of ours */
+  refused(reason: string): void;
+  /** A request goes upstream: from here on `traceparent` names this sending. */
+  attempt(method: string, upstream: Upstream): Attempt;
+  /** Only the first call counts. @param status 0 when it was cut off */
+  end(status: number): void;
+}
+
+/** Functions without `this`: they may be handed over singly. */
+export interface Tracing extends Closable {
+  readonly begin: (exchange: Exchange) => RequestTrace;
+  /** Tokens were asked for; a trace of its own, since many requests may wait for one answer. */
+  readonly refreshed: (refresh: TokenRefresh) => void;
+  /** Another configuration was put in force, or refused. */
+  readonly reloaded: (reload: { readonly ok: boolean; readonly tookMs: number }) => void;
+  readonly counts: () => SpanCounts;
+}
+
+const NO_COUNTS: SpanCounts = { exported: 0, dropped: 0, failed: 0 };
+/** Methods that everybody knows; others are the client's text. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"]);
+/** Longest text in an attribute, in UTF-16 units. */
+const MAX_TEXT = 128;
+
+/** @param sink absent: ids are made and passed on, spans are not recorded */
+export function createTracing(
+  { sampleOneIn, continueTraces }: Pick<TracingSettings, "sampleOneIn" | "continueTraces">,
+  sink: SpanSink | undefined,
+): Tracing {
+  const isSampled = (traceId: string): boolean =>
+    sampleOneIn === 1 || Number.parseInt(traceId.slice(-8), 16) * sampleOneIn < 2 ** 32;
+
+  const addAlone = (
+    name: string,
+    kind: Span["kind"],
+    tookMs: number,
+    attributes: Span["attributes"],
+    failed: boolean,
+  ): void => {
+    const traceId = createRequestId();
+    // Reloads are few, and an operator looks for each of them.
+    if (name !== "reload" && !isSampled(traceId)) return;
+    const endMs = Date.now();
+    const startMs = endMs - tookMs;
+    sink?.add({
+      name,
+      kind,
+      traceId,
+      spanId: newSpanId(),
+      parentSpanId: undefined,
+      startMs,
+      endMs,
+      attributes,
+      failed,
+    });
+  };
+
+  return {
+    begin(exchange) {
+      const parent = continueTraces ? parseTraceparent(exchange.headerValues("traceparent")) : undefined;
+      // The request's id has the form of a trace id, and one of the two is enough to look for.
+      const traceId = parent?.traceId ?? exchange.id;
+      const sampled = parent?.sampled ?? isSampled(traceId);
+      const tracestate = parent ? parseTracestate(exchange.headerValues("tracestate")) : "";
+      const trace = new Trace(exchange, traceId, parent?.spanId, sampled, tracestate, sampled ? sink : undefined);
+      exchange.onClose((complete) => trace.end(complete ? exchange.status : 0));
+      return trace;
+    },
+    refreshed({ of, route, result, tookMs }) {
+      const attributes = {
+        "gateway.token": of,
+        "gateway.result": result,
+        ...(route !== undefined && { "gateway.route": route }),
+      };
+      addAlone("token refresh", "client", tookMs, attributes, result !== "ok");
+    },
+    reloaded({ ok, tookMs }) {
+      addAlone("reload", "internal", tookMs, { "gateway.result": ok ? "ok" : "failed" }, !ok);
+    },
+    counts: () => sink?.counts() ?? NO_COUNTS,
+    close: async () => sink?.close(),
+  };
+}
+
+/** Loads the exporter when spans go somewhere. */
+export async function openTracing(settings: TracingSettings, deps: { readonly log: Log }): Promise<Tracing> {
+  const { endpoint } = settings;
+  if (endpoint === undefined) return createTracing(settings, undefined);
+  const { openOtlpSink } = await import("./otlp.ts");
+  return createTracing(settings, openOtlpSink({ ...settings, endpoint }, deps));
+}
+
+class Trace implements RequestTrace {
+  readonly traceId: string;
+  readonly tracestate: string;
+  traceparent: string;
+  readonly #exchange: Exchange;
+  readonly #sink: SpanSink | undefined;
+  readonly #spanId = newSpanId();
+  readonly #parentSpanId: string | undefined;
+  readonly #sampled: boolean;
+  readonly #startMs = performance.now();
+  /** From `performance.now()` to the epoch; of this request, since the system's clock may be set between two. */
+  readonly #epochMs = Date.now() - this.#startMs;
+  #attempts = 0;
+  #route: CompiledRoute | undefined;
+  #refused: string | undefined;
+  #ended = false;
+
+  constructor(
+    exchange: Exchange,
+    traceId: string,
+    parentSpanId: string | undefined,
+    sampled: boolean,
+    tracestate: string,
+    sink: SpanSink | undefined,
+  ) {
+    this.#exchange = exchange;
+    this.traceId = traceId;
+    this.#parentSpanId = parentSpanId;
+    this.#sampled = sampled;
+    this.tracestate = tracestate;
+    this.#sink = sink;
+    this.traceparent = formatTraceparent({ traceId, spanId: this.#spanId, sampled });
+  }
+
+  routed(route: CompiledRoute): void {
+    this.#route = route;
+  }
+
+  refused(reason: string): void {
+    this.#refused = reason;
+  }
+
+  decided(startMs: number, decision: Decision, mcp: McpFacts | undefined): void {
+    if (this.#sink === undefined) return;
+    const { allowed, denied, allowWhyTrue, allowWhyFalse, denyWhyTrue } = decision;
+    this.#add("policy", "internal", newSpanId(), startMs, false, {
+      "gateway.allow": allowed,
+      "gateway.deny": denied,
+      "gateway.reasons": allowed ? allowWhyTrue : denied ? denyWhyTrue : allowWhyFalse,
+      ...(mcp?.method !== undefined && { "mcp.method.name": short(mcp.method) }),
+      ...(mcp?.tool !== undefined && { "gen_ai.tool.name": short(mcp.tool) }),
+    });
+  }
+
+  attempt(method: string, upstream: Upstream): Attempt {
+    const spanId = newSpanId();
+    const startMs = performance.now();
+    const resends = this.#attempts++;
+    this.traceparent = formatTraceparent({ traceId: this.traceId, spanId, sampled: this.#sampled });
+    let ended = false;
+    return {
+      end: (outcome) => {
+        if (ended || this.#sink === undefined) return;
+        ended = true;
+        const failed = typeof outcome === "string" || outcome >= 400 || outcome === 0;
+        this.#add("upstream", "client", spanId, startMs, failed, {
+          "http.request.method": knownMethod(method),
+          "gateway.upstream": upstream.origin,
+          ...(resends > 0 && { "http.request.resend_count": resends }),
+          ...answerOf(outcome, failed),
+        });
+      },
+    };
+  }
+
+  end(status: number): void {
+    if (this.#ended || this.#sink === undefined) return;
+    this.#ended = true;
+    const method = knownMethod(this.#exchange.method);
+    const route = this.#route;
+    const failed = status >= 500 || status === 0;
+    this.#add(route === undefined ? method : `${method} ${route.key}`, "server", this.#spanId, this.#startMs, failed, {
+      "http.request.method": method,
+      "gateway.request_id": this.#exchange.id,
+      ...(route !== undefined && { "gateway.route": route.key, "server.address": route.hostname }),
+      ...(this.#refused !== undefined && { "gateway.refused": this.#refused }),
+      ...answerOf(status, failed),
+    });
+  }
+
+  #add(
+    name: string,
+    kind: Span["kind"],
+    spanId: string,
+    startMs: number,
+    failed: boolean,
+    attributes: Span["attributes"],
+  ): void {
+    const { traceId } = this;
+    const parentSpanId = kind === "server" ? this.#parentSpanId : this.#spanId;
+    const times = { startMs: this.#epochMs + startMs, endMs: this.#epochMs + performance.now() };
+    this.#sink?.add({ name, kind, traceId, spanId, parentSpanId, ...times, attributes, failed });
+  }
+}
+
+/** @param outcome status, 0 when the answer was cut off, or why there was none */
+function answerOf(outcome: number | string, failed: boolean): Span["attributes"] {
+  const status = typeof outcome === "number" && outcome !== 0 ? { "http.response.status_code": outcome } : {};
+  if (!failed) return status;
+  return { ...status, "error.type": outcome === 0 ? "cut" : String(outcome) };
+}
+
+function knownMethod(method: string): string {
+  return METHODS.has(method) ? method : "_OTHER";
+}
+
+function newSpanId(): string {
+  return createRequestId().slice(16);
+}
+
+function short(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}
