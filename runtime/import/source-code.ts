@@ -20,8 +20,15 @@ export function code(value: unknown): string {
   return object(Object.entries(value).map(([name, member]) => [key(name), code(member)]));
 }
 
-export function camelCode(value: Members): string {
-  return object(Object.entries(value).map(([name, member]) => [camel(name), code(member)]));
+/** Members at every depth are names of settings. */
+export function camelCode(value: unknown): string {
+  return code(camelNames(value));
+}
+
+function camelNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelNames);
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [camel(name), camelNames(member)]));
 }
 
 export function object(entries: readonly Entry[]): string {

@@ -1,5 +1,6 @@
 /** A converted configuration as a program of constructs. */
 import { isMembers, type Members } from "../config/problem.ts";
+import { routeFields } from "../config/route.ts";
 import type { Converted } from "./convert.ts";
 import { camel, camelCode, code, type Entry, key, object, type Use } from "./source-code.ts";
 import { policyCode } from "./write-policy.ts";
@@ -54,12 +55,17 @@ function routeCode(name: string, route: Members, use: Use): string {
     else if (key === "set_response_headers") entries.push([camel(key), literals(value)]);
     else if (key === "rewrite_response_headers")
       entries.push([camel(key), code((value as Members[]).map(literalRewrite))]);
-    else entries.push([camel(key), code(value)]);
+    else entries.push([camel(key), BLOCKS.has(key) ? camelCode(value) : code(value)]);
   }
   if (policy !== undefined) entries.push(["policy", policyCode(policy, use)]);
   if (server) entries.push(...serverCode(server, use));
   return `new ${use(construct)}(gateway, ${JSON.stringify(name)}, ${object(entries)});`;
 }
+
+/** Settings whose members are settings too, and so are props. */
+const BLOCKS = new Set(
+  routeFields.filter(({ kind }) => kind === "block" || kind === "block-list").map(({ name }) => name),
+);
 
 function serverCode(server: Members, use: Use): Entry[] {
   return Object.entries(server).map(([key, value]) => {
