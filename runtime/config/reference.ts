@@ -1,4 +1,7 @@
-/** The reference of all settings as Markdown, made from the Field tree so that it cannot lag behind. */
+/** The reference of all settings as Markdown, made from the Field tree so that it cannot lag behind; REFERENCE.md is it. */
+import { CRITERIA } from "../policy/criteria.ts";
+import { LIST_OPERATORS, STRING_OPERATORS } from "../policy/match.ts";
+import { OPERATORS } from "../policy/parse.ts";
 import type { Field, Kind } from "./fields.ts";
 import { routeFields } from "./route.ts";
 import { settingsFields } from "./settings.ts";
@@ -58,9 +61,26 @@ export function configReference(): string {
     "In the boot file and in published slices; changes go live by themselves.",
     table(live),
     "## Routes",
+    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text.",
     table(routeFields),
-    "",
+    "## Policy",
+    POLICY,
+    ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
   ].join("\n\n");
+}
+
+const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
+each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
+rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
+of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
+
+function criterionRow({ name, takesPath, doc, reasons }: (typeof CRITERIA)[number]): string {
+  const told = named([...new Set([reasons.ok, reasons.no])]);
+  return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${told} |`;
+}
+
+function named(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
 }
 
 function table(fields: readonly Field[]): string {
@@ -71,7 +91,8 @@ function table(fields: readonly Field[]): string {
 function* rowsOf(fields: readonly Field[], prefix: string): Iterable<readonly string[]> {
   for (const field of fields) {
     const name = `${prefix}${field.name}`;
-    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc];
+    const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
+    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation];
     const step = field.kind === "block-list" ? "[]" : field.kind === "labelled" ? ".<name>" : "";
     if (field.fields) yield* rowsOf(field.fields, `${name}${step}.`);
   }

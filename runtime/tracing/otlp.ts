@@ -4,13 +4,7 @@
  * Promises: the queue is bounded, and what finds it full is dropped and counted; a receiver that is away costs requests
  * nothing; what it answers is not logged, because it may repeat what it was sent.
  */
-import {
-  SpanKind,
-  SpanStatusCode,
-  TraceFlags,
-  type HrTime,
-  type SpanContext,
-} from "@opentelemetry/api";
+import { SpanKind, SpanStatusCode, TraceFlags, type HrTime, type SpanContext } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";

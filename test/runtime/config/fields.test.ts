@@ -134,6 +134,11 @@ describe("configReference()", () => {
   });
 });
 
+test("REFERENCE.md is what `gateway reference` prints; when not: node runtime/main.ts reference > runtime/REFERENCE.md", () => {
+  const page = readFileSync(new URL("../../../runtime/REFERENCE.md", import.meta.url), "utf8");
+  expect(page).toBe(`${configReference()}\n`);
+});
+
 describe("kinds.ts", () => {
   test("is the only file that calls zod constructors", () => {
     const sources = import.meta.dirname.replace("/test/runtime/config", "/runtime/config");
