@@ -58,7 +58,8 @@ export function forward(deps: ForwardDeps, passage: Passage): void {
   const { exchange, plan } = passage;
   const upstream = plan.balancer.pick(deps.clock, passage);
   if (upstream === undefined) {
-    deps.metrics?.answered(plan.route, answerFailure(passage, "unhealthy"), 0);
+    const status = answerFailure(passage, "unhealthy");
+    deps.metrics?.answered(plan.route, status, 0);
     return;
   }
   const forwarding = new Forwarding(deps, passage, upstream);

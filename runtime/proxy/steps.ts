@@ -74,13 +74,15 @@ function send(deps: StepDeps, passage: Passage): void {
   const { exchange, plan } = passage;
   const { answer, rewrite } = plan.route;
   if (answer !== undefined) {
-    deps.metrics?.answered(plan.route, answerRoute(passage, answer), 0);
+    const status = answerRoute(passage, answer);
+    deps.metrics?.answered(plan.route, status, 0);
     return;
   }
   if (rewrite !== undefined) {
     passage.rewrittenPath = rewritePath(exchange.path, plan.route, rewrite);
     if (passage.rewrittenPath === undefined) {
-      deps.metrics?.answered(plan.route, refuseRewrite(exchange), 0);
+      const status = refuseRewrite(exchange);
+      deps.metrics?.answered(plan.route, status, 0);
       return;
     }
   }

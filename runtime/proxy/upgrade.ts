@@ -35,14 +35,15 @@ export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer
   const { plan, principal, snapshot, exchange } = passage;
   // Before the upstream hears of it; asked again when it has answered.
   if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {
-    deps.metrics?.answered(plan.route, refuseStream(exchange), 0);
+    const status = refuseStream(exchange);
+    deps.metrics?.answered(plan.route, status, 0);
     return;
   }
   const upstream = plan.balancer.pick(deps.clock, passage);
   const release = upstream && deps.transport.reserve(upstream);
   if (upstream === undefined || release === undefined) {
-    const failure = upstream === undefined ? "unhealthy" : "overloaded";
-    deps.metrics?.answered(plan.route, answerFailure(passage, failure), 0);
+    const status = answerFailure(passage, upstream === undefined ? "unhealthy" : "overloaded");
+    deps.metrics?.answered(plan.route, status, 0);
     return;
   }
   const tunnel = new Tunnel(deps, passage, offer, upstream, release);

@@ -56,7 +56,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
         return Promise.resolve();
       },
     },
-    assertions: { sign: (principal, route) => `assertion.${principal.user.id}.${route.hostname}` },
+    assertions: { sign: ({ user }, route, host = route.hostname) => `assertion.${user.id}.${host}` },
     applicationTokens: { mint: (principal) => `gwt_application_${principal.user.id}` },
     revocations,
     records: collecting(records),
