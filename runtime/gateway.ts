@@ -24,6 +24,7 @@ import { serverListEndpoints } from "./mcp/server-list.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
 import { systemClock, type Clock, type Closable, type TokenRefresh } from "./ports.ts";
 import { createProxy } from "./proxy/handle.ts";
+import type { UpstreamStatus } from "./proxy/upstream-state.ts";
 import { openRecords } from "./records.ts";
 import { createSession, type SessionModule } from "./session/session.ts";
 import { startSweeper } from "./store/sweeper.ts";
@@ -51,6 +52,8 @@ export interface Gateway {
   /** What the admin listener shows, for whoever shows it instead. */
   readonly pages: AdminPages;
   readonly metrics: Pick<Metrics, "values" | "totals">;
+  /** What this process knows of upstreams that have others beside them, checks or ejection. */
+  readonly upstreams: () => readonly UpstreamStatus[];
   readonly status: () => BundleStatus;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
@@ -76,7 +79,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return part;
   };
   const closeAll = async (): Promise<void> => {
-    for (const part of opened.toReversed()) await part.close();
+    const failures: unknown[] = [];
+    // One that cannot be closed must not keep the others open: records would be lost, and the process would stay.
+    for (const part of opened.toReversed()) {
+      try {
+        await part.close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, "Some parts of the gateway could not be closed");
   };
 
   try {
@@ -154,6 +166,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         ],
         authenticator: session.authenticator,
         signIn: session.signIn,
+        programs: session.programs,
+        current: session.current,
         assertions: session.assertions,
         applicationTokens: session.applicationTokens,
         requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
@@ -169,7 +183,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
     );
     let draining = false;
-    const told = { bundle, metrics, isDraining: () => draining, store };
+    const told = { bundle, metrics, isDraining: () => draining, store, upstreams: () => proxy.upstreams() };
     const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
     const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
     const admin = worker === undefined ? own(await createAdmin({ ...told, ...listener })) : undefined;
@@ -202,6 +216,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       adminOrigin: admin?.origin ?? "",
       pages,
       metrics,
+      upstreams: () => proxy.upstreams(),
       status: () => bundle.status(),
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
@@ -216,7 +231,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
     };
   } catch (error) {
-    await closeAll();
+    // What went wrong first is what somebody must know.
+    await closeAll().catch(() => {});
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { storeHealth } from "./store-health.ts";
+import { upstreamSeries, type UpstreamStatus } from "./upstream-series.ts";
 
 export type { Admin } from "./listener.ts";
 
@@ -16,6 +17,8 @@ export interface PagesDeps {
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
   readonly store: Pick<Store, "get">;
+  /** What is known of upstreams; absent: nothing is shown. */
+  readonly upstreams?: () => readonly UpstreamStatus[];
   /** Of this program, for `/status`. */
   readonly version?: string;
 }
@@ -55,7 +58,8 @@ export function createPages(deps: PagesDeps): AdminPages & Closable {
   return { ...processPages(deps), close: async () => stop() };
 }
 
-function followBundle({ bundle, metrics }: PagesDeps): () => void {
+function followBundle({ bundle, metrics, upstreams }: PagesDeps): () => void {
+  if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
   for (const series of bundleSeries(bundle)) metrics.register(series);
   return bundle.subscribe((next) => metrics.keepRoutes(next.routes));
 }
@@ -85,6 +89,7 @@ function processPages(deps: PagesDeps): AdminPages {
         // Public: secrets for this gateway are sealed to it.
         seal_key: bundle.sealKey ?? null,
         counters: metrics.totals(),
+        ...(deps.upstreams && { upstreams: deps.upstreams() }),
       };
     },
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),

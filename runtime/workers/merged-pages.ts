@@ -81,13 +81,14 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
 
 function aboutWorker(report: WorkerReport | undefined): object {
   if (!report) return {};
-  const { ready, uptimeSeconds, bundle } = report;
+  const { ready, uptimeSeconds, bundle, upstreams } = report;
   const { digest, published, lastError } = bundle;
   return {
     ready,
     uptime_seconds: uptimeSeconds,
     digest,
     published: published?.inForce ?? 0,
+    upstreams,
     ...(lastError && { problems: lastError.problems }),
   };
 }

@@ -9,6 +9,8 @@ export interface WorkerReport {
   readonly uptimeSeconds: number;
   readonly bundle: BundleStatus;
   readonly totals: Totals;
+  /** Each worker finds out by itself. */
+  readonly upstreams: readonly object[];
 }
 
 export interface Answers {

@@ -49,7 +49,13 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
   if (what === "metrics") return gateway.metrics.values();
   const { ready } = await gateway.pages.readiness();
   const uptimeSeconds = Math.floor((performance.now() - startedMs) / 1000);
-  return { ready, uptimeSeconds, bundle: gateway.status(), totals: gateway.metrics.totals() };
+  return {
+    ready,
+    uptimeSeconds,
+    bundle: gateway.status(),
+    totals: gateway.metrics.totals(),
+    upstreams: gateway.upstreams(),
+  };
 }
 
 function tell(message: FromWorker, then: () => void = () => {}): void {
