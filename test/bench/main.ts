@@ -3,7 +3,7 @@
  * proxy, interleaved in one run; then publishing to busy workers; then Terraform plans and applies.
  *
  *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE
- *   --no-terraform  --no-http  --no-transports  --no-publish
+ *   --no-terraform  --no-http  --no-transports  --no-publish  --terraform-5000
  *
  * Read the ratios, not the rates: CPU per request of the process tree is the steady figure on a shared machine.
  */
@@ -16,7 +16,7 @@ import { benchPublishing } from "./publish.ts";
 import { formatTable, median } from "./table.ts";
 import { startTargets, type Target, type Workload } from "./targets.ts";
 import { benchTransports, type TransportFigures } from "./transports.ts";
-import { benchTerraform, type TerraformFigure } from "./terraform.ts";
+import { benchTerraform, type TerraformFigure, terraformRows } from "./terraform.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     "no-http": { type: "boolean", default: false },
     "no-transports": { type: "boolean", default: false },
     "no-publish": { type: "boolean", default: false },
+    "terraform-5000": { type: "boolean", default: false },
   },
 });
 const rounds = Number(values.rounds);
@@ -62,15 +63,11 @@ if (publish.length > 0) {
   const header = ["publish → live in all", "median", "max", "requests meanwhile", "failed", "p99"];
   console.log(`\nPublishing under load\n${formatTable(header, rows)}`);
 }
-const terraform: TerraformFigure[] = values["no-terraform"] ? [] : await benchTerraform([200, 1000]);
+const sizes = values["terraform-5000"] ? [200, 1000, 5000] : [200, 1000];
+const terraform: TerraformFigure[] = values["no-terraform"] ? [] : await benchTerraform(sizes);
 if (terraform.length > 0) {
-  const rows = terraform.map((figure) => [
-    `${figure.routes} routes`,
-    `${figure.planSeconds.toFixed(2)} s`,
-    `${figure.applySeconds.toFixed(2)} s`,
-    `${figure.emptyPlanSeconds.toFixed(2)} s`,
-  ]);
-  console.log(`\nTerraform\n${formatTable(["", "plan", "apply", "second plan"], rows)}`);
+  const { header, rows } = terraformRows(terraform);
+  console.log(`\nTerraform, with our provider and with one that does nothing\n${formatTable(header, rows)}`);
 }
 if (values.json)
   await writeFile(

@@ -1,18 +1,31 @@
-/** Plans and applies bundles of many routes with the real binary and our provider. */
+/**
+ * Plans and applies bundles of many routes with the real binary: with our provider, and with one that does nothing
+ * (terraform-null.ts), which shows what Terraform itself takes for them.
+ *
+ * Processor time is the steady figure on a shared machine; the clock shows what others do beside.
+ */
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { PROVIDER_SOURCE } from "../../runtime/terraform/schema.ts";
+import { type ProcessCost, watchProcess } from "./process-watch.ts";
+
+export interface StepFigure extends ProcessCost {
+  readonly seconds: number;
+}
 
 export interface TerraformFigure {
   readonly routes: number;
+  readonly provider: "gateway" | "nothing";
   /** First plan, nothing published yet. */
-  readonly planSeconds: number;
-  readonly applySeconds: number;
+  readonly plan: StepFigure;
+  readonly apply: StepFigure;
   /** Plan after the apply: everything refreshed, nothing to do. */
-  readonly emptyPlanSeconds: number;
+  readonly secondPlan: StepFigure;
 }
 
 export async function benchTerraform(sizes: readonly number[]): Promise<TerraformFigure[]> {
@@ -23,24 +36,51 @@ export async function benchTerraform(sizes: readonly number[]): Promise<Terrafor
   const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
   try {
     const { cliConfigFile } = await writeDevMirror(join(directory, "mirror"));
-    const env = { TF_CLI_CONFIG_FILE: cliConfigFile, CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1" };
+    const nullConfigFile = await writeNullProvider(join(directory, "null"));
     const figures: TerraformFigure[] = [];
     for (const routes of sizes) {
-      const work = join(directory, String(routes));
-      await mkdir(work);
-      await writeFile(join(work, "main.tf.json"), JSON.stringify(program(routes, join(work, "slices"))));
-      await run("terraform", ["init", "-input=false"], work, env);
-      figures.push({
-        routes,
-        planSeconds: await timed(["plan", "-input=false", "-out=plan"], work, env),
-        applySeconds: await timed(["apply", "-input=false", "plan"], work, env),
-        emptyPlanSeconds: await timed(["plan", "-input=false", "-detailed-exitcode"], work, env),
-      });
+      for (const provider of ["gateway", "nothing"] as const) {
+        const work = join(directory, `${provider}-${routes}`);
+        await mkdir(work);
+        // Indented, as constructs write it: Terraform prints whole lines beside its findings.
+        await writeFile(join(work, "main.tf.json"), JSON.stringify(program(routes, join(work, "slices")), null, 2));
+        const env = {
+          TF_CLI_CONFIG_FILE: provider === "gateway" ? cliConfigFile : nullConfigFile,
+          CHECKPOINT_DISABLE: "1",
+          TF_IN_AUTOMATION: "1",
+        };
+        if (provider === "gateway") await run("terraform", ["init", "-input=false"], work, env);
+        figures.push({
+          routes,
+          provider,
+          plan: await run("terraform", ["plan", "-input=false", "-out=plan"], work, env),
+          apply: await run("terraform", ["apply", "-input=false", "plan"], work, env),
+          secondPlan: await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], work, env),
+        });
+      }
     }
     return figures;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+export function terraformRows(figures: readonly TerraformFigure[]): { header: string[]; rows: string[][] } {
+  const header = ["routes, provider", "step", "time", "CPU Terraform", "CPU provider", "RSS provider"];
+  const rows = figures.flatMap((figure) =>
+    (["plan", "apply", "secondPlan"] as const).map((step) => {
+      const { seconds, ownCpuSeconds, childrenCpuSeconds, childPeakMebibytes } = figure[step];
+      return [
+        `${figure.routes} ${figure.provider}`,
+        step === "secondPlan" ? "second plan" : step,
+        `${seconds.toFixed(2)} s`,
+        `${ownCpuSeconds.toFixed(2)} s`,
+        `${childrenCpuSeconds.toFixed(2)} s`,
+        `${childPeakMebibytes} MiB`,
+      ];
+    }),
+  );
+  return { header, rows };
 }
 
 function program(routes: number, slices: string): unknown {
@@ -53,43 +93,77 @@ function program(routes: number, slices: string): unknown {
       `route-${index}`,
       {
         from: `https://mcp-${index}.example.com`,
-        to: [`http://10.0.${Math.floor(index / 250)}.${index % 250}:8080`],
+        to: [`http://mcp-${index}.internal.example.com:8080`],
         policy,
         set_request_headers: { "X-Team": `team-${index % 20}` },
         mcp: { server: { max_request_bytes: 65536 } },
       },
     ]),
   );
+  const bundle = {
+    owner: "bench",
+    runtime_flags: { mcp: true },
+    mcp_allowed_as_metadata_domains: ["*.example.com"],
+    file: { directory: slices },
+    route,
+  };
   return {
-    terraform: { required_providers: { gateway: { source: "gateform/gateway" } } },
-    resource: {
-      gateway_bundle: { bench: { owner: "bench", runtime_flags: { mcp: true }, file: { directory: slices }, route } },
-    },
+    terraform: { required_providers: { gateway: { source: PROVIDER_SOURCE } } },
+    resource: { gateway_bundle: { bench: bundle } },
   };
 }
 
-async function timed(args: readonly string[], cwd: string, env: Record<string, string>): Promise<number> {
-  const started = process.hrtime.bigint();
-  await run("terraform", args, cwd, env);
-  return Number(process.hrtime.bigint() - started) / 1e9;
+/** @returns the CLI configuration file that puts it in place of ours */
+async function writeNullProvider(directory: string): Promise<string> {
+  await mkdir(directory, { recursive: true });
+  const bundle = join(directory, "provider.mjs");
+  const esbuild = await import("esbuild");
+  await esbuild.build({
+    entryPoints: [fileURLToPath(new URL("./terraform-null.ts", import.meta.url))],
+    outfile: bundle,
+    bundle: true,
+    minify: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    logLevel: "error",
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  });
+  const launcher = join(directory, "terraform-provider-gateway");
+  const cache = join(directory, "cache");
+  await writeFile(
+    launcher,
+    `#!/bin/sh\nexport NODE_COMPILE_CACHE='${cache}'\nexec '${process.execPath}' '${bundle}' "$@"\n`,
+  );
+  await chmod(launcher, 0o755);
+  const cliConfigFile = join(directory, "terraform.rc");
+  const overrides = `dev_overrides {\n    ${JSON.stringify(PROVIDER_SOURCE)} = ${JSON.stringify(directory)}\n  }`;
+  await writeFile(cliConfigFile, `provider_installation {\n  ${overrides}\n  direct {}\n}\n`);
+  return cliConfigFile;
 }
 
-function run(command: string, args: readonly string[], cwd: string, env: Record<string, string>): Promise<string> {
+function run(command: string, args: readonly string[], cwd: string, env: Record<string, string>): Promise<StepFigure> {
   return new Promise((resolve, reject) => {
+    const started = process.hrtime.bigint();
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: 120_000,
+      timeout: 300_000,
     });
+    const watch = watchProcess(child.pid ?? 0);
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => void (output += chunk.toString("utf8")));
     child.stderr.on("data", (chunk: Buffer) => void (output += chunk.toString("utf8")));
-    child.once("error", reject);
-    child.once("close", (code) =>
-      code === 0
-        ? resolve(output)
-        : reject(new Error(`Cannot run "${command} ${args.join(" ")}": exit ${code}\n${output}`)),
-    );
+    child.once("error", (error) => {
+      watch.stop();
+      reject(error);
+    });
+    child.once("close", (code) => {
+      const cost = watch.stop();
+      const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+      if (code === 0) resolve({ seconds, ...cost });
+      else reject(new Error(`Cannot run "${command} ${args.join(" ")}": exit ${code}\n${output}`));
+    });
   });
 }
