@@ -1,5 +1,6 @@
 /** The examples that need no running gateway, and the parts of the demo that stand behind one. */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
@@ -25,13 +26,17 @@ async function withMcpServer(use: (server: RunningMcpServer) => Promise<void>): 
 }
 
 describe("npm run example", () => {
-  test.each(["headers", "policy"])("%s prints a line per step and only passes", { timeout: 60_000 }, async (name) => {
-    const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
-    const lines = (await run).stdout.trim().split("\n");
-    expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed$/);
-    expect(lines.slice(0, -1).every((line) => line.startsWith("pass  "))).toBe(true);
-    expect(lines.at(-1)).toBe(`${lines.length - 1} passed, 0 failed`);
-  });
+  test.each(["header-settings", "policy"])(
+    "%s prints a line per step and only passes",
+    { timeout: 60_000 },
+    async (name) => {
+      const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
+      const lines = (await run).stdout.trim().split("\n");
+      expect(lines.at(-1)).toMatch(/^\d+ passed, 0 failed$/);
+      expect(lines.slice(0, -1).every((line) => line.startsWith("pass  "))).toBe(true);
+      expect(lines.at(-1)).toBe(`${lines.length - 1} passed, 0 failed`);
+    },
+  );
 
   // Without terraform they play what they can, and say what they leave out.
   test.each(["cdktf", "terraform", "gitops"])(
@@ -47,10 +52,17 @@ describe("npm run example", () => {
   );
 
   test("knows every folder with a check, and refuses other names with exit code 2", async () => {
-    expect(exampleNames()).toEqual(expect.arrayContaining(["demo", "headers", "policy"]));
+    expect(exampleNames()).toEqual(expect.arrayContaining(["demo", "header-settings", "policy"]));
     expect(await runExample("../test", [])).toBe(2);
     expect(await runExample(undefined, [])).toBe(2);
   });
+});
+
+test("every example has a README that tells what to run", () => {
+  for (const name of exampleNames()) {
+    const readme = readFileSync(`${root}examples/${name}/README.md`, "utf8");
+    expect(readme, name).toMatch(new RegExp(`npm run example ${name}\\b|npm start -- --check`));
+  }
 });
 
 describe("startMcpServer", () => {
