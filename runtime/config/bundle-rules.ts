@@ -199,6 +199,17 @@ function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingF
     const message = "has MCP client routes but no MCP server route, so the list of servers is empty";
     yield { setting: "runtime_flags", severity: "warning", message };
   }
+  if (settings.idp_access_token_allowed_audiences?.length === 0) {
+    const message = "is an empty list, must have an audience or be left out";
+    yield { setting: "idp_access_token_allowed_audiences", severity: "error", message };
+  }
+  const takesTokens = [settings, ...routes.map(({ sound }) => sound)].some(
+    ({ bearer_token_format: format }) => format !== undefined && format !== "default",
+  );
+  if (boot && takesTokens && settings.idp_provider_url === undefined) {
+    const message = 'needs "idp_provider_url", whose tokens they are';
+    yield { setting: "bearer_token_format", severity: "error", message };
+  }
   if (boot) yield* startFindings(boot, settings, routes);
 }
 
@@ -215,7 +226,8 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
   const hosts = new Set(
     routes.map((route) => parseFrom(route.sound.from ?? "")).map((from) => (from.ok ? from.value.host : "")),
   );
-  if (hosts.size > 1 && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
+  const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
+  if (isSpread && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
     const message =
       'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
     yield { setting: "authenticate_service_url", severity: "warning", message };

@@ -5,6 +5,11 @@ import { fault, type Finding, quote } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 import { parseUpstream } from "./values.ts";
 
+/** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
+export function asksUpstream(setting: string): boolean {
+  return OF_UPSTREAMS.test(setting);
+}
+
 type Wrote = (name: keyof RouteDoc) => boolean;
 
 const REDIRECT_CODES = [301, 302, 303, 307, 308];
@@ -84,7 +89,7 @@ function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<Finding>
     return;
   }
   for (const name of names) {
-    if (OF_UPSTREAMS.test(name)) yield fault([name], `cannot stand beside "${answer}", which asks no upstream`);
+    if (asksUpstream(name)) yield fault([name], `cannot stand beside "${answer}", which asks no upstream`);
   }
 }
 

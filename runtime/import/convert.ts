@@ -62,11 +62,12 @@ function convertRoutes(config: Members, report: Report): Record<string, Members>
 function uniqueName(route: Members, at: number, taken: Readonly<Record<string, unknown>>, report: Report): string {
   const text = (key: string): string | undefined => (typeof route[key] === "string" ? route[key] : undefined);
   const written = text("name");
-  const [from, prefix, path] = [text("from"), text("prefix"), text("path")];
+  const [from, prefix, path, regex] = [text("from"), text("prefix"), text("path"), text("regex")];
   const derived = derivedName({
     ...(from !== undefined && { from }),
     ...(prefix !== undefined && { prefix }),
     ...(path !== undefined && { path }),
+    ...(regex !== undefined && { regex }),
   });
   const wished = written ?? derived ?? `route-${at + 1}`;
   let name =

@@ -1,11 +1,12 @@
 /** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
+import { parseFrom } from "../config/from.ts";
 import { isMembers, type Members } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
-import { parseOrigin } from "../config/values.ts";
 import { convertBalancing, isBalancingSetting } from "./balancing.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
 import { convertPolicy } from "./policy.ts";
+import { convertRouting } from "./routing.ts";
 import { secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral, convertTemplate } from "./template.ts";
 
@@ -43,19 +44,15 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   allow_spdy: "SPDY is not spoken",
   allow_upgrades: "only listed upgrades passed there",
   allow_websockets: "WebSocket needs no switch where it is supported",
-  bearer_token_format: "callers present External Tokens or sign in",
   depends_on: "each host signs in by itself",
   description: "say it in a comment",
   enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
-  idp_access_token_allowed_audiences: "tokens of the identity provider are not accepted",
   idp_client_id: "all routes sign in with the gateway's client",
   idp_client_secret: "all routes sign in with the gateway's client",
   identity_providers: "one identity provider for all routes",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
   logo_url: "pages show no logos",
-  regex_priority_order: "the most specific route wins",
-  show_error_details: "error pages show a request id only",
 };
 
 /** Upstreams must look for another header and check it by other keys. */
@@ -75,7 +72,7 @@ export function convertRoute(route: Members, name: string, report: Report): Conv
     return undefined;
   }
   const doc: Record<string, unknown> = {};
-  for (const [written, value] of Object.entries(route)) {
+  for (const [written, value] of Object.entries(convertRouting(route, place, report))) {
     const key = RENAMED[written] ?? written;
     if (value === null || value === undefined || key === "name" || key === "policy" || IN_POLICY.has(key)) continue;
     const base = key.replace(/_file$/, "");
@@ -93,8 +90,8 @@ export function convertRoute(route: Members, name: string, report: Report): Conv
   }
   if (route["pass_identity_headers"] === true) report("differs", `${place}, pass_identity_headers`, IDENTITY_HEADER);
   for (const difference of differences) report("differs", "policies", difference);
-  if (typeof route["prefix"] === "string" && !route["prefix"].endsWith("/")) {
-    report("differs", place, `prefix "${route["prefix"]}" takes whole segments here: not "${route["prefix"]}x"`);
+  if (typeof doc["prefix"] === "string" && !doc["prefix"].endsWith("/")) {
+    report("differs", place, `prefix "${doc["prefix"]}" takes whole segments here: not "${doc["prefix"]}x"`);
   }
   return { name, doc };
 }
@@ -103,12 +100,13 @@ function cannotCarry(route: Members): string | undefined {
   const { from, to, mcp } = route;
   if (typeof from !== "string") return '"from" is missing';
   if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
-  const origin = parseOrigin(from);
-  if (!origin.ok) return `"from" ${origin.wish}`;
+  const read = parseFrom(from);
+  if (!read.ok) return `"from" ${read.wish}`;
   const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !KNOWN.has(key));
   if (essential !== undefined)
     return `"${essential}" has no counterpart and the route would do something else without it`;
-  if (to === undefined || to === null) return '"to" is missing';
+  const answers = isMembers(route["redirect"]) || isMembers(route["response"]);
+  if (!answers && (to === undefined || to === null)) return '"to" is missing';
   if (isMembers(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
     return "it is MCP server and MCP client at once; make two routes of it";
   }
@@ -126,6 +124,8 @@ const TLS_LOSS = "upstreams are reached with the system's certificate authoritie
 
 function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
   switch (key) {
+    case "bearer_token_format":
+      return convertBearerFormat(value, place, report);
     case "timeout":
     case "idle_timeout":
       return convertDuration(value, `${place}, ${key}`, report);
@@ -145,6 +145,20 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
     default:
       return isBalancingSetting(key) ? convertBalancing(key, value, place, report) : value;
   }
+}
+
+function convertBearerFormat(value: unknown, place: string, report: Report): unknown {
+  if (value === "jwt") {
+    report("lost", `${place}, bearer_token_format`, '"jwt": tokens of other identity providers are not taken');
+    return undefined;
+  }
+  if (value !== "default")
+    report(
+      "differs",
+      `${place}, bearer_token_format`,
+      "the token is taken away before the upstream; its audience is checked",
+    );
+  return value;
 }
 
 /** A header is no secret setting, so its text is copied; who reviews the program should know. */

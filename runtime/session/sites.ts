@@ -48,8 +48,8 @@ export function findSite(snapshot: Snapshot, host: string): Site | undefined {
   const scheme = wildcardOf(sites.wildcards, host);
   if (scheme === undefined) return undefined;
   const url = URL.parse(`${scheme}//${host}`);
-  // A name that URLs would write otherwise has no address to come back to.
-  if (url?.host !== host) return undefined;
+  // A name that URLs would write otherwise has no address to come back to, nor has the pattern itself.
+  if (url?.host !== host || host.startsWith("*")) return undefined;
   const site = siteAt(url, authenticateOriginOf(snapshot));
   if (sites.below.size >= MAX_BELOW) sites.below.clear();
   sites.below.set(host, site);

@@ -36,6 +36,16 @@ const payloadOf = (jwt: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()) as Record<string, unknown>;
 
 describe("Assertions.sign()", () => {
+  it("is for the host that was asked for where the route is a wildcard, and remembers few of them", () => {
+    const [who, app] = [principal(), routeNamed(bench.snapshot(), "app")];
+    const one = assertions.sign(who, app, "one.example.com");
+    expect(payloadOf(one)).toMatchObject({ iss: "one.example.com", aud: "one.example.com" });
+    expect(assertions.sign(who, app, "one.example.com")).toBe(one);
+    for (let index = 0; index < 300; index += 1) assertions.sign(who, app, `h${index}.example.com`);
+    expect(payloadOf(assertions.sign(who, app, "one.example.com"))["aud"]).toBe("one.example.com");
+    expect(payloadOf(assertions.sign(who, app))["aud"]).toBe("app.example.com");
+  });
+
   it("makes an ES256 JWT with exactly the promised claims", async () => {
     const jwt = assertions.sign(principal(), routeNamed(bench.snapshot(), "app"));
     const key = await importJWK(keys[0]?.publicJwk ?? {}, "ES256");
