@@ -50,7 +50,8 @@ function convertRedirect(written: Members): Members {
   // What comes first there takes the place of the other.
   if (redirect["https_redirect"] !== undefined) delete redirect["scheme_redirect"];
   if (redirect["path_redirect"] !== undefined) delete redirect["prefix_rewrite"];
-  const [, host, port] = /^([^:]+):([0-9]+)$/.exec(String(redirect["host_redirect"] ?? "")) ?? [];
+  const { host_redirect: to } = redirect;
+  const [, host, port] = (typeof to === "string" && /^([^:]+):([0-9]+)$/.exec(to)) || [];
   if (host !== undefined) Object.assign(redirect, { host_redirect: host, port_redirect: Number(port) });
   return redirect;
 }

@@ -1,7 +1,7 @@
 /** The rules of an Ingress → places (host and path) with their backends. */
 import { quote } from "../config/problem.ts";
 import type { Ingress, IngressBackend, IngressPath } from "./objects.ts";
-import { type Complaint, fault } from "./problem.ts";
+import { type Complaint, doubt, fault } from "./problem.ts";
 
 export interface Place {
   readonly host: string;
@@ -41,6 +41,7 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
     }
     const host = rule.host;
     if (!hosts.has(host)) hosts.set(host, `${rulePath}.host`);
+    if (host.startsWith("*.")) complaints.push(doubt({ path: `${rulePath}.host` }, anyDepth(host)));
     for (const [index, path] of (rule.http?.paths ?? []).entries()) {
       const pathPath = `${rulePath}.http.paths[${index}]`;
       const match = readMatch(path, pathPath);
@@ -101,4 +102,9 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
       places.push({ host, hostPath, match, matchPath: at, backend: spec.defaultBackend, backendPath: at });
     }
   }
+}
+
+/** The star of an Ingress stands for one label, that of a route for any number of them. */
+function anyDepth(host: string): string {
+  return `is ${quote(host)}, which takes hosts at any depth here, and one label more by the Ingress standard`;
 }
