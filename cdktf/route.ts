@@ -63,6 +63,22 @@ export interface RouteProps extends HeaderSettings, RoutingSettings, BalancingSe
    */
   readonly corsAllowPreflight?: boolean | IResolvable;
   /**
+   * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.
+   * @default - the gateway's `bearerTokenFormat`
+   */
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  /**
+   * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.
+   * @default - the gateway's `idpAccessTokenAllowedAudiences`
+   */
+  readonly idpAccessTokenAllowedAudiences?: readonly string[];
+  /**
+   * Pages and answers that deny access name the rules that decided and what they found of the user. Not on MCP server
+   * routes.
+   * @default false
+   */
+  readonly showErrorDetails?: boolean | IResolvable;
+  /**
    * Send the signed identity header and claim headers to the upstream.
    * @default - the gateway's `passIdentityHeaders`
    */

@@ -78,6 +78,22 @@ export interface GatewaySettings {
    */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
   /**
+   * What `Authorization: Bearer` may hold on ordinary routes: the upstream's affair, or an access token or ID token of
+   * the identity provider, which signs its user in for that request.
+   * @default default
+   */
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  /**
+   * Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.
+   * @default - `idpClientId`
+   */
+  readonly idpAccessTokenAllowedAudiences?: readonly string[];
+  /**
+   * Hosts to which a programmatic login may send its token.
+   * @default - localhost, 127.0.0.1 and [::1]
+   */
+  readonly programmaticRedirectDomainWhitelist?: readonly (Domain | string)[];
+  /**
    * Name of the session cookie; `__Host-` is added on HTTPS.
    * @default gateway_session
    */

@@ -23,6 +23,7 @@ export type KeyPurpose =
   | "bundle-secret"
   | "assertion-signing"
   | "gateway-id";
+  | "programmatic-login"
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {

@@ -104,6 +104,21 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpRequestParams?: { [key: string]: string };
   /**
+  * What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`. Default: `default`.
+  *
+  */
+  readonly bearerTokenFormat?: string;
+  /**
+  * Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's. Default: `idp_client_id`
+  *
+  */
+  readonly idpAccessTokenAllowedAudiences?: string[];
+  /**
+  * Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com` matches subdomains, not `example.com`. Default: localhost, 127.0.0.1 and [::1]
+  *
+  */
+  readonly programmaticRedirectDomainWhitelist?: string[];
+  /**
   * Name of the session cookie; `__Host-` is added on HTTPS. Default: `gateway_session`.
   *
   */
@@ -3458,6 +3473,21 @@ export interface BundleRoute {
   */
   readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
   /**
+  * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
+  *
+  */
+  readonly bearerTokenFormat?: string;
+  /**
+  * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's. Default: the global `idp_access_token_allowed_audiences`
+  *
+  */
+  readonly idpAccessTokenAllowedAudiences?: string[];
+  /**
+  * Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes. Default: `false`.
+  *
+  */
+  readonly showErrorDetails?: boolean | cdktf.IResolvable;
+  /**
   * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
   *
   */
@@ -3637,6 +3667,9 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
     allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
     cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
+    bearer_token_format: cdktf.stringToTerraform(struct!.bearerTokenFormat),
+    idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
+    show_error_details: cdktf.booleanToTerraform(struct!.showErrorDetails),
     preserve_host_header: cdktf.booleanToTerraform(struct!.preserveHostHeader),
     host_rewrite: cdktf.stringToTerraform(struct!.hostRewrite),
     host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
@@ -3776,6 +3809,24 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
     },
     cors_allow_preflight: {
       value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    bearer_token_format: {
+      value: cdktf.stringToHclTerraform(struct!.bearerTokenFormat),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    idp_access_token_allowed_audiences: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    show_error_details: {
+      value: cdktf.booleanToHclTerraform(struct!.showErrorDetails),
       isBlock: false,
       type: "simple",
       storageClassType: "boolean",
@@ -4059,6 +4110,18 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
     }
+    if (this._bearerTokenFormat !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.bearerTokenFormat = this._bearerTokenFormat;
+    }
+    if (this._idpAccessTokenAllowedAudiences !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.idpAccessTokenAllowedAudiences = this._idpAccessTokenAllowedAudiences;
+    }
+    if (this._showErrorDetails !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.showErrorDetails = this._showErrorDetails;
+    }
     if (this._preserveHostHeader !== undefined) {
       hasAnyValues = true;
       internalValueResult.preserveHostHeader = this._preserveHostHeader;
@@ -4207,6 +4270,9 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._allowedDomains = undefined;
       this._allowedIdpClaims = undefined;
       this._corsAllowPreflight = undefined;
+      this._bearerTokenFormat = undefined;
+      this._idpAccessTokenAllowedAudiences = undefined;
+      this._showErrorDetails = undefined;
       this._preserveHostHeader = undefined;
       this._hostRewrite = undefined;
       this._hostRewriteHeader = undefined;
@@ -4263,6 +4329,9 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._allowedDomains = value.allowedDomains;
       this._allowedIdpClaims = value.allowedIdpClaims;
       this._corsAllowPreflight = value.corsAllowPreflight;
+      this._bearerTokenFormat = value.bearerTokenFormat;
+      this._idpAccessTokenAllowedAudiences = value.idpAccessTokenAllowedAudiences;
+      this._showErrorDetails = value.showErrorDetails;
       this._preserveHostHeader = value.preserveHostHeader;
       this._hostRewrite = value.hostRewrite;
       this._hostRewriteHeader = value.hostRewriteHeader;
@@ -4564,6 +4633,54 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get corsAllowPreflightInput() {
     return this._corsAllowPreflight;
+  }
+
+  // bearer_token_format - computed: false, optional: true, required: false
+  private _bearerTokenFormat?: string; 
+  public get bearerTokenFormat() {
+    return this.getStringAttribute('bearer_token_format');
+  }
+  public set bearerTokenFormat(value: string) {
+    this._bearerTokenFormat = value;
+  }
+  public resetBearerTokenFormat() {
+    this._bearerTokenFormat = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get bearerTokenFormatInput() {
+    return this._bearerTokenFormat;
+  }
+
+  // idp_access_token_allowed_audiences - computed: false, optional: true, required: false
+  private _idpAccessTokenAllowedAudiences?: string[]; 
+  public get idpAccessTokenAllowedAudiences() {
+    return this.getListAttribute('idp_access_token_allowed_audiences');
+  }
+  public set idpAccessTokenAllowedAudiences(value: string[]) {
+    this._idpAccessTokenAllowedAudiences = value;
+  }
+  public resetIdpAccessTokenAllowedAudiences() {
+    this._idpAccessTokenAllowedAudiences = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpAccessTokenAllowedAudiencesInput() {
+    return this._idpAccessTokenAllowedAudiences;
+  }
+
+  // show_error_details - computed: false, optional: true, required: false
+  private _showErrorDetails?: boolean | cdktf.IResolvable; 
+  public get showErrorDetails() {
+    return this.getBooleanAttribute('show_error_details');
+  }
+  public set showErrorDetails(value: boolean | cdktf.IResolvable) {
+    this._showErrorDetails = value;
+  }
+  public resetShowErrorDetails() {
+    this._showErrorDetails = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get showErrorDetailsInput() {
+    return this._showErrorDetails;
   }
 
   // preserve_host_header - computed: false, optional: true, required: false
@@ -5151,6 +5268,9 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpScopes = config.idpScopes;
     this._idpGroupsClaim = config.idpGroupsClaim;
     this._idpRequestParams = config.idpRequestParams;
+    this._bearerTokenFormat = config.bearerTokenFormat;
+    this._idpAccessTokenAllowedAudiences = config.idpAccessTokenAllowedAudiences;
+    this._programmaticRedirectDomainWhitelist = config.programmaticRedirectDomainWhitelist;
     this._cookieName = config.cookieName;
     this._cookieExpiration = config.cookieExpiration;
     this._cookieSameSite = config.cookieSameSite;
@@ -5489,6 +5609,54 @@ export class Bundle extends cdktf.TerraformResource {
     return this._idpRequestParams;
   }
 
+  // bearer_token_format - computed: false, optional: true, required: false
+  private _bearerTokenFormat?: string; 
+  public get bearerTokenFormat() {
+    return this.getStringAttribute('bearer_token_format');
+  }
+  public set bearerTokenFormat(value: string) {
+    this._bearerTokenFormat = value;
+  }
+  public resetBearerTokenFormat() {
+    this._bearerTokenFormat = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get bearerTokenFormatInput() {
+    return this._bearerTokenFormat;
+  }
+
+  // idp_access_token_allowed_audiences - computed: false, optional: true, required: false
+  private _idpAccessTokenAllowedAudiences?: string[]; 
+  public get idpAccessTokenAllowedAudiences() {
+    return this.getListAttribute('idp_access_token_allowed_audiences');
+  }
+  public set idpAccessTokenAllowedAudiences(value: string[]) {
+    this._idpAccessTokenAllowedAudiences = value;
+  }
+  public resetIdpAccessTokenAllowedAudiences() {
+    this._idpAccessTokenAllowedAudiences = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpAccessTokenAllowedAudiencesInput() {
+    return this._idpAccessTokenAllowedAudiences;
+  }
+
+  // programmatic_redirect_domain_whitelist - computed: false, optional: true, required: false
+  private _programmaticRedirectDomainWhitelist?: string[]; 
+  public get programmaticRedirectDomainWhitelist() {
+    return this.getListAttribute('programmatic_redirect_domain_whitelist');
+  }
+  public set programmaticRedirectDomainWhitelist(value: string[]) {
+    this._programmaticRedirectDomainWhitelist = value;
+  }
+  public resetProgrammaticRedirectDomainWhitelist() {
+    this._programmaticRedirectDomainWhitelist = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get programmaticRedirectDomainWhitelistInput() {
+    return this._programmaticRedirectDomainWhitelist;
+  }
+
   // cookie_name - computed: false, optional: true, required: false
   private _cookieName?: string; 
   public get cookieName() {
@@ -5770,6 +5938,9 @@ export class Bundle extends cdktf.TerraformResource {
       idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
       idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
       idp_request_params: cdktf.hashMapper(cdktf.stringToTerraform)(this._idpRequestParams),
+      bearer_token_format: cdktf.stringToTerraform(this._bearerTokenFormat),
+      idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpAccessTokenAllowedAudiences),
+      programmatic_redirect_domain_whitelist: cdktf.listMapper(cdktf.stringToTerraform, false)(this._programmaticRedirectDomainWhitelist),
       cookie_name: cdktf.stringToTerraform(this._cookieName),
       cookie_expiration: cdktf.stringToTerraform(this._cookieExpiration),
       cookie_same_site: cdktf.stringToTerraform(this._cookieSameSite),
@@ -5904,6 +6075,24 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      bearer_token_format: {
+        value: cdktf.stringToHclTerraform(this._bearerTokenFormat),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_access_token_allowed_audiences: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._idpAccessTokenAllowedAudiences),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
+      },
+      programmatic_redirect_domain_whitelist: {
+        value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._programmaticRedirectDomainWhitelist),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
       },
       cookie_name: {
         value: cdktf.stringToHclTerraform(this._cookieName),

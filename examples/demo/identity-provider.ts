@@ -42,6 +42,8 @@ export interface IdentityProviderOptions {
   readonly accessTokenSeconds?: number;
   /** Default true; false leaves all but `sub` to the userinfo endpoint. */
   readonly claimsInIdToken?: boolean;
+  /** Resources for which clients may ask (RFC 8707); their access tokens are JWTs. Default: none, tokens are opaque. */
+  readonly resources?: readonly string[];
 }
 
 export interface DemoClient {
@@ -124,6 +126,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const provider = new Provider(issuer, {
     ...baseConfiguration(options),
     adapter: storage.adapter,
+    // Access tokens for resources tell who their user is; nobody asks userinfo with them.
+    extraTokenClaims: (_ctx, token) => {
+      const user = "accountId" in token && token.resourceServer ? users.get(token.accountId) : undefined;
+      return user && claimsOf(user);
+    },
     findAccount: (_ctx: unknown, id: string) => {
       const user = users.get(id);
       return user && !disabled.has(id) ? { accountId: id, claims: () => claimsOf(user) } : undefined;
@@ -250,6 +257,16 @@ function baseConfiguration(options: IdentityProviderOptions): Configuration {
     interactions: { url: (_ctx, interaction) => `/choose/${interaction.uid}` },
     features: {
       devInteractions: { enabled: false },
+      introspection: { enabled: true },
+      revocation: { enabled: true },
+      resourceIndicators: {
+        enabled: (options.resources ?? []).length > 0,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_ctx, resource) => {
+          if (options.resources?.includes(resource) !== true) throw new Error(`Cannot find resource "${resource}"`);
+          return { scope: "api", audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256" } } };
+        },
+      },
       rpInitiatedLogout: { enabled: true, logoutSource, postLogoutSuccessSource },
     },
     // A refresh token for everybody, consent for everything: there is nothing to protect here.
@@ -300,6 +317,8 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
   const grant = new ctx.oidc.provider.Grant({ clientId: client.clientId, accountId: session.accountId });
   const scope = params?.["scope"];
   grant.addOIDCScope(typeof scope === "string" ? scope : "openid");
+  const resource = params?.["resource"];
+  if (typeof resource === "string") grant.addResourceScope(resource, "api");
   await grant.save();
   return grant;
 }

@@ -83,7 +83,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--email <address>", "for policies")
     .option("--groups <names>", "for policies, comma separated")
     .option("--expires <duration>", "life of the token", "90d")
-    .option("--resource <url>", "the one MCP server, or the host, that it is good for; every server otherwise")
+    .option("--resource <url>", "the one MCP server, or the host, that it is good for; every route otherwise")
     .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));
   account
     .command("list")

@@ -23,6 +23,13 @@ export function* accessRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
     if (wide !== undefined) yield fault([list], `cannot stand beside "${wide}", which lets everybody pass anyway`);
     yield* emptyList(list, values);
   }
+  for (const name of ["bearer_token_format", "idp_access_token_allowed_audiences", "show_error_details"] as const) {
+    const isOrdinary = name === "show_error_details" ? !route.mcp?.server : !route.mcp;
+    if (!isOrdinary && wrote(name))
+      yield fault([name], "cannot stand on an MCP route, whose callers show External Tokens");
+  }
+  if (route.idp_access_token_allowed_audiences?.length === 0)
+    yield fault(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
   yield* criteriaOfOthers(route);
 }
 

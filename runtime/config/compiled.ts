@@ -70,6 +70,11 @@ export interface LiveSettings {
   readonly cookie: CookieSettings;
   readonly lifetimes: Lifetimes;
   readonly passIdentityHeaders: boolean;
+  /** Of ordinary routes that say nothing themselves. */
+  readonly bearerTokenFormat: BearerTokenFormat;
+  readonly accessTokenAudiences: readonly string[];
+  /** Where a programmatic login may send a token; undefined = to this machine. */
+  readonly programmaticRedirectDomains: readonly DomainPattern[] | undefined;
   /** Header name → claim, for `X-Gateway-Claim-…` style headers. */
   readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
   /** Global response headers, names as written. */
@@ -83,6 +88,9 @@ export interface IdpSettings {
   readonly providerUrl: string;
   readonly clientId: string;
   /** Absent = public client. */
+/** What `Authorization: Bearer` is on an ordinary route. */
+export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token";
+
   readonly clientSecret: string | undefined;
   readonly scopes: readonly string[];
   /** Claim that carries the groups. */
@@ -285,6 +293,12 @@ export interface CompiledRoute {
   readonly requestHeaders: HeaderRules;
   readonly responseHeaders: ResponseHeaderRules;
   readonly passIdentityHeaders: boolean;
+  /** "default" on MCP routes. */
+  readonly bearerTokenFormat: BearerTokenFormat;
+  /** Audiences of the provider's access tokens. */
+  readonly accessTokenAudiences: readonly string[];
+  /** Denials name the rules that decided. */
+  readonly showErrorDetails: boolean;
   /** 0 = no limit. */
   readonly timeoutMs: number;
   /** Longest silence within an answer; 0 = no limit; undefined: `timeoutMs`, and no limit for streams. */

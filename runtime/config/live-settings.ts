@@ -1,5 +1,6 @@
 /** Settings that published slices may carry too: MCP, sign-in, tokens, headers of all routes. */
 import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../policy/record.ts";
+import { bearerShape } from "./access.ts";
 import { checkScope, readable } from "./checks.ts";
 import { setRequestHeaderWish } from "./header-names.ts";
 import { responseHeaderMap } from "./header-settings.ts";
@@ -64,6 +65,7 @@ export const liveShape = {
     doc: "Extra query parameters on the provider's authorization URL.",
     default: "- none",
   }),
+  ...bearerShape,
   cookie_name: text({
     doc: "Name of the session cookie; `__Host-` is added on HTTPS.",
     default: "gateway_session",

@@ -60,6 +60,28 @@ export function formatExplanation(question: string, { decision, rules }: Explana
   return lines.join("\n");
 }
 
+/**
+ * Why somebody was refused, for the one who was: the deny rules that matched, or else the allow rules that did not, with
+ * what each criterion found of this request. What the rules ask for is left out: it may name other people.
+ *
+ * @returns label and text, for an error page
+ */
+export function denialDetails(policy: CompiledPolicy, facts: Facts): readonly (readonly [string, string])[] {
+  const { decision, rules } = explain(policy, facts);
+  const reasons = [...new Set([...decision.denyWhyTrue, ...decision.allowWhyFalse])].join(", ");
+  const action = decision.denied ? "deny" : "allow";
+  const deciding = rules.filter((rule) => rule.action === action && (action === "allow" || rule.outcome === "true"));
+  const lines = deciding.map(({ operator, criteria }, index) => {
+    const found = criteria.map(
+      ({ criterion, actual, outcome }) => `${criterion}${actual === "" ? "" : ` ${actual}`} → ${outcome}`,
+    );
+    return [`${ACTION_TEXTS[action]} ${index + 1}`, `${OPERATOR_TEXTS[operator]}: ${found.join("; ")}`] as const;
+  });
+  return [["Reasons", reasons === "" ? "no rule lets anybody in" : reasons], ...lines];
+}
+
+const ACTION_TEXTS: Readonly<Record<Action, string>> = { allow: "Allow rule", deny: "Deny rule" };
+
 const OPERATOR_TEXTS: Readonly<Record<Operator, string>> = {
   and: "all of",
   or: "any of",

@@ -12,6 +12,7 @@ import type {
   ApplicationTokens,
   Assertions,
   Authenticator,
+  ProgramCredentials,
   ProviderTokens,
   Revocations,
   SignIn,
@@ -26,6 +27,10 @@ export interface ProxyDeps {
   readonly endpoints: readonly Endpoint[];
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  /** Absent = programs have no way into ordinary routes. */
+  readonly programs?: ProgramCredentials;
+  /** Who a principal is by now, for answers that stay open; absent = they are not asked about. */
+  readonly current?: (principal: Principal) => Promise<Principal | undefined>;
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly revocations: Revocations;

@@ -76,7 +76,7 @@ function specialValue(passage: Passage, lower: string, value: string): string | 
         ? withoutCookies(value, (name) => isOwnCookieName(name, plan.settings.cookie))
         : value;
     case "authorization":
-      if (plan.isMcpServer || plan.isMcpClient) return undefined;
+      if (plan.isMcpServer || plan.isMcpClient || passage.principal?.kind === "provider-token") return undefined;
       return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
     case "mcp-session-id":
     case "accept-encoding":

@@ -1,8 +1,9 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): expiry, revocation, or a policy that now says no.
+ * Answers that stay open, and the end of the right to them (D11): expiry, revocation, a policy that now says no, or a
+ * user whose claims have changed so that the policy says no.
  *
  * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
- * this process learning of it.
+ * this process learning of it; who they belong to is asked every `RECHECK_MS`.
  */
 import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import { evaluate } from "../policy/evaluate.ts";
@@ -36,13 +37,25 @@ export interface Streams {
   endAll(which: (stream: OpenStream) => boolean): void;
   /** Decides again about all open answers. */
   reconsider(next: Snapshot): void;
+  /** Asks who the principals of open answers are by now, and decides again about those who changed. Called by itself. */
+  recheck(): Promise<void>;
   close(): void;
 }
 
 const TICK_MS = 1_000;
+const RECHECK_MS = 15_000;
+/** Questions about principals under way at once. */
+const RECHECKS_AT_ONCE = 8;
 
-export function createStreams(deps: { readonly revocations: Revocations; readonly clock: Clock }): Streams {
-  const { revocations, clock } = deps;
+export interface StreamDeps {
+  readonly revocations: Revocations;
+  readonly clock: Clock;
+  /** Absent: principals stay who they were when their answers began. Rejects when nobody can tell. */
+  readonly current?: ((principal: Principal) => Promise<Principal | undefined>) | undefined;
+}
+
+export function createStreams(deps: StreamDeps): Streams {
+  const { revocations, clock, current } = deps;
   const all = new Set<OpenStream>();
   const byKey = new Map<string, Set<OpenStream>>();
   /** Streams by the second in which they end. */
@@ -50,12 +63,17 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
   /** Endless streams of each user. */
   const heldBy = new Map<string, number>();
   let wheelAt = epochSeconds(clock);
+  /** What is known by now of streams whose user changed since they began. */
+  const renewed = new WeakMap<OpenStream, { readonly principal: Principal; readonly facts: Facts }>();
+  let rechecking: Promise<void> | undefined;
   /** The configuration in force since the first reload. */
   let latest: Snapshot | undefined;
 
   const unsubscribe = revocations.subscribe((key) => endEach(byKey.get(key)));
   const timer = setInterval(() => streams.endExpired(), TICK_MS);
   timer.unref();
+  const recheckTimer = current && setInterval(() => void streams.recheck(), RECHECK_MS);
+  recheckTimer?.unref();
 
   const streams: Streams = {
     get size() {
@@ -102,10 +120,18 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
       if (all.size === 0) return;
       const routes = routesOf(next);
       // A copy: ending a stream takes it out of the set.
-      for (const stream of Array.from(all)) if (!isStillAllowed(stream, next, routes)) stream.end();
+      for (const stream of Array.from(all)) {
+        const facts = renewed.get(stream)?.facts ?? stream.facts;
+        if (!isStillAllowed({ routeKey: stream.routeKey, facts }, next, routes)) stream.end();
+      }
+    },
+    recheck() {
+      rechecking ??= recheckAll().finally(() => (rechecking = undefined));
+      return rechecking;
     },
     close() {
       clearInterval(timer);
+      clearInterval(recheckTimer);
       unsubscribe();
       endEach(all);
     },
@@ -116,6 +142,41 @@ export function createStreams(deps: { readonly revocations: Revocations; readonl
     const held = (heldBy.get(userId) ?? 0) - 1;
     if (held > 0) heldBy.set(userId, held);
     else heldBy.delete(userId);
+  }
+
+  async function recheckAll(): Promise<void> {
+    if (!current) return;
+    const byPrincipal = new Map<Principal, OpenStream[]>();
+    for (const stream of all) {
+      const principal = renewed.get(stream)?.principal ?? stream.principal;
+      if (!principal) continue;
+      const others = byPrincipal.get(principal);
+      if (others) others.push(stream);
+      else byPrincipal.set(principal, [stream]);
+    }
+    const waiting = [...byPrincipal];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const [principal, itsStreams] = next;
+        // Nobody can tell now: the bounds of the credential itself still hold.
+        const found = await current(principal).catch(() => principal);
+        if (found !== principal) renew(itsStreams, found);
+      }
+    };
+    await Promise.all(Array.from({ length: RECHECKS_AT_ONCE }, work));
+  }
+
+  /** Their user has other claims now, or is gone. */
+  function renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
+    for (const stream of itsStreams) {
+      if (!all.has(stream)) continue;
+      const snapshot = latest ?? stream.snapshot;
+      const facts = stream.facts && principal && { ...stream.facts, user: principal.user };
+      const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
+      if (!isGood || !facts || !isStillAllowed({ routeKey: stream.routeKey, facts }, snapshot, routesOf(snapshot)))
+        stream.end();
+      else renewed.set(stream, { principal, facts });
+    }
   }
 
   function endEach(streamsToEnd: Iterable<OpenStream> | undefined): void {
@@ -131,7 +192,11 @@ function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
   return new Map(snapshot.routes.map((route) => [route.key, route]));
 }
 
-function isStillAllowed(stream: OpenStream, next: Snapshot, routes: ReadonlyMap<string, CompiledRoute>): boolean {
+function isStillAllowed(
+  stream: Pick<OpenStream, "routeKey" | "facts">,
+  next: Snapshot,
+  routes: ReadonlyMap<string, CompiledRoute>,
+): boolean {
   const route = routes.get(stream.routeKey);
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;

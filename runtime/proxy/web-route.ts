@@ -1,12 +1,37 @@
 /** The way of a request on an ordinary route or an MCP client route: people with a browser session. */
 import { respondError } from "../http/respond.ts";
+import { denialDetails } from "../policy/explain.ts";
 import type { AuthResult } from "../session/principal.ts";
 import { decide, recordRefusal } from "./decide.ts";
 import type { Passage } from "./passage.ts";
 import { answerUnavailable, forwardAllowed, proceed, type StepDeps } from "./steps.ts";
 
 export function serveWebRoute(deps: StepDeps, passage: Passage): void {
-  proceed(deps, passage, deps.authenticator.cookie(passage.exchange), (result) => authenticated(deps, passage, result));
+  const { exchange, plan } = passage;
+  if (plan.route.bearerTokenFormat !== "default") {
+    const shown = deps.programs?.providerBearer(exchange, plan.route);
+    if (shown !== undefined) return proceed(deps, passage, shown, (result) => asProgram(deps, passage, result));
+  }
+  proceed(deps, passage, deps.authenticator.cookie(exchange), (result) => {
+    // After the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session.
+    const shown = result.ok || plan.isMcpClient ? undefined : deps.programs?.ownBearer(exchange);
+    if (shown === undefined) authenticated(deps, passage, result);
+    else proceed(deps, passage, shown, (program) => asProgram(deps, passage, program));
+  });
+}
+
+/** Whoever shows a token is a program: a bad one is refused, also where nobody needs any, and never sent to a sign-in page. */
+function asProgram(deps: StepDeps, passage: Passage, result: AuthResult): void {
+  if (result.ok || result.reason === "unavailable") return authenticated(deps, passage, result);
+  proceed(deps, passage, recordRefusal(deps, passage, `credential-${result.reason}`), () =>
+    // RFC 6750 §3.1
+    respondError(
+      passage.exchange,
+      401,
+      { code: "token.refused", message: "Unauthorized: the token is not good here" },
+      ["www-authenticate", 'Bearer error="invalid_token"'],
+    ),
+  );
 }
 
 function authenticated(deps: StepDeps, passage: Passage, result: AuthResult): void {
@@ -31,9 +56,11 @@ function askToSignIn(deps: StepDeps, passage: Passage): void {
 }
 
 function answerDenied(passage: Passage): void {
+  const { showErrorDetails, policy } = passage.plan.route;
   respondError(passage.exchange, 403, {
     code: "access.denied",
     message: "You are signed in, but the policy of this address does not let you in",
+    ...(showErrorDetails && passage.facts ? { details: denialDetails(policy, passage.facts) } : {}),
     links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
   });
 }

@@ -14,10 +14,13 @@ export const EXTERNAL_TOKEN_PREFIX = "gwt_";
 /** Path below a client route's host where application tokens list the MCP servers. */
 export const ROUTES_PATH = "/.gateway/mcp/routes";
 
-export type ExternalTokenKind = "grant" | "application" | "service-account";
+export type ExternalTokenKind = "grant" | "application" | "service-account" | "programmatic";
 
 export interface ExternalTokenClaims {
-  /** grant: an MCP client; application: the back end of an MCP client route; service-account: a machine. */
+  /**
+   * grant: an MCP client; application: the back end of an MCP client route; service-account: a machine; programmatic: a
+   * program on ordinary routes of one host.
+   */
   readonly kind: ExternalTokenKind;
   readonly userId: string;
   /** The session behind an application token. */
@@ -101,7 +104,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
 const MALFORMED = { ok: false, reason: "malformed" } as const;
 const EXPIRED = { ok: false, reason: "expired" } as const;
 
-/** The audience of a service account's token that is good for every MCP server route. */
+/** The audience of a service account's token that is good for every route. */
 // A space stands in no resource and no origin, so none can be taken for it.
 export const EVERY_SERVER = "every server";
 
@@ -116,9 +119,20 @@ export function applicationAudience(clientRouteOrigin: string): string {
   return APPLICATION + clientRouteOrigin;
 }
 
+const PROGRAM = "program ";
+
+/** The audience of a programmatic login: the ordinary routes of one host, no MCP server. */
+export function programAudience(origin: string): string {
+  return PROGRAM + origin;
+}
+
 /** Whether a token with this audience may be used here (RFC 8707 §2: the resource's own check). */
 export function audienceAllows(audience: string, presentedAt: TokenAudience): boolean {
   const { resource, origin } = presentedAt;
+  if (presentedAt.isWeb === true) {
+    return audience === programAudience(origin) || audience === origin || audience === EVERY_SERVER;
+  }
+  if (audience.startsWith(PROGRAM)) return false;
   const isList = resource.endsWith(ROUTES_PATH) && resource.length === origin.length + ROUTES_PATH.length;
   if (audience.startsWith(APPLICATION)) {
     return !isList || audience === applicationAudience(origin);

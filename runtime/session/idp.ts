@@ -9,8 +9,8 @@ import * as openid from "openid-client";
 
 import type { IdpSettings } from "../config/compiled.ts";
 import { GatewayError } from "../errors.ts";
-import { epochSeconds } from "../ports.ts";
-import { createDiscovery, type IdpDeps } from "./idp-discovery.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+import type { Discover } from "./idp-discovery.ts";
 import { isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
 
@@ -63,8 +63,8 @@ export interface IdentityProvider {
   ): Promise<string | undefined>;
 }
 
-export function createIdp(deps: IdpDeps): IdentityProvider {
-  const discover = createDiscovery(deps);
+export function createIdp(deps: { readonly discover: Discover; readonly clock: Clock }): IdentityProvider {
+  const { discover } = deps;
 
   const tokenSet = (
     settings: IdpSettings,

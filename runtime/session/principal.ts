@@ -7,8 +7,12 @@ export interface User extends UserFacts {
 
 /** Who makes a request, by which credential. */
 export interface Principal {
-  /** session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend; service-account: machine. */
-  readonly kind: "session" | "grant" | "application" | "service-account";
+  /**
+   * session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend;
+   * service-account: machine; programmatic: a program that a signed-in person let act; provider-token: a token of the
+   * identity provider itself.
+   */
+  readonly kind: "session" | "grant" | "application" | "service-account" | "programmatic" | "provider-token";
   readonly user: User;
   /** Session behind the credential, for the assertion's `sid`; the id of grant or service account where there is no session. */
   readonly sid: string;

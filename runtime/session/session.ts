@@ -11,12 +11,17 @@ import { createApplicationTokens } from "./application-token.ts";
 import { loadAssertionKeys } from "./assertion-keys.ts";
 import { createAssertions } from "./assertion.ts";
 import { createAuthenticator } from "./authenticate.ts";
+import { currentPrincipal, type CurrentPrincipal } from "./current-principal.ts";
 import { createCookies } from "./cookie.ts";
 import { createCsrf } from "./csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
 import { createIdentities } from "./identities.ts";
+import { createDiscovery } from "./idp-discovery.ts";
+import { createIdpTokens } from "./idp-tokens.ts";
 import { createIdp } from "./idp.ts";
 import type { AuthResult } from "./principal.ts";
+import { createProgramCredentials } from "./program-credentials.ts";
+import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./programmatic-login.ts";
 import { createRecords } from "./records.ts";
 import { createRevocations } from "./revocations.ts";
 import type {
@@ -25,6 +30,7 @@ import type {
   Authenticator,
   Csrf,
   Identities,
+  ProgramCredentials,
   Revocations,
   SignIn,
 } from "./sessions.ts";
@@ -52,6 +58,8 @@ const IDP_TIMEOUT_MS = 10_000;
 
 export interface SessionModule extends Closable {
   readonly authenticator: Authenticator;
+  readonly programs: ProgramCredentials;
+  readonly current: CurrentPrincipal;
   readonly signIn: SignIn;
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
@@ -82,11 +90,9 @@ export function createSession(deps: SessionDeps): SessionModule {
     log,
     longestLifetime: () => longestLifetime(snapshots.current()),
   });
-  const idp = createIdp({
-    development: deps.boot.development,
-    clock,
-    fetch: deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS }),
-  });
+  const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
+  const discover = createDiscovery({ development: deps.boot.development, clock, fetch });
+  const idp = createIdp({ discover, clock });
   const { onRefresh } = deps;
   const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
   const authenticator = createAuthenticator({
@@ -100,10 +106,13 @@ export function createSession(deps: SessionDeps): SessionModule {
     clock,
     log,
   });
+  const idpTokens = createIdpTokens({ discover, fetch, clock });
+  const programs = createProgramCredentials({ authenticator, idpTokens, snapshots, revocations, clock, log });
   const signIn = createSignIn({ records, cookies, revocations, keys, clock });
   const provider = createProviderSignIn({ records, cookies, authenticator, identities, idp, signIn, keys, clock, log });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
   const signOut = createSignOut({ records, cookies, authenticator, revocations, idp, csrf, keys });
+  const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
     authenticator,
     signIn,
@@ -114,7 +123,14 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
 
   return {
-    authenticator,
+    authenticator: {
+      ...authenticator,
+      // What a program showed is its own; others' come from the provider.
+      providerTokens: (principal) =>
+        Promise.resolve(programs.presentedBy(principal) ?? authenticator.providerTokens(principal)),
+    },
+    programs,
+    current: (principal) => currentPrincipal({ store, records, identities, programs }, principal),
     signIn,
     assertions: createAssertions({ keys: assertionKeys, clock }),
     applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
@@ -131,6 +147,8 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: signIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
+      { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
+      { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
       { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },
     ],
     browser: {
@@ -138,6 +156,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       requireSignIn: (exchange, snapshot) => signIn.redirect(exchange, snapshot),
     },
     async close() {
+      programs.close();
       await identities.close();
       await revocations.close();
     },

@@ -21,12 +21,22 @@ export interface Authenticator {
   providerTokens(principal: Principal): Promise<ProviderTokens>;
 }
 
+/** Credentials of programs on ordinary routes. Both answer undefined where the request carries none that is meant for us. */
+export interface ProgramCredentials {
+  /** Where `bearer_token_format` is the provider's: `Authorization: Bearer`, before any cookie. */
+  providerBearer(exchange: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> | undefined;
+  /** An External Token of a service account or of a programmatic login, for requests without a good cookie. */
+  ownBearer(exchange: Exchange): AuthResult | Promise<AuthResult> | undefined;
+}
+
 /** Where a token is presented. A token passes when its `aud` is the resource, the resource's origin, or an application token. */
 export interface TokenAudience {
   /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
   readonly resource: string;
   /** Origin of the host ("https://h"). */
   readonly origin: string;
+  /** On an ordinary route: only tokens of programs are good here. */
+  readonly isWeb?: boolean;
 }
 
 /** Browser sign-in, D13. */

@@ -147,7 +147,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "machine's secret": machine.secret ?? "",
     "client id": registration.client_id,
     "session cookie": /gateway_session=([^;]+)/.exec(cookie)?.[1] ?? "",
-    "sign-in nonce": /_sign_in_[^=]+=([^;]+)/.exec(beginner.cookieHeader("localhost"))?.[1] ?? "",
+    "cookie of a sign-in": /_sign_in_[^=]+=([^;]+)/.exec(beginner.cookieHeader("localhost"))?.[1] ?? "",
+    "cookie of a visit to the provider": /_provider_[^=]+=([^;]+)/.exec(beginner.cookieHeader("localhost"))?.[1] ?? "",
     "sign-in ticket": parameter(ticketUrl, "ticket"),
     "provider state": parameter(callback.url, "state"),
     "provider code": parameter(callback.url, "code"),
@@ -220,7 +221,11 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       opensFor: ["session cookie"],
       isOpen: (credential) => get("/web/x", asCookie(credential)),
     },
-    "a web route by header": { opensFor: [], isOpen: (credential) => get("/web/x", bearer(credential)) },
+    // Machines call applications too; the policy there decides about them.
+    "a web route by header": {
+      opensFor: ["service account token"],
+      isOpen: (credential) => get("/web/x", bearer(credential)),
+    },
     "a client route by header": { opensFor: [], isOpen: (credential) => get("/assistant/x", bearer(credential)) },
     "who am I by cookie": {
       opensFor: ["session cookie"],

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
+import type { Principal } from "../../../runtime/session/principal.ts";
 import { createStreams, type OpenStream, type Streams } from "../../../runtime/proxy/streams.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
@@ -110,5 +111,59 @@ describe("createStreams()", () => {
     streams.add(stream("bob", 10, { isEndless: false }));
     streams.endAll((each) => each.isEndless);
     expect(ended).toEqual(["alice"]);
+  });
+});
+
+describe("recheck()", () => {
+  const changed = (domain: string) => (principal: Principal) =>
+    Promise.resolve({ ...principal, user: { ...principal.user, email: `x@${domain}`, version: 2 } });
+  const withCurrent = (current: (principal: Principal) => Promise<Principal | undefined>): Streams => {
+    streams.close();
+    streams = createStreams({ revocations, clock, current });
+    return streams;
+  };
+
+  test("ends the streams of a user whose changed claims the policy does not let in", async () => {
+    withCurrent(changed("example.org")).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual(["alice"]);
+    expect(streams.size).toBe(0);
+  });
+
+  test("ends the streams of a user who is gone", async () => {
+    withCurrent(() => Promise.resolve(undefined)).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual(["alice"]);
+  });
+
+  test("keeps those whose claims changed otherwise, and decides later by the new claims", async () => {
+    const moved = snapshotFrom(
+      `routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ email: { is: alice@example.com } }] } }] }]`,
+    );
+    withCurrent(changed("example.com")).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual([]);
+    // The new address is x@example.com, by which this policy must judge.
+    streams.reconsider(moved);
+    expect(ended).toEqual(["alice"]);
+  });
+
+  test("ends nothing while nobody can tell, nor what is anonymous", async () => {
+    withCurrent(() => Promise.reject(new Error("the store is away"))).add(stream("alice", 100));
+    streams.add(stream("nobody", 100, { principal: undefined }));
+    await streams.recheck();
+    expect(ended).toEqual([]);
+  });
+
+  test("asks once about a principal with many streams, and not twice at a time", async () => {
+    let asked = 0;
+    withCurrent((principal) => {
+      asked += 1;
+      return Promise.resolve(principal);
+    });
+    const principal = testPrincipal("alice", clock.now() / 1000 + 100);
+    for (let each = 0; each < 5; each += 1) streams.add(stream("alice", 100, { principal }));
+    await Promise.all([streams.recheck(), streams.recheck()]);
+    expect(asked).toBe(1);
   });
 });
