@@ -82,6 +82,10 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     authenticateServiceUrl:
       doc.authenticate_service_url === undefined ? undefined : origin(doc.authenticate_service_url),
     signOutRedirectUrl: doc.signout_redirect_url,
+    bearerTokenFormat: doc.bearer_token_format ?? "default",
+    accessTokenAudiences:
+      doc.idp_access_token_allowed_audiences ?? (doc.idp_client_id === undefined ? [] : [doc.idp_client_id]),
+    programmaticRedirectDomains: doc.programmatic_redirect_domain_whitelist?.map((text) => parseDomainPattern(text)),
     idp: compileIdp(doc, secrets),
     cookie: {
       name: doc.cookie_name ?? "gateway_session",
@@ -90,10 +94,6 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     },
     lifetimes: {
       accessToken: durationSeconds(doc.access_token_lifetime, "15m"),
-    bearerTokenFormat: doc.bearer_token_format ?? "default",
-    accessTokenAudiences:
-      doc.idp_access_token_allowed_audiences ?? (doc.idp_client_id === undefined ? [] : [doc.idp_client_id]),
-    programmaticRedirectDomains: doc.programmatic_redirect_domain_whitelist?.map((text) => parseDomainPattern(text)),
       clientRouteToken: durationSeconds(doc.client_route_token_lifetime, "5m"),
       refreshToken: durationSeconds(doc.refresh_token_lifetime, "90d"),
       authorizationCode: durationSeconds(doc.authorization_code_lifetime, "60s"),

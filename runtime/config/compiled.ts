@@ -66,15 +66,15 @@ export interface LiveSettings {
   /** Origin ("https://auth.example.com") of sign-in, consent and user pages; undefined = on each route's own host. */
   readonly authenticateServiceUrl: string | undefined;
   readonly signOutRedirectUrl: string | undefined;
-  readonly idp: IdpSettings | undefined;
-  readonly cookie: CookieSettings;
-  readonly lifetimes: Lifetimes;
-  readonly passIdentityHeaders: boolean;
   /** Of ordinary routes that say nothing themselves. */
   readonly bearerTokenFormat: BearerTokenFormat;
   readonly accessTokenAudiences: readonly string[];
   /** Where a programmatic login may send a token; undefined = to this machine. */
   readonly programmaticRedirectDomains: readonly DomainPattern[] | undefined;
+  readonly idp: IdpSettings | undefined;
+  readonly cookie: CookieSettings;
+  readonly lifetimes: Lifetimes;
+  readonly passIdentityHeaders: boolean;
   /** Header name → claim, for `X-Gateway-Claim-…` style headers. */
   readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
   /** Global response headers, names as written. */
@@ -84,13 +84,13 @@ export interface LiveSettings {
   readonly maxStreamsPerUser: number;
 }
 
+/** What `Authorization: Bearer` is on an ordinary route. */
+export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token";
+
 export interface IdpSettings {
   readonly providerUrl: string;
   readonly clientId: string;
   /** Absent = public client. */
-/** What `Authorization: Bearer` is on an ordinary route. */
-export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token";
-
   readonly clientSecret: string | undefined;
   readonly scopes: readonly string[];
   /** Claim that carries the groups. */
@@ -289,16 +289,16 @@ export interface CompiledRoute {
   readonly policy: CompiledPolicy;
   /** Somebody may pass without signing in (an `accept` allow rule and nothing that needs a user is decided by policy). */
   readonly allowsAnonymous: boolean;
-  readonly hostRule: HostRule;
-  readonly requestHeaders: HeaderRules;
-  readonly responseHeaders: ResponseHeaderRules;
-  readonly passIdentityHeaders: boolean;
   /** "default" on MCP routes. */
   readonly bearerTokenFormat: BearerTokenFormat;
   /** Audiences of the provider's access tokens. */
   readonly accessTokenAudiences: readonly string[];
   /** Denials name the rules that decided. */
   readonly showErrorDetails: boolean;
+  readonly hostRule: HostRule;
+  readonly requestHeaders: HeaderRules;
+  readonly responseHeaders: ResponseHeaderRules;
+  readonly passIdentityHeaders: boolean;
   /** 0 = no limit. */
   readonly timeoutMs: number;
   /** Longest silence within an answer; 0 = no limit; undefined: `timeoutMs`, and no limit for streams. */
