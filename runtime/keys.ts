@@ -22,8 +22,8 @@ export type KeyPurpose =
   | "mcp-session"
   | "bundle-secret"
   | "assertion-signing"
-  | "gateway-id";
   | "programmatic-login"
+  | "gateway-id";
 
 /** Authenticated encryption for one purpose. */
 export interface Sealer {
