@@ -13,6 +13,7 @@ export type KeyPurpose =
   | "session-cookie"
   | "sign-in-ticket"
   | "sign-in-nonce"
+  | "authorization-request"
   | "csrf"
   | "external-token"
   | "refresh-token"

@@ -9,11 +9,8 @@ import type { Snapshot } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { parseQuery } from "../http/query.ts";
 import { redirect } from "../http/respond.ts";
-import { randomSecret } from "../keys.ts";
 import type { Log } from "../log.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
 import { findSite } from "../session/sites.ts";
-import type { Store } from "../store/store.ts";
 import {
   pass,
   redirectRefusal,
@@ -31,14 +28,14 @@ import { findClient, type Client, type ClientDeps } from "./client.ts";
 import { findAudience, findIssuer, type Issuer } from "./find-issuer.ts";
 import { CONSENT_PATH } from "./metadata.ts";
 import { isCodeChallenge } from "./pkce.ts";
-import { AUTHORIZATION_REQUEST_SECONDS, authorizationRequestKey, type AuthorizationRequestRecord } from "./records.ts";
+import type { AuthorizationRequestRecord } from "./records.ts";
 import { isLoopbackRedirectUri, matchesRedirectUri, redirectTarget } from "./redirect-uri.ts";
+import type { RequestStates } from "./request-state.ts";
 import { grantedScope } from "./scope.ts";
 
 export interface AuthorizeDeps {
-  readonly store: Store;
   readonly clients: ClientDeps;
-  readonly clock: Clock;
+  readonly requests: RequestStates;
   readonly log: Log;
 }
 
@@ -88,14 +85,11 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     return respondPage(exchange, refusalPage(target, refusal));
   }
 
-  // The judged request waits under an unguessable id while the person signs in and decides.
-  const id = randomSecret();
-  await deps.store.put(authorizationRequestKey(id), request.value, {
-    ifVersion: 0,
-    expiresAt: epochSeconds(deps.clock) + AUTHORIZATION_REQUEST_SECONDS,
-  });
+  // The judged request goes with the browser while the person signs in and decides.
+  const text = await deps.requests.keep(request.value, exchange.remoteAddress);
+  if (text === undefined) return refusePage(TOO_MANY, "too many long requests wait");
   const pages = findSite(snapshot, issuer.host)?.authenticateOrigin ?? issuer.origin;
-  redirect(exchange, 302, `${pages}${CONSENT_PATH}?request=${id}`, ["referrer-policy", "no-referrer"]);
+  redirect(exchange, 302, `${pages}${CONSENT_PATH}?request=${text}`, ["referrer-policy", "no-referrer"]);
 }
 
 /** "Parameters sent without a value MUST be treated as if they were omitted from the request" (RFC 6749 §3.1). */
@@ -191,6 +185,14 @@ function safeState(parameters: Parameters): string | undefined {
   const state = parameters.get("state");
   return state !== undefined && state.length <= 4096 && !/\p{Cc}/u.test(state) ? state : undefined;
 }
+
+/** Said only of requests that are too long to travel by themselves. */
+const TOO_MANY: RefusalPage = {
+  status: 429,
+  code: "too_many_requests",
+  title: "Too many sign-ins at once",
+  message: "Many sign-ins from your address are waiting. Please start again from the application in a minute.",
+};
 
 function badRequest(message: string): RefusalPage {
   return {

@@ -1,7 +1,7 @@
 /**
  * The consent page's endpoint, on the host of sign-in pages: who is signed in decides about a waiting request.
  *
- * Untrusted input: the request id (unguessable, but a link may be sent to a victim), the form. Promises: no code without
+ * Untrusted input: the request (sealed by us, but a link may be sent to a victim), the form. Promises: no code without
  * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
  * Sec-Fetch-Site, a token bound to session and request); each waiting request is answered once.
  */
@@ -25,9 +25,9 @@ import { keepClient, type ClientDeps } from "./client.ts";
 import type { IssuerSession, UpstreamStep } from "./deps.ts";
 import { issueCode } from "./grants.ts";
 import { CONSENT_PATH } from "./metadata.ts";
-import { authorizationRequestKey, type AuthorizationRequestRecord } from "./records.ts";
 import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "./redirect-uri.ts";
-import { findWaiting, isRemembered, markApproved, mayReach, remember, type Waiting } from "./waiting-request.ts";
+import type { RequestStates } from "./request-state.ts";
+import { findWaiting, isRemembered, mayReach, remember, type Waiting } from "./waiting-request.ts";
 
 const MAX_FORM_BYTES = 8_192;
 
@@ -35,6 +35,7 @@ export interface ConsentDeps {
   readonly store: Store;
   readonly session: IssuerSession;
   readonly clients: ClientDeps;
+  readonly requests: RequestStates;
   readonly upstream?: UpstreamStep | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -110,7 +111,7 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   // The same person must still be signed in, and the form must have been made for that session and request.
   const who = await deps.session.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
-  if (!who.ok) return redirect(exchange, 303, `${site.origin}${CONSENT_PATH}?request=${waiting.id}`);
+  if (!who.ok) return redirect(exchange, 303, `${site.origin}${CONSENT_PATH}?request=${waiting.text}`);
   const { principal } = who;
   if (!deps.session.csrf.verify(principal, formName(waiting.id), form.values.get("csrf_token") ?? ""))
     return respondForeign(exchange);
@@ -119,8 +120,7 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   const allowed = mayReach(waiting, principal);
   if (decision === "deny" || !allowed) {
     // "The resource owner or authorization server denied the request" (RFC 6749 §4.1.2.1).
-    const taken = await deps.store.take(authorizationRequestKey(waiting.id));
-    if (!taken) return respondOver(exchange);
+    if (!(await deps.requests.answer(waiting))) return respondOver(exchange);
     const description = allowed ? "The user denied the request" : "The user has no access";
     deps.log.info(
       { request: exchange.id, user: principal.user.id, client: waiting.client.id, allowed },
@@ -149,11 +149,12 @@ async function approve(
 ): Promise<void> {
   const reachable = waiting.routes.filter((route) => mayReachSomething(route.policy, principal.user));
   const pages = findSite(snapshot, exchange.host)?.authenticateOrigin ?? waiting.request.issuer;
-  const returnTo = `${pages}${CONSENT_PATH}?request=${waiting.id}`;
+  const approver = { userId: principal.user.id, sid: principal.sid };
+  const returnTo = `${pages}${CONSENT_PATH}?request=${deps.requests.approved(waiting, approver)}`;
   const connectUrl = await deps.upstream?.connectUrl(principal, reachable, returnTo, "Continue without it");
   if (connectUrl === undefined) return issue(deps, exchange, snapshot, waiting, principal);
   // Approval before anybody is sent to a third party, and remembered with the request (MCP, "Confused deputy").
-  if (!(await markApproved(deps, waiting, principal))) return respondOver(exchange);
+  if (!(await deps.requests.noteApproval(waiting, approver))) return respondOver(exchange);
   const headers = ["referrer-policy", "no-referrer"];
   if (exchange.method !== "POST") return redirect(exchange, 302, connectUrl, headers);
   // Not a redirect: browsers hold a form's redirects to the page's form-action, and where this way leads is not known yet.
@@ -172,8 +173,7 @@ async function issue(
   waiting: Waiting,
   principal: Principal,
 ): Promise<void> {
-  const taken = await deps.store.take<AuthorizationRequestRecord>(authorizationRequestKey(waiting.id));
-  if (!taken) return respondOver(exchange);
+  if (!(await deps.requests.answer(waiting))) return respondOver(exchange);
   const { redirectUri, state, issuer } = waiting.request;
   const { lifetimes } = snapshot.settings;
   const approval = { userId: principal.user.id, sessionExpiresAt: principal.expiresAt };
@@ -190,13 +190,13 @@ async function issue(
 }
 
 function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) {
-  const { client, routes, id } = waiting;
+  const { client, routes, text, id } = waiting;
   const { user } = principal;
   return {
     clientName: client.metadata.client_name ?? client.id,
     servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource })),
     user: user.email || user.name || user.id,
-    form: { action: CONSENT_PATH, requestId: id, csrfToken: deps.session.csrf.token(principal, formName(id)) },
+    form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },
   };
 }
 

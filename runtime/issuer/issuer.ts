@@ -11,6 +11,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Html } from "../pages/html.ts";
 import type { Closable } from "../ports.ts";
 import type { Principal } from "../session/principal.ts";
+import { createStrangerLimit } from "../store/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize.ts";
 import { challenge, type ChallengeReason } from "./challenge.ts";
@@ -28,8 +29,8 @@ import {
   TOKEN_PATH,
 } from "./metadata.ts";
 import { createRemoteDocuments } from "./remote-document.ts";
-import { createRateLimit } from "./rate-limit.ts";
 import { register } from "./register.ts";
+import { createRequestStates } from "./request-state.ts";
 import { revoke } from "./revoke.ts";
 import type { TokenDeps } from "./token-request.ts";
 import { token } from "./token.ts";
@@ -52,9 +53,11 @@ export interface IssuerModule extends Closable {
  *
  * Behind a load balancer all clients are one peer, since nothing that a client can write tells them apart: then this
  * bounds the process, at 1,800 an hour after the first 60, and an honest client that meets it is told when to come back.
+ * Each process counts for itself: together they admit so many times more.
  */
-const REGISTRATION_BURST = 60;
-const REGISTRATIONS_PER_SECOND = 0.5;
+const REGISTRATIONS = { peer: { burst: 60, perSecond: 0.5 }, all: { burst: 2000, perSecond: 1 } };
+/** Authorization requests too long for an address: what waits of them for ten minutes stays below 2,500 records. */
+const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
   const { store, session, upstream, keys, log, clock } = deps;
@@ -62,8 +65,20 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
   const documents = remote && createClientDocuments({ documents: remote });
   const clientKeys = createClientKeys({ documents: remote });
   const clients = { store, clock, documents };
-  const common = { store, session, upstream, clients, clientKeys, keys, log, clock, revocations: session.revocations };
-  const rateLimit = createRateLimit({ clock }, REGISTRATION_BURST, REGISTRATIONS_PER_SECOND);
+  const requests = createRequestStates({ store, keys, clock, limit: createStrangerLimit({ clock }, LONG_REQUESTS) });
+  const common = {
+    store,
+    session,
+    upstream,
+    clients,
+    clientKeys,
+    requests,
+    keys,
+    log,
+    clock,
+    revocations: session.revocations,
+  };
+  const rateLimit = createStrangerLimit({ clock }, REGISTRATIONS);
   const refreshing: TokenDeps["refreshing"] = new Map();
   const closing = new AbortController();
 

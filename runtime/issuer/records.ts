@@ -55,7 +55,10 @@ export interface ClientRecord {
   readonly accountId?: string;
 }
 
-/** `authz-request:<id>`: a validated authorization request that waits for the user. Ends after 10 minutes. */
+/**
+ * A validated authorization request that waits for the user, for ten minutes: sealed in an address (request-state.ts), or
+ * as `authz-request:<id>` when it is too long for that.
+ */
 export interface AuthorizationRequestRecord {
   readonly schema: 1;
   readonly issuer: string;
@@ -75,6 +78,11 @@ export interface AuthorizationRequestRecord {
   readonly askAgain: boolean;
   /** Somebody approved and was sent to connect the upstream; when they come back they are not asked again. */
   readonly approvedBy?: { readonly userId: string; readonly sid: string };
+}
+
+/** `authz-answer:<hash>`: a sealed authorization request that was answered; lives as long as its text could come back. */
+export interface AnsweredRecord {
+  readonly schema: 1;
 }
 
 /** `code:<hash>`: an authorization code. Good for `lifetimes.authorizationCode`, kept longer to notice a replay. */
@@ -154,7 +162,15 @@ export interface AssertionRecord {
 }
 
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
-export const ISSUER_FORMATS = firstFormats(["client", "authz-request", "code", "grant", "consent", "client-assertion"]);
+export const ISSUER_FORMATS = firstFormats([
+  "client",
+  "authz-request",
+  "authz-answer",
+  "code",
+  "grant",
+  "consent",
+  "client-assertion",
+]);
 
 export const CLIENT_UNUSED_SECONDS = 7 * 24 * 3600;
 export const AUTHORIZATION_REQUEST_SECONDS = 600;
@@ -166,6 +182,7 @@ export const REPLAY_WINDOW_SECONDS = 30;
 
 export const clientKey = (id: string): string => `client:${id}`;
 export const authorizationRequestKey = (id: string): string => `authz-request:${id}`;
+export const answeredKey = (hash: string): string => `authz-answer:${hash}`;
 export const codeKey = (hash: string): string => `code:${hash}`;
 export const grantKey = (id: string): string => `grant:${id}`;
 export const assertionKey = (hash: string): string => `client-assertion:${hash}`;

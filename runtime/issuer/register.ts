@@ -10,12 +10,12 @@ import { respondJson } from "../http/respond.ts";
 import { hashSecret } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import type { RateLimit } from "../store/rate-limit.ts";
 import type { Store } from "../store/store.ts";
 import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type Step } from "./answer.ts";
 import { parseClientMetadata } from "./client-metadata.ts";
 import { newClientId, newClientSecret } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
-import type { RateLimit } from "./rate-limit.ts";
 import { CLIENT_UNUSED_SECONDS, clientKey, clientTags, type ClientMetadata, type ClientRecord } from "./records.ts";
 
 const MAX_BODY_BYTES = 65_536;

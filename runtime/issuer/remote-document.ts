@@ -11,7 +11,7 @@
 import type { DomainPattern } from "../config/domains.ts";
 import type { Clock } from "../ports.ts";
 import { pass, refuse, type Step } from "./answer.ts";
-import { createRateLimit } from "./rate-limit.ts";
+import { createRateLimit } from "../store/rate-limit.ts";
 
 export type FetchedDocument =
   | {

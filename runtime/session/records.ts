@@ -45,21 +45,11 @@ export interface SessionRecord {
   readonly idToken?: string;
 }
 
-/** `sign-in:<id>`: a sign-in begun on a route's host. */
+/** `sign-in:<id>`: where a sign-in goes back to, when that is too long for the browser to carry. */
 export interface SignInRecord {
   readonly host: string;
   /** Path and query on that host. */
   readonly returnTo: string;
-  readonly nonceHash: string;
-}
-
-/** `provider-state:<hash of state>`: the part of a sign-in that happens at the provider, begun on the authenticate host. */
-export interface ProviderStateRecord {
-  readonly signInId: string;
-  readonly host: string;
-  readonly nonceHash: string;
-  /** Sealed {nonce, codeVerifier}. */
-  readonly secrets: string;
 }
 
 /** `sign-in-code:<hash of code>`: the one-time code on its way back to the route's host. */
@@ -94,7 +84,6 @@ export interface SessionRecords {
   readonly identities: RecordSet<IdentityRecord>;
   readonly sessions: RecordSet<SessionRecord>;
   readonly signIns: RecordSet<SignInRecord>;
-  readonly providerStates: RecordSet<ProviderStateRecord>;
   readonly signInCodes: RecordSet<SignInCodeRecord>;
   readonly serviceAccounts: RecordSet<ServiceAccountRecord>;
 }
@@ -104,7 +93,6 @@ export function createRecords(store: Store): SessionRecords {
     identities: recordSet(store, "identity:"),
     sessions: recordSet(store, "session:"),
     signIns: recordSet(store, "sign-in:"),
-    providerStates: recordSet(store, "provider-state:"),
     signInCodes: recordSet(store, "sign-in-code:"),
     serviceAccounts: recordSet(store, "service-account:"),
   };
@@ -120,14 +108,7 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
 }
 
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
-export const SESSION_FORMATS = firstFormats([
-  "identity",
-  "session",
-  "sign-in",
-  "provider-state",
-  "sign-in-code",
-  "service-account",
-]);
+export const SESSION_FORMATS = firstFormats(["identity", "session", "sign-in", "sign-in-code", "service-account"]);
 
 /** Lists all sessions. */
 export const SESSIONS_TAG = "sessions";

@@ -3,9 +3,10 @@
  *
  * Untrusted input: the ticket until it is opened, everything on the callback until state, nonce and code are checked.
  * Promises: a browser is only ever sent on to the provider or to a host of the configuration; the callback works only
- * in the browser that was sent to the provider, and once; the provider's tokens are sealed before they are stored.
+ * in the browser that was sent to the provider (it carries nonce and verifier, sealed, in a cookie), and is tried once; the
+ * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
  */
-import type { Snapshot } from "../config/compiled.ts";
+import type { IdpSettings, Snapshot } from "../config/compiled.ts";
 import { GatewayError } from "../errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { parseQuery } from "../http/query.ts";
@@ -13,7 +14,7 @@ import { redirect, respondError } from "../http/respond.ts";
 import { hashSecret, randomSecret, type Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import { SIGN_IN_SECONDS, type Cookies } from "./cookie.ts";
+import type { Cookies } from "./cookie.ts";
 import type { IdentityService } from "./identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "./records.ts";
@@ -21,7 +22,7 @@ import { withStore } from "./sign-in.ts";
 import type { RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "./sessions.ts";
 import { findSite, type Site } from "./sites.ts";
-import { createTickets } from "./ticket.ts";
+import { createTickets, type Ticket } from "./ticket.ts";
 
 export interface ProviderSignInDeps {
   readonly records: SessionRecords;
@@ -51,24 +52,24 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const tickets = createTickets(deps);
   const secrets = deps.keys.sealer("provider-tokens");
 
-  const toProvider = async (exchange: Exchange, snapshot: Snapshot, site: Site, signInId: string): Promise<void> => {
+  const toProvider = async (exchange: Exchange, snapshot: Snapshot, site: Site, ticket: Ticket): Promise<void> => {
     const { idp, cookie } = snapshot.settings;
     if (!idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     const state = randomSecret();
     const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
     const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: site.origin + CALLBACK_PATH });
-    const browser = cookies.nonce(exchange, site, cookie, signInId);
-    await records.providerStates.put(
-      hashSecret(state),
-      {
-        signInId,
-        host: site.host,
-        nonceHash: browser.hash,
-        secrets: secrets.seal(JSON.stringify([checks.nonce, checks.codeVerifier]), `state ${hashSecret(state)}`),
-      },
-      { ifVersion: 0, expiresAt: epochSeconds(clock) + SIGN_IN_SECONDS },
-    );
-    redirect(exchange, 302, url, ["set-cookie", browser.setCookie]);
+    const carried = {
+      signInId: ticket.signInId,
+      from: site.host,
+      host: ticket.host,
+      nonce: checks.nonce,
+      codeVerifier: checks.codeVerifier,
+    };
+    redirect(exchange, 302, url, [
+      ...cookies.clearPile(exchange, site, cookie),
+      "set-cookie",
+      cookies.setCarried(site, cookie, "provider", hashSecret(state), carried),
+    ]);
   };
 
   /** Sends the browser back to the host it came from, with a code that is good there once. */
@@ -127,11 +128,23 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return finish(exchange, target, ticket.signInId, known.principal.sessionId);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
-    return toProvider(exchange, snapshot, site, ticket.signInId);
+    return toProvider(exchange, snapshot, site, ticket);
+  };
+
+  const vouchFor = async (idp: IdpSettings, query: string, checks: Parameters<IdentityProvider["exchangeCode"]>[2]) => {
+    const tokens = await deps.idp.exchangeCode(idp, query, checks);
+    return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
+  };
+
+  const respondFailure = (exchange: Exchange, error: unknown, headers: readonly string[] = []): void => {
+    if (!(error instanceof GatewayError)) throw error;
+    deps.log.warn({ reason: error.message, code: error.code, request: exchange.id }, "a sign-in failed");
+    if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
+    refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
   };
 
   const callback = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
-    // 1. The state: ours, once, on this host, in this browser.
+    // 1. The state: ours, on this host, in this browser.
     const site = findSite(snapshot, exchange.host);
     const query = parseQuery(exchange.query);
     const state = query.ok ? query.values.get("state") : undefined;
@@ -140,53 +153,39 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
     }
     const stateHash = hashSecret(state);
-    const begun = await records.providerStates.take(stateHash);
-    if (!begun || begun.value.host !== site.host) {
-      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.");
+    const begun = cookies.readCarried(exchange, site, cookie, "provider", stateHash);
+    if (begun?.from !== site.host) {
+      const message = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
+      return refuse(exchange, 400, "sign-in.callback", message);
     }
-    if (cookies.readNonce(exchange, site, cookie, begun.value.signInId) !== begun.value.nonceHash) {
-      return refuse(exchange, 400, "sign-in.callback", "The sign-in was not begun in this browser.");
-    }
-    const opened = secrets.open(begun.value.secrets, `state ${stateHash}`);
-    if (!opened) return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long.");
-    const [nonce, codeVerifier] = JSON.parse(opened.toString()) as [string, string];
+    const done = ["set-cookie", cookies.clearCarried(site, cookie, "provider", stateHash)];
     // 2. Where it goes back to, before the provider's code is spent.
-    const { signInId } = begun.value;
-    const signInRecord = await records.signIns.get(signInId);
-    const target = signInRecord && findTarget(snapshot, signInRecord.value.host, site);
+    const target = findTarget(snapshot, begun.host, site);
     if (!target)
-      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.");
-    // 3. The user, as the provider vouches.
-    const tokens = await deps.idp.exchangeCode(idp, exchange.query, {
-      redirectUri: site.origin + CALLBACK_PATH,
-      state,
-      nonce,
-      codeVerifier,
-    });
-    const { subject, profile } = await deps.idp.readUser(idp, tokens, undefined);
+      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.", done);
+    // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
+    await records.sessions.get(begun.signInId);
+    // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
+    const { signInId, nonce, codeVerifier } = begun;
+    const checks = { redirectUri: site.origin + CALLBACK_PATH, state, nonce, codeVerifier };
+    let vouched: Awaited<ReturnType<typeof vouchFor>>;
+    try {
+      vouched = await vouchFor(idp, exchange.query, checks);
+    } catch (error) {
+      return respondFailure(exchange, error, done);
+    }
+    const { tokens, subject, profile } = vouched;
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
     // 4. Identity, session, cookie of this host, and the way back.
     await deps.identities.recordSignIn(tokens, subject, facts);
     const session = await createSession(snapshot, subject, tokens);
     deps.log.info({ user: subject, host: target.host, request: exchange.id }, "signed in");
-    const headers = ["set-cookie", cookies.setSession(session, site, cookie)];
-    // Where the sign-in began on this very host name, its last step still asks for the nonce.
-    if (target.hostname !== site.hostname) headers.push("set-cookie", cookies.clearNonce(site, cookie, signInId));
+    const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done];
     await finish(exchange, target, signInId, session.sessionId, headers);
   };
 
-  const answerFailures = async (exchange: Exchange, work: () => Promise<void>): Promise<void> => {
-    try {
-      await withStore(exchange, work);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      deps.log.warn({ reason: error.message, code: error.code, request: exchange.id }, "a sign-in failed");
-      if (error.code === "idp.refused") {
-        return refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.");
-      }
-      refuseUnavailable(exchange);
-    }
-  };
+  const answerFailures = (exchange: Exchange, work: () => Promise<void>): Promise<void> =>
+    withStore(exchange, work).catch((error: unknown) => respondFailure(exchange, error));
 
   return {
     handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
@@ -199,11 +198,17 @@ function home(snapshot: Snapshot, site: Site): string {
   return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
 }
 
-function refuse(exchange: Exchange, status: number, code: string, message: string): void {
-  respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] });
+function refuse(
+  exchange: Exchange,
+  status: number,
+  code: string,
+  message: string,
+  headers: readonly string[] = [],
+): void {
+  respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] }, headers);
 }
 
-function refuseUnavailable(exchange: Exchange): void {
+function refuseUnavailable(exchange: Exchange, headers: readonly string[] = []): void {
   const message = "Signing in is not possible right now. Please try again in a moment.";
-  respondError(exchange, 503, { code: "sign-in.unavailable", message }, ["retry-after", "5"]);
+  respondError(exchange, 503, { code: "sign-in.unavailable", message }, ["retry-after", "5", ...headers]);
 }

@@ -2,8 +2,9 @@
  * Sign-in as the host of a route sees it: send the browser away with a ticket, take it back with a one-time code.
  *
  * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left comes back
- * (nonce cookie), only once (the code is taken from the store), only to where it was on this host; a session cookie is
- * never made from anything but a code that the authenticate host stored.
+ * (it carries where it was, sealed, in a cookie of this host), only once (the code is taken from the store), only to where
+ * it was; a session cookie is never made from anything but a code that the authenticate host stored. Strangers who only
+ * begin leave nothing behind, but for a few addresses too long for a cookie.
  */
 import type { Snapshot } from "../config/compiled.ts";
 import { GatewayError } from "../errors.ts";
@@ -13,7 +14,8 @@ import { acceptsHtml, redirect, respondError, respondHtml } from "../http/respon
 import { hashSecret, randomSecret, type Keys } from "../keys.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import { SIGN_IN_SECONDS, type Cookies } from "./cookie.ts";
+import { createStrangerLimit } from "../store/rate-limit.ts";
+import { SIGN_IN_SECONDS, type Carried, type Cookies } from "./cookie.ts";
 import type { SessionRecords } from "./records.ts";
 import type { Revocations, SignIn } from "./sessions.ts";
 import { findSite, isLocalPath, isLoopbackName, type Site } from "./sites.ts";
@@ -35,10 +37,30 @@ export interface RouteSignIn extends SignIn {
 }
 
 const MAX_RETURN_CHARACTERS = 2048;
+/** Longer ones wait in the store: several sign-ins at once, each with its cookie, must fit into a request's headers. */
+const MAX_CARRIED_CHARACTERS = 1500;
+/** What waits of those for ten minutes stays below 2,500 records; past it a sign-in ends at "/". */
+const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
 
 export function createSignIn(deps: SignInDeps): RouteSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
+  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
+
+  const carry = async (
+    exchange: Exchange,
+    site: Site,
+    signInId: string,
+    returnTo: string,
+  ): Promise<Carried["sign_in"]> => {
+    const { host } = site;
+    if (!isReturnPath(returnTo)) return { host, returnTo: "/" };
+    if (returnTo.length <= MAX_CARRIED_CHARACTERS) return { host, returnTo };
+    if (limit.take(exchange.remoteAddress) > 0) return { host, returnTo: "/" };
+    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
+    await records.signIns.put(signInId, { host, returnTo }, { ifVersion: 0, expiresAt });
+    return { host };
+  };
 
   const start = async (exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void> => {
     const { settings } = snapshot;
@@ -48,14 +70,13 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
     }
     const id = randomSecret(16);
-    const nonce = cookies.nonce(exchange, site, settings.cookie, id);
     const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
-    await records.signIns.put(
-      id,
-      { host: site.host, returnTo: isReturnPath(returnTo) ? returnTo : "/", nonceHash: nonce.hash },
-      { ifVersion: 0, expiresAt },
-    );
-    const headers = ["set-cookie", nonce.setCookie];
+    const carried = await carry(exchange, site, id, returnTo);
+    const headers = [
+      ...cookies.clearPile(exchange, site, settings.cookie),
+      "set-cookie",
+      cookies.setCarried(site, settings.cookie, "sign_in", id, carried),
+    ];
     // A cookie that no longer opens anything must not stay behind and shadow the next one.
     if (cookies.readSession(exchange, site, settings.cookie) !== undefined) {
       headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
@@ -85,25 +106,27 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         const issued = await records.signInCodes.take(hashSecret(code));
         if (!issued) return refuseReturn(exchange, "The sign-in took too long or was finished already.");
         // 2. The sign-in it belongs to: begun on this host, by this browser.
+        const { cookie } = snapshot.settings;
         const { signInId, sessionId } = issued.value;
-        const begun = await records.signIns.take(signInId);
-        if (!begun || begun.value.host !== site.host) return refuseReturn(exchange, "The sign-in took too long.");
-        if (cookies.readNonce(exchange, site, snapshot.settings.cookie, signInId) !== begun.value.nonceHash) {
-          return refuseReturn(exchange, "The sign-in was not begun in this browser, or the browser takes no cookies.");
+        const carried = cookies.readCarried(exchange, site, cookie, "sign_in", signInId);
+        if (carried?.host !== site.host) {
+          return refuseReturn(
+            exchange,
+            "The sign-in took too long, was not begun in this browser, or the browser takes no cookies.",
+          );
         }
+        const returnTo = carried.returnTo ?? (await records.signIns.take(signInId))?.value.returnTo ?? "/";
         // 3. The session, which may have ended since.
         const session = await records.sessions.get(sessionId);
         if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
           return refuseReturn(exchange, "The session has ended.");
         }
-        const { cookie } = snapshot.settings;
         const headers = [
           "set-cookie",
           cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),
           "set-cookie",
-          cookies.clearNonce(site, cookie, signInId),
+          cookies.clearCarried(site, cookie, "sign_in", signInId),
         ];
-        const { returnTo } = begun.value;
         if (cookie.sameSite !== "strict") return redirect(exchange, 302, returnTo, headers);
         // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
         respondHtml(exchange, 200, continuePage({ title: "Signed in", href: returnTo }), [

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { challenge } from "../../../runtime/issuer/challenge.ts";
 import { isCodeChallenge, isCodeVerifier, matchesChallenge } from "../../../runtime/issuer/pkce.ts";
-import { createRateLimit } from "../../../runtime/issuer/rate-limit.ts";
+import { createRateLimit } from "../../../runtime/store/rate-limit.ts";
 import { coversScope, grantedScope } from "../../../runtime/issuer/scope.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";

@@ -7,7 +7,7 @@ import { silentLog } from "../../../runtime/log.ts";
 import { epochSeconds } from "../../../runtime/ports.ts";
 import { createApplicationTokens } from "../../../runtime/session/application-token.ts";
 import { createAuthenticator, HARD_MS, STALE_MS } from "../../../runtime/session/authenticate.ts";
-import { createCookies, nonceCookieName } from "../../../runtime/session/cookie.ts";
+import { carriedCookieName, createCookies } from "../../../runtime/session/cookie.ts";
 import {
   applicationAudience,
   audienceAllows,
@@ -255,7 +255,8 @@ describe("Authenticator", () => {
 describe("each credential opens only its own door", () => {
   const tickets = createTickets({ keys, clock });
   const agent = site("agent.example.com");
-  const nonce = cookies.nonce(request("agent.example.com"), agent, settings, "signin1").setCookie.split(";")[0] ?? "";
+  const begun = { host: "agent.example.com", returnTo: "/" };
+  const nonce = cookies.setCarried(agent, settings, "sign_in", "signin1", begun).split(";")[0] ?? "";
   const value = (pair: string): string => pair.slice(pair.indexOf("=") + 1);
 
   it("as a bearer token", async () => {
@@ -313,7 +314,7 @@ describe("each credential opens only its own door", () => {
     ).toBe("missing");
     const twice = `${sessionCookie()}; ${sessionCookie()}`;
     expect(await reason(authenticator.cookie(request("agent.example.com", twice)))).toBe("missing");
-    expect(nonceCookieName(agent, settings, "signin1")).not.toBe(name);
+    expect(carriedCookieName(agent, settings, "sign_in", "signin1")).not.toBe(name);
   });
 
   it("past its end", async () => {

@@ -25,7 +25,7 @@ afterEach(() => bench.close());
 const next = (page: Page): string => page.hops.at(-1)?.location ?? "";
 
 describe("while the store is away", () => {
-  it("sessions that were verified go on, new sign-ins and sign-outs get 503 at every step", async () => {
+  it("sessions that were verified go on, new sign-ins get as far as the provider, and sign-outs get 503", async () => {
     const browser = bench.browser();
     await browser.signIn(`${APP}/`, "alice@example.com");
     const confirm = await browser.open(`${APP}/.gateway/sign_out`);
@@ -37,7 +37,11 @@ describe("while the store is away", () => {
 
     bench.store.broken = true;
     expect((await browser.open(`${APP}/`)).status).toBe(200);
-    for (const address of [`${APP}/`, ticket, callback, `${APP}/.gateway/return?code=x`]) {
+    for (const address of [`${APP}/`, ticket]) {
+      const page = await bench.browser().open(address);
+      expect([page.status, new URL(page.url).origin]).toEqual([200, bench.idp.issuer]);
+    }
+    for (const address of [callback, `${APP}/.gateway/return?code=x`]) {
       const page = await fresh.open(address);
       expect([page.status, page.headers["retry-after"], page.hops.length]).toEqual([503, "5", 1]);
       expect(page.hops[0]?.setCookies).toEqual([]);

@@ -125,16 +125,16 @@ describe("Cookies", () => {
     expect(cookies.openSession(value, site("a.example.com"))).toBeUndefined();
   });
 
-  it("take the configured SameSite, but the nonce is always lax and none needs Secure", () => {
+  it("take the configured SameSite, but what a sign-in carries is always lax and none needs Secure", () => {
     const strict = { ...settings, sameSite: "strict" as const };
     const none = { ...settings, sameSite: "none" as const };
-    const request = { headerValues: () => [] } as unknown as Exchange;
     expect(cookies.setSession(handle, site("a.example.com"), strict)).toContain("SameSite=Strict");
     expect(cookies.setSession(handle, site("a.example.com"), none)).toContain("Secure; SameSite=None");
     expect(cookies.setSession(handle, site("localhost:8080"), none)).toMatch(
       /^gateway_session=.*HttpOnly; SameSite=Lax$/,
     );
-    expect(cookies.nonce(request, site("a.example.com"), strict, "id").setCookie).toContain("SameSite=Lax");
+    const begun = { host: "a.example.com", returnTo: "/" };
+    expect(cookies.setCarried(site("a.example.com"), strict, "sign_in", "id", begun)).toContain("SameSite=Lax");
   });
 
   it("are recognised under every name they can have", () => {
@@ -143,8 +143,9 @@ describe("Cookies", () => {
       "__Host-gateway_session",
       "__Host-gateway_session_sign_in_abc",
       "gateway_session_sign_in_x",
+      "__Host-gateway_session_provider_x",
     ];
-    expect(names.map((name) => isOwnCookieName(name, settings))).toEqual([true, true, true, true]);
+    expect(names.map((name) => isOwnCookieName(name, settings))).toEqual([true, true, true, true, true]);
     const foreign = ["gateway", "gateway_session2", "session", "__Host-session", "__Secure-gateway_session"];
     expect(foreign.map((name) => isOwnCookieName(name, settings))).toEqual([false, false, false, false, false]);
   });

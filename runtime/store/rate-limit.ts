@@ -1,0 +1,62 @@
+/** Bounds on how often strangers may do something that leaves a record behind. Per process, in memory. */
+import type { Clock } from "../ports.ts";
+
+export interface RateLimit {
+  /** Seconds to wait; 0 = go on, and one is used up. */
+  take(peer: string): number;
+}
+
+/** How many at once, and how many more each second. */
+export interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** Peers remembered at most; the longest unseen is forgotten first. */
+const MAX_PEERS = 10_000;
+
+/** @param burst how many at once @param perSecond how many more each second */
+export function createRateLimit(deps: { readonly clock: Clock }, burst: number, perSecond: number): RateLimit {
+  const buckets = new Map<string, Bucket>();
+  return {
+    take(peer) {
+      const now = deps.clock.now();
+      const bucket = buckets.get(peer) ?? { tokens: burst, filledAt: now };
+      bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, ((now - bucket.filledAt) / 1000) * perSecond));
+      bucket.filledAt = now;
+      buckets.delete(peer);
+      const oldest = buckets.size >= MAX_PEERS ? buckets.keys().next().value : undefined;
+      if (oldest !== undefined) buckets.delete(oldest);
+      buckets.set(peer, bucket);
+      if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
+      bucket.tokens -= 1;
+      return 0;
+    },
+  };
+}
+
+/** One peer may not use up what there is, and all of them together may not fill the store. */
+export function createStrangerLimit(
+  deps: { readonly clock: Clock },
+  rates: { readonly peer: Rate; readonly all: Rate },
+): RateLimit {
+  const peers = createRateLimit(deps, rates.peer.burst, rates.peer.perSecond);
+  const all = createRateLimit(deps, rates.all.burst, rates.all.perSecond);
+  return { take: (peer) => peers.take(networkOf(peer)) || all.take("all") };
+}
+
+/** An IPv6 host has a whole /64 to call from; anything else is one peer. */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || address.toLowerCase().startsWith("::ffff:")) return address;
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}
