@@ -5,6 +5,7 @@
  */
 import type { Field } from "../runtime/config/fields.ts";
 import { nearest } from "../runtime/config/problem.ts";
+import { routeFields } from "../runtime/config/route.ts";
 import { type Domain, domainPatterns } from "./domains.ts";
 import { Token } from "./framework.ts";
 import { type HeaderValue, literal, requestHeaderValue } from "./header-value.ts";
@@ -21,7 +22,8 @@ export function propName(setting: string): string {
 /**
  * @param fields the settings that may be given
  * @param place  for messages: what the props belong to
- * @throws Error for a prop that is no setting (TypeScript refuses it too), and for values a typed part refuses
+ * @throws Error for a prop that is no setting (TypeScript refuses it too), for values a typed part refuses, and for
+ *         plain secrets where the Terraform resource has none
  */
 export function documentFrom(fields: readonly Field[], props: object, place: string): Document {
   const byProp = new Map(fields.map((field) => [propName(field.name), field]));
@@ -30,8 +32,10 @@ export function documentFrom(fields: readonly Field[], props: object, place: str
     if (value === undefined) continue;
     const field = byProp.get(prop);
     if (!field) throw unknownProp(prop, byProp.keys(), place);
-    if (value instanceof Secret) document[field.name + value.suffix] = value.value;
-    else document[field.name] = settingFrom(field, value, `${place}, ${prop}`);
+    if (value instanceof Secret) {
+      if (value.suffix === "" && fields === routeFields) throw plainSecret(prop, place);
+      document[field.name + value.suffix] = value.value;
+    } else document[field.name] = settingFrom(field, value, `${place}, ${prop}`);
   }
   return document;
 }
@@ -80,6 +84,13 @@ function literalResponseValue(field: Field, item: object): object {
 
 function mapValues(map: unknown, change: (name: string, value: unknown) => unknown): Document {
   return Object.fromEntries(Object.entries(map as object).map(([name, value]) => [name, change(name, value)]));
+}
+
+/** The resource has no plain secret among the flat settings of a route, see runtime/terraform/field-schema.ts. */
+function plainSecret(prop: string, place: string): Error {
+  return new Error(
+    `Cannot make ${place}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…) or Secret.sealed(…)`,
+  );
 }
 
 function unknownProp(prop: string, known: Iterable<string>, place: string): Error {

@@ -15,8 +15,9 @@ import { type Judgement, judge } from "./validate.ts";
 export interface GatewayProps extends GatewaySettings {
   /**
    * Name of the slice that this program publishes, one per team or state. Lower-case letters, digits, "-", "_", ".".
-   * Changing it replaces the Terraform resource.
-   * @default "default"
+   * Not "default", which is whose the settings and routes in the gateway's own file are. Changing it replaces the
+   * Terraform resource.
+   * @default "main"
    */
   readonly owner?: string;
   /**
@@ -81,7 +82,7 @@ export class Gateway extends Construct {
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
     super(scope, id);
-    const { owner = "default", file, http, ...settings } = props;
+    const { owner = "main", file, http, ...settings } = props;
     if (file && http) throw new Error(`Cannot publish gateway "${id}" twice: it has "file" and "http", must have one`);
     this.owner = owner;
     this.#settings = documentFrom(LIVE_FIELDS, settings, `gateway "${id}"`);

@@ -12,7 +12,7 @@ interface Rule {
   readonly why: string;
 }
 
-const ground = ["errors", "ports", "log", "keys"];
+const ground = ["errors", "ports", "log", "keys", "version"];
 const pure = [...ground, "config", "policy"];
 const middle = [...pure, "http", "store", "pages"];
 
@@ -20,6 +20,7 @@ const middle = [...pure, "http", "store", "pages"];
 const rules: Readonly<Record<string, Rule>> = {
   ports: { may: [], why: "the ground" },
   errors: { may: [], why: "the ground" },
+  version: { may: [], why: "the ground" },
   log: { may: ["errors"], why: "the ground" },
   keys: { may: ["errors"], why: "the ground" },
   policy: { may: ["errors", "ports", "log"], why: "pure: facts in, decision out" },

@@ -77,7 +77,7 @@ let gateway: Gateway | undefined;
 await steps.step("a gateway takes the slice, with secrets sealed to its key", async () => {
   await writeFile(join(folder, "gateway.yaml"), stringify(bootFile()));
   gateway = await startGateway({ config: folder, log: silentLog() });
-  const status = await fetch(`${gateway.adminOrigin}/status`, { headers: { authorization: "Bearer example-token" } });
+  const status = await fetch(`${gateway.adminOrigin}/status`, { headers: { authorization: "Bearer example-admin-token-of-the-check" } });
   const { seal_key: key } = (await status.json()) as { seal_key: object };
   // The pods of the status page are this process.
   const endpointSlices: readonly EndpointSlice[] = objects.endpointSlices.map((slice) => ({
@@ -138,7 +138,7 @@ function bootFile(): object {
   return {
     address: "127.0.0.1:0",
     admin_address: "127.0.0.1:0",
-    admin_token: "example-token",
+    admin_token: "example-admin-token-of-the-check",
     insecure_server: true,
     development: true,
     shared_secret: Buffer.alloc(32, 7).toString("base64"),

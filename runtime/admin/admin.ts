@@ -3,6 +3,7 @@ import type { Bundle } from "../bundle/bundle.ts";
 import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
 import type { Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
 import type { AdminEndpoint } from "./answer.ts";
 import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminPages } from "./listener.ts";
@@ -19,8 +20,6 @@ export interface PagesDeps {
   readonly store: Pick<Store, "get">;
   /** What is known of upstreams; absent: nothing is shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
-  /** Of this program, for `/status`. */
-  readonly version?: string;
 }
 
 export interface AdminDeps extends PagesDeps {
@@ -80,7 +79,7 @@ function processPages(deps: PagesDeps): AdminPages {
     },
     async status() {
       return {
-        version: deps.version ?? "",
+        version: VERSION,
         node: process.version,
         uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
         draining: isDraining(),

@@ -9,6 +9,7 @@ import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
 import { parseDomainPattern } from "./domains.ts";
 import { headerValueWish } from "./header-names.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
+import { adminTokenWish } from "./settings-rules.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { parseStaticValue } from "./template.ts";
 import { decodeBase64, parseDuration, parseOrigin } from "./values.ts";
@@ -40,7 +41,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     maxConnections: doc.max_connections,
     development,
     adminAddress: doc.admin_address ?? DEFAULT_ADMIN_ADDRESS,
-    adminToken: secretValues(doc, "admin_token", secrets)[0],
+    adminToken: adminToken(secretValues(doc, "admin_token", secrets)[0]),
     sharedSecrets,
     signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
     storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? DEFAULT_STORAGE_URL,
@@ -124,6 +125,12 @@ function sharedSecret(name: string, value: string): Buffer {
   const bytes = decodeSharedSecret(value);
   if (!bytes) throw new GatewayError("config.secret", `Cannot use "${name}": it must be base64 of at least 32 bytes`);
   return bytes;
+}
+
+function adminToken(token: string | undefined): string | undefined {
+  const wish = token === undefined ? undefined : adminTokenWish(token);
+  if (wish !== undefined) throw new GatewayError("config.secret", `Cannot use "admin_token": it ${wish}`);
+  return token;
 }
 
 /** PEM, or base64 of PEM so that it fits an environment variable. */

@@ -107,7 +107,10 @@ function judgeOwners(slices: readonly ReadSlice[]): void {
   for (const slice of slices) {
     const first = seen.get(slice.owner);
     if (first && slice.settingsPath.length > 0) {
-      const message = `is ${quote(slice.owner)}, which ${first.source.file} has too, must be one slice`;
+      const message =
+        first.settingsPath.length === 0
+          ? `is ${quote(slice.owner)}, the owner of what ${first.source.file} says, must be another name such as "main"`
+          : `is ${quote(slice.owner)}, which ${first.source.file} has too, must be one slice`;
       slice.report({ severity: "error", path: ["owner"], message });
     }
     seen.set(slice.owner, first ?? slice);

@@ -7,6 +7,7 @@ import { isLoopbackHost, parseListener } from "./values.ts";
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
   yield* openidScope(settings);
   yield* sharedSecrets(settings);
+  yield* adminToken(settings);
   yield* developmentListeners(settings);
   yield* tlsListener(settings);
   yield* tracingHeaders(settings);
@@ -32,6 +33,23 @@ function* sharedSecrets(settings: Partial<BootDoc>): Iterable<Finding> {
     const path = typeof previous === "string" ? [] : [index];
     if (!decodeSharedSecret(secret)) yield fault(["previous_shared_secret", ...path], wish);
   }
+}
+
+/** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
+const LEAST_TOKEN_LENGTH = 20;
+
+/** What an admin token must be; undefined for one that is. The token is not quoted. */
+export function adminTokenWish(token: string): string | undefined {
+  if (/[^\x21-\x7e]/.test(token)) return "must be printable ASCII without spaces, or no client can send it";
+  return token.length < LEAST_TOKEN_LENGTH
+    ? `must have at least ${LEAST_TOKEN_LENGTH} characters, make one with \`openssl rand -hex 32\``
+    : undefined;
+}
+
+/** As above: references and sealed ones are judged when they are read. */
+function* adminToken({ admin_token: token }: Partial<BootDoc>): Iterable<Finding> {
+  const wish = token === undefined ? undefined : adminTokenWish(token);
+  if (wish !== undefined) yield fault(["admin_token"], wish);
 }
 
 /** Development mode weakens the guarded fetch, so nobody else may reach it. */

@@ -23,9 +23,17 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
   if (typeof owner === "string" && isMap(file) && !isPublishable(owner)) {
     problems.push(fault([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`));
   }
+  // Over http the gateway itself says so; a directory takes the file, and no gateway ever serves it.
+  if (owner === HAND_WRITTEN_OWNER && isMap(file)) {
+    const detail = `"owner" is "${HAND_WRITTEN_OWNER}", whose slice is what the gateway's own file says. A gateway with such a file refuses this one; choose another name such as "main".`;
+    problems.push({ severity: "warning", summary: "Doubtful gateway bundle", detail, path: [{ attribute: "owner" }] });
+  }
   problems.push(...fileProblems(file), ...httpProblems(http, file));
   return problems;
 }
+
+/** Whose settings and routes without an owner are, see config/outline.ts. */
+const HAND_WRITTEN_OWNER = "default";
 
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   yield* secretPlaces(bundleFields, bundle, []);

@@ -1,2 +1,2 @@
-/** Version of the provider; that of the package, which a test compares. */
-export const PROVIDER_VERSION = "0.1.0";
+/** Version of the provider. */
+export { VERSION as PROVIDER_VERSION } from "../version.ts";

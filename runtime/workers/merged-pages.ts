@@ -6,6 +6,7 @@ import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
 import { storeHealth } from "../admin/store-health.ts";
 import type { Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
 import type { Fleet } from "./fleet.ts";
 import type { WorkerReport } from "./protocol.ts";
 
@@ -60,7 +61,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
     async status() {
       const reports = await fleet.ask("report");
       return {
-        version: "",
+        version: VERSION,
         node: process.version,
         uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
         draining: isDraining(),

@@ -26,7 +26,10 @@ import {
   UpstreamOauth2,
 } from "../../cdktf/index.ts";
 import { GatewayProvider } from "../../cdktf/generated/provider.ts";
+import { propName } from "../../cdktf/document.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
+import { routeFields } from "../../runtime/config/route.ts";
+import { bundleSchema } from "../../runtime/terraform/schema.ts";
 
 let outdir = "";
 beforeEach(() => {
@@ -219,6 +222,37 @@ describe("Gateway", () => {
     expect(() => new Route(gateway, "wiki", props)).toThrow(
       'Cannot make route "wiki": "hostRewritten" is not a known setting, did you mean "hostRewrite"?',
     );
+  });
+});
+
+describe("secrets of a route's own settings", () => {
+  const attributes = bundleSchema.blocks.find(({ name }) => name === "route")!.block.attributes.map(({ name }) => name);
+  const secrets = routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name);
+
+  test.each(secrets)("%s is refused in plain text, which the resource has no attribute for", (name) => {
+    const { gateway } = program();
+    const prop = propName(name);
+    const make = (secret: Secret) => new Route(gateway, "wiki", { from: FROM, to: TO, [prop]: secret });
+    expect(() => make(Secret.plainText("hush"))).toThrow(
+      `Cannot make route "wiki": "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…) or Secret.sealed(…)`,
+    );
+    expect(attributes).not.toContain(name);
+    expect(attributes).toEqual(expect.arrayContaining([`${name}_ref`, `${name}_sealed`]));
+  });
+
+  test("reach the resource by reference, beside plain ones of blocks that have them", () => {
+    const { app, gateway } = program({ runtimeFlags: { mcp: true } });
+    new McpServerRoute(gateway, "wiki", {
+      from: FROM,
+      to: "https://a.internal:8443",
+      tlsCustomCa: Secret.fromFile("/etc/ca.pem"),
+      upstreamOauth2: UpstreamOauth2.credentials({ clientId: "id", clientSecret: Secret.plainText("hush") }),
+    });
+    const { route } = resourceOf(app) as { route: Record<string, Record<string, unknown>> };
+    expect(route["wiki"]).toMatchObject({
+      tls_custom_ca_ref: "file:/etc/ca.pem",
+      mcp: { server: { upstream_oauth2: { client_secret: "hush" } } },
+    });
   });
 });
 

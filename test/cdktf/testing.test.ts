@@ -49,7 +49,7 @@ describe("synthBundle", () => {
     new Route(gateway, "wiki", { from: "https://A.example.com/", to: "http://a:1", prefix: "/x/" });
     expect(synthBundle(stack)).toEqual({
       version: 1,
-      owner: "default",
+      owner: "main",
       settings: { runtime_flags: { mcp: true } },
       routes: { wiki: { from: "https://a.example.com", to: ["http://a:1"], prefix: "/x" } },
     });

@@ -232,6 +232,21 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     expect(await planCode()).toBe(0);
   });
 
+  test("the owner of the gateway's own file is refused with the wish for another name, and state says nothing", async () => {
+    await gateway.close();
+    gateway = await startGateway({ yaml: "routes: []\n" });
+    const url = gateway.adminOrigin;
+    write({ url, owner: "default" });
+    const said = await refused("apply", "-auto-approve");
+    expect(said).toMatch(/"owner" is "default", the owner of what \S+ says, must be another name such as "main"/);
+    expect(await workspace.succeed("state", "list")).toBe("");
+    // The name that constructs take when none is given.
+    write({ url, owner: "main" });
+    await apply();
+    expect(await planCode()).toBe(0);
+    expect(await mark()).toBe("1");
+  });
+
   test("a host that another owner serves is refused", async () => {
     write();
     await apply();

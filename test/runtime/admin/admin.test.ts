@@ -7,6 +7,7 @@ import { createMetrics, type Metrics } from "../../../runtime/admin/metrics.ts";
 import type { BundleStatus } from "../../../runtime/bundle/bundle.ts";
 import type { Snapshot } from "../../../runtime/config/compiled.ts";
 import { silentLog } from "../../../runtime/log.ts";
+import { VERSION } from "../../../runtime/version.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";
 import { createBreakableStore, type BreakableStore } from "../../support/store.ts";
@@ -37,7 +38,6 @@ async function start(
     store: store.store,
     isDraining: () => draining,
     log: silentLog(),
-    version: "1.2.3",
     bundle: {
       current: () => snapshot,
       sealKey: { kty: "OKP", crv: "X25519", x: "public" },
@@ -153,7 +153,7 @@ describe("/status", () => {
     metrics.answered(routeNamed(snapshot, "web"), 200, 3);
     status = { lastError: { at: 5, problems: ["gateway.yaml: error: x"] } };
     expect(json(await ask("/status", withToken))).toEqual({
-      version: "1.2.3",
+      version: VERSION,
       node: process.version,
       uptime_seconds: expect.any(Number) as number,
       draining: false,

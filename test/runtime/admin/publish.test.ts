@@ -140,7 +140,7 @@ describe("PUT /config/slices/<owner>", () => {
   test.each([
     [
       "boot settings",
-      edited((document) => (document["settings"] = { admin_token: "mine", address: ":1" })),
+      edited((document) => (document["settings"] = { admin_token: "a-token-of-my-own-making", address: ":1" })),
       [
         /^settings\.admin_token belongs in the file given to `gateway run`/,
         /^settings\.address belongs in the file given to `gateway run`/,

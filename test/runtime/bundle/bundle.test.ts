@@ -395,14 +395,14 @@ describe("secrets", () => {
   });
 
   test("of the boot file may be references", async () => {
-    files.write("token", "admin-token\n");
+    files.write("token", "admin-token-of-the-test\n");
     files.write(
       "gateway.yaml",
       `shared_secret_ref: "env:SHARED"\nadmin_token_ref: "file:${files.path("token")}"\nstorage_url: "memory:"\ninsecure_server: true\n`,
     );
     const env = { SHARED: Buffer.alloc(32, 3).toString("base64") };
     const opened = await open(files.path("gateway.yaml"), { env });
-    expect(opened.boot.adminToken).toBe("admin-token");
+    expect(opened.boot.adminToken).toBe("admin-token-of-the-test");
     expect(opened.boot.sharedSecrets).toEqual([Buffer.alloc(32, 3)]);
   });
 });

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile.ts";
+import { loadSlices } from "../../../runtime/config/load.ts";
 import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
 
 /** One route with these settings below it. */
@@ -165,10 +166,10 @@ describe("compileSettings()", () => {
       authorizeLogFields: ["request-id", "user", "email", "mcp-method", "mcp-tool"],
       authenticateServiceUrl: undefined,
       signOutRedirectUrl: undefined,
-      idp: undefined,
       bearerTokenFormat: "default",
       accessTokenAudiences: [],
       programmaticRedirectDomains: undefined,
+      idp: undefined,
       cookie: { name: "gateway_session", expirationSeconds: 50_400, sameSite: "lax" },
       lifetimes: { accessToken: 900, clientRouteToken: 300, refreshToken: 7_776_000, authorizationCode: 60 },
       passIdentityHeaders: true,
@@ -238,6 +239,22 @@ describe("compileBoot()", () => {
 
     expect(compile).toThrow(expect.objectContaining({ code: "config.secret" }) as Error);
     expect(compile).not.toThrow("hunter2");
+  });
+
+  test.each([
+    ["short", "hunter2", "must have at least 20 characters"],
+    ["not sendable", "a token with many words in it", "must be printable ASCII without spaces"],
+  ])("refuses an admin token that is %s, wherever it comes from, and never quotes it", (_name, token, wish) => {
+    for (const [doc, values] of [
+      [{ admin_token: token }, {}],
+      [{ admin_token_ref: "env:T" }, { "env:T": token }],
+    ] as const) {
+      const compile = () => compileBoot(doc, secretsFrom(values));
+      expect(compile).toThrow(`Cannot use "admin_token": it ${wish}`);
+      expect(compile).not.toThrow(token);
+    }
+    const { problems } = loadSlices([{ file: "gateway.yaml", text: `admin_token: "${token}"`, boot: true }]);
+    expect(problems.map(({ path, message }) => `${path} ${message}`).join()).toContain(`admin_token ${wish}`);
   });
 
   test("reads signing keys as PEM and as base64 of PEM, and refuses other keys", () => {

@@ -1,6 +1,7 @@
 /** `gateway run --workers 2` as real processes: one port, one admin address, publishing to all, crashes. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { VERSION } from "../../../runtime/version.ts";
 import { findPostgres, startPostgres, type Postgres } from "../../support/postgres.ts";
 import { openSlice, startUpstream, visit, type MarkedUpstream, type Seen } from "../../support/marked-upstream.ts";
 import { runGateway, type RunningGateway, type RunOptions } from "../../support/run-gateway.ts";
@@ -143,7 +144,11 @@ describe("the supervisor", { timeout: 90_000 }, () => {
     expect(text).toMatch(/^gateway_bundle_current 1$/m);
     expect(text).toMatch(/^gateway_workers\{state="serving"\} 2$/m);
     expect(text).toMatch(/^gateway_worker_restarts_total 0$/m);
-    expect((await gateway.admin.get("/status")).body).toMatchObject({ counters: { requests: 20 }, store: "ok" });
+    expect((await gateway.admin.get("/status")).body).toMatchObject({
+      counters: { requests: 20 },
+      store: "ok",
+      version: VERSION,
+    });
     expect((await gateway.admin.ask("GET", "/status", { authorization: "" })).status).toBe(401);
   });
 
