@@ -37,6 +37,8 @@ export function buildRouteTable(snapshot: Snapshot): RouteTable {
     if (!hosts.has(host)) hosts.set(host, []);
   }
 
+  const plan = (route: CompiledRoute): RoutePlan => planOf(route, snapshot.settings);
+
   /** @param dot where to begin looking: at a dot of the host */
   const findWildcard = (host: string, dot: number): HostRoutes | undefined => {
     for (let at = dot; at !== -1; at = host.indexOf(".", at + 1)) {
@@ -44,7 +46,7 @@ export function buildRouteTable(snapshot: Snapshot): RouteTable {
       const found = wildcards.get(name);
       if (found === undefined) continue;
       if (!Array.isArray(found)) return found;
-      const routes = new HostRoutes(plansOf(found, snapshot.settings), findWildcard(name, name.indexOf(".", 1)));
+      const routes = new HostRoutes(found, plan, findWildcard(name, name.indexOf(".", 1)));
       wildcards.set(name, routes);
       return routes;
     }
@@ -56,19 +58,17 @@ export function buildRouteTable(snapshot: Snapshot): RouteTable {
       const found = hosts.get(host);
       if (found === undefined) return wildcards.size === 0 ? undefined : findWildcard(host, host.indexOf("."));
       if (!Array.isArray(found)) return found;
-      const routes = new HostRoutes(plansOf(found, snapshot.settings));
+      const routes = new HostRoutes(found, plan);
       hosts.set(host, routes);
       return routes;
     },
   };
 }
 
-function plansOf(routes: readonly CompiledRoute[], settings: LiveSettings): readonly RoutePlan[] {
-  return routes.map((route) => {
-    const earlier = plans.get(route);
-    if (earlier?.settings === settings) return earlier;
-    const plan = planRoute(route, settings);
-    plans.set(route, plan);
-    return plan;
-  });
+function planOf(route: CompiledRoute, settings: LiveSettings): RoutePlan {
+  const earlier = plans.get(route);
+  if (earlier?.settings === settings) return earlier;
+  const plan = planRoute(route, settings);
+  plans.set(route, plan);
+  return plan;
 }

@@ -5,9 +5,11 @@
  * matters. Patterns hang in the tree of prefixes at their literal beginning, so that a path is tried only against those
  * that it could match.
  */
+import type { CompiledRoute } from "../config/compiled.ts";
 import { compilePatterns, MAX_MATCHED_PATH } from "../config/path-pattern.ts";
 import { canonicalPath, hasPathParameter, withoutPathParameters } from "../http/target.ts";
 import { isOwnPath } from "./endpoints.ts";
+import { PathNode } from "./path-tree.ts";
 import type { RoutePlan } from "./route-plan.ts";
 
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
@@ -21,18 +23,15 @@ export interface HostTable {
   findRoute(path: string): FoundRoute;
 }
 
-/** One segment of the configured prefixes. */
-interface PathNode {
-  readonly children: Map<string, PathNode>;
-  /** Prefix "/a": matches "/a" and everything below. */
-  here: RoutePlan | undefined;
-  /** Patterns whose literal beginning ends here. */
-  patterns: PatternList | undefined;
+/** A route, and how it is served once a request has come for it. */
+interface Slot {
+  readonly route: CompiledRoute;
+  plan: RoutePlan | undefined;
 }
 
 /** Patterns that begin alike; compiled when the first path comes that could match one. */
 interface PatternList {
-  readonly plans: RoutePlan[];
+  readonly slots: Slot[];
   /** Place of each among all patterns of the host: lower goes first. */
   readonly ranks: number[];
   find: ((path: string) => number | undefined) | undefined;
@@ -42,57 +41,59 @@ interface PatternList {
 const TOO_LONG = "path-too-long";
 
 export class HostRoutes implements HostTable {
-  readonly #exact = new Map<string, RoutePlan>();
-  readonly #paths: PathNode = newNode();
+  readonly #exact = new Map<string, Slot>();
+  readonly #paths = new PathNode<Slot, PatternList>();
+  readonly #plan: (route: CompiledRoute) => RoutePlan;
   /** Of the wildcard host that this one lies below; it takes what is not found here. */
   readonly #wider: HostRoutes | undefined;
 
-  constructor(plans: readonly RoutePlan[], wider?: HostRoutes) {
+  /** @param plan called with the first request for a route */
+  constructor(routes: readonly CompiledRoute[], plan: (route: CompiledRoute) => RoutePlan, wider?: HostRoutes) {
+    this.#plan = plan;
     this.#wider = wider;
-    for (const plan of plans) {
-      const { match } = plan.route;
-      if (match.kind === "exact") this.#exact.set(canonical(match.path), plan);
-      else if (match.kind === "prefix") this.#nodeAt(match.prefix).here = plan;
+    for (const route of routes) {
+      const { match } = route;
+      const slot: Slot = { route, plan: undefined };
+      if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
+      else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
     }
-    for (const [rank, plan] of byPrecedence(plans).entries()) {
-      const { match } = plan.route;
-      if (match.kind !== "regex") continue;
-      const list = (this.#nodeAt(match.beginning).patterns ??= { plans: [], ranks: [], find: undefined });
-      list.plans.push(plan);
+    for (const [rank, route] of byPrecedence(routes).entries()) {
+      const node = this.#nodeAt(route.match.kind === "regex" ? route.match.beginning : "");
+      const list = (node.patterns ??= { slots: [], ranks: [], find: undefined });
+      list.slots.push({ route, plan: undefined });
       list.ranks.push(rank);
     }
   }
 
   findRoute(path: string): FoundRoute {
-    const plan = this.#find(path);
-    if (plan === TOO_LONG) return { ok: false, reason: TOO_LONG };
+    const slot = this.#find(path);
+    if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
     // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
     // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
     if (hasPathParameter(path)) {
       const other = withoutPathParameters(path);
-      if (isOwnPath(other) || this.#find(other) !== plan) return { ok: false, reason: "ambiguous-path" };
+      if (isOwnPath(other) || this.#find(other) !== slot) return { ok: false, reason: "ambiguous-path" };
     }
-    return plan ? { ok: true, plan } : { ok: false, reason: "no-route" };
+    if (slot === undefined) return { ok: false, reason: "no-route" };
+    return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)) };
   }
 
-  #nodeAt(path: string): PathNode {
+  #nodeAt(path: string): PathNode<Slot, PatternList> {
     let node = this.#paths;
     // Prefixes go by whole segments: "/a/" says the same as "/a".
     for (const segment of canonical(path).split("/").slice(1)) {
       if (segment === "") break;
-      let child = node.children.get(segment);
-      if (!child) node.children.set(segment, (child = newNode()));
-      node = child;
+      node = node.grow(segment);
     }
     return node;
   }
 
-  #find(path: string): RoutePlan | typeof TOO_LONG | undefined {
-    const exact = this.#exact.get(path);
-    if (exact) return exact;
+  #find(path: string): Slot | typeof TOO_LONG | undefined {
+    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
+    if (exact !== undefined) return exact;
     let node = this.#paths;
-    let prefix = node.here;
-    let pattern: RoutePlan | undefined;
+    let { prefix } = node;
+    let pattern: Slot | undefined;
     let rank = Infinity;
     let start = 1;
     for (;;) {
@@ -101,17 +102,17 @@ export class HostRoutes implements HostTable {
         if (path.length > MAX_MATCHED_PATH) return TOO_LONG;
         const index = findPattern(patterns, path);
         if (index !== undefined && (patterns.ranks[index] as number) < rank) {
-          pattern = patterns.plans[index];
+          pattern = patterns.slots[index];
           rank = patterns.ranks[index] as number;
         }
       }
-      if (node.children.size === 0 || start > path.length) break;
+      if (node.isLeaf || start > path.length) break;
       let end = path.indexOf("/", start);
       if (end === -1) end = path.length;
-      const child = node.children.get(path.slice(start, end));
-      if (!child) break;
+      const child = node.find(path, start, end);
+      if (child === undefined) break;
       node = child;
-      prefix = node.here ?? prefix;
+      prefix = node.prefix ?? prefix;
       start = end + 1;
     }
     return pattern ?? prefix ?? (this.#wider === undefined ? undefined : this.#wider.#find(path));
@@ -120,27 +121,21 @@ export class HostRoutes implements HostTable {
 
 function findPattern(list: PatternList, path: string): number | undefined {
   list.find ??= compilePatterns(
-    list.plans.map(({ route }) => (route.match.kind === "regex" ? route.match.pattern : "")),
+    list.slots.map(({ route }) => (route.match.kind === "regex" ? route.match.pattern : "")),
   );
   return list.find(path);
 }
 
 /** Patterns by priority, then by the length of their literal beginning, then by their text. */
-function byPrecedence(plans: readonly RoutePlan[]): readonly RoutePlan[] {
-  const patterns = plans.flatMap((plan) =>
-    plan.route.match.kind === "regex" ? [{ plan, match: plan.route.match }] : [],
-  );
+function byPrecedence(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
+  const patterns = routes.flatMap((route) => (route.match.kind === "regex" ? [{ route, match: route.match }] : []));
   patterns.sort(
     (a, b) =>
       b.match.priority - a.match.priority ||
       b.match.beginning.length - a.match.beginning.length ||
       (a.match.pattern < b.match.pattern ? -1 : 1),
   );
-  return patterns.map(({ plan }) => plan);
-}
-
-function newNode(): PathNode {
-  return { children: new Map(), here: undefined, patterns: undefined };
+  return patterns.map(({ route }) => route);
 }
 
 /** Configured paths are compared with canonical ones; what has no canonical form can never match and is kept as it is. */
