@@ -1,11 +1,9 @@
-/** The small pure parts: PKCE, scope, rate limit, challenge. */
+/** The small pure parts: PKCE, scope, challenge. */
 import { describe, expect, test } from "vitest";
 
 import { challenge } from "../../../runtime/issuer/challenge.ts";
 import { isCodeChallenge, isCodeVerifier, matchesChallenge } from "../../../runtime/issuer/pkce.ts";
-import { createRateLimit } from "../../../runtime/store/rate-limit.ts";
 import { coversScope, grantedScope } from "../../../runtime/issuer/scope.ts";
-import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";
 
 describe("PKCE", () => {
@@ -48,19 +46,6 @@ describe("scope", () => {
   test("coversScope() wants every token", () => {
     expect(coversScope("mcp", "mcp")).toBe(true);
     expect(coversScope("mcp", "mcp admin")).toBe(false);
-  });
-});
-
-describe("createRateLimit()", () => {
-  test("lets a burst pass, then one per interval, and holds peers apart", () => {
-    const clock = createTestClock();
-    const limit = createRateLimit({ clock }, 2, 0.5);
-    expect([limit.take("a"), limit.take("a"), limit.take("a")]).toEqual([0, 0, 2]);
-    expect(limit.take("b")).toBe(0);
-    clock.advance(2000);
-    expect([limit.take("a"), limit.take("a")]).toEqual([0, 2]);
-    clock.advance(3600_000);
-    expect([limit.take("a"), limit.take("a"), limit.take("a")]).toEqual([0, 0, 2]);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../runtime/http/exchange.ts";
 import { createKeys } from "../../../runtime/keys.ts";
 import { BoundedCache } from "../../../runtime/session/cache.ts";
-import { createCookies, isOwnCookieName } from "../../../runtime/session/cookie.ts";
+import { carriedCookieName, createCookies, isOwnCookieName } from "../../../runtime/session/cookie.ts";
 import { createCsrf, isFromOwnOrigin } from "../../../runtime/session/csrf.ts";
 import type { Principal } from "../../../runtime/session/principal.ts";
 import { findSite, isLocalPath, isLoopbackName } from "../../../runtime/session/sites.ts";
@@ -135,6 +135,41 @@ describe("Cookies", () => {
     );
     const begun = { host: "a.example.com", returnTo: "/" };
     expect(cookies.setCarried(site("a.example.com"), strict, "sign_in", "id", begun)).toContain("SameSite=Lax");
+  });
+
+  it("of sign-ins never finished are dropped once they are more than requests should carry", () => {
+    const here = site("a.example.com");
+    const carried = (count: number, length: number): Exchange => {
+      const pairs = Array.from({ length: count }, (_, index) => {
+        const begun = { host: "a.example.com", returnTo: `/${"x".repeat(length)}` };
+        return cookies.setCarried(here, settings, "sign_in", `${index}0000000`, begun).split(";")[0] ?? "";
+      });
+      const header = [...pairs, "theirs=1"].join("; ");
+      return { headerValues: () => [header] } as unknown as Exchange;
+    };
+    expect(cookies.clearPile(carried(10, 100), here, settings)).toEqual([]);
+    const dropped = cookies.clearPile(carried(10, 1_500), here, settings).filter((line) => line !== "set-cookie");
+    expect(dropped).toHaveLength(10);
+    for (const line of dropped) expect(line).toMatch(/^__Host-gateway_session_sign_in_\d0000000=; .*Max-Age=0/);
+  });
+
+  it("of one step open for that step, id and host only, and end after ten minutes", () => {
+    const here = site("a.example.com");
+    const begun = { host: "a.example.com", returnTo: "/x" };
+    const line = cookies.setCarried(here, settings, "sign_in", "id-of-one", begun);
+    const value = valueOf(line);
+    const holding = (name: string): Exchange => ({ headerValues: () => [`${name}=${value}`] }) as unknown as Exchange;
+    const name = carriedCookieName(here, settings, "sign_in", "id-of-one");
+    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-one")).toEqual(begun);
+    // The same first letters, and so the same name.
+    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-oneself")).toBeUndefined();
+    const atProvider = carriedCookieName(here, settings, "provider", "id-of-one");
+    expect(cookies.readCarried(holding(atProvider), here, settings, "provider", "id-of-one")).toBeUndefined();
+    expect(
+      cookies.readCarried(holding(name), site("auth.example.com"), settings, "sign_in", "id-of-one"),
+    ).toBeUndefined();
+    clock.advance(600_000);
+    expect(cookies.readCarried(holding(name), here, settings, "sign_in", "id-of-one")).toBeUndefined();
   });
 
   it("are recognised under every name they can have", () => {
