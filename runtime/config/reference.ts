@@ -62,12 +62,20 @@ export function configReference(): string {
     table(live),
     "## Routes",
     "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text.",
+    MATCHING,
     table(routeFields),
     "## Policy",
     POLICY,
     ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
   ].join("\n\n");
 }
+
+const MATCHING = `The order of routes never matters. A host that is named goes before wildcards, and of these the longest goes first; a
+named host never falls back on a wildcard. On a host an exact \`path\` goes first, then \`regex\` by \`regex_priority_order\` (of
+equal ones the one with the longest literal beginning, then by text), then the longest \`prefix\`. Two routes with the same
+match are an error. Patterns are RE2 and match whole paths, up to 2,048 characters; longer ones are refused with 414 where a
+pattern might match. A path is compared and sent in one spelling: escapes of plain characters are undone, \`%2F\`, \`//\` and dot
+segments are refused, and so is what a rewrite makes of a path that would need any of these.`;
 
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
 each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
