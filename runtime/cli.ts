@@ -9,10 +9,13 @@ import { configJsonSchema } from "./config/json-schema.ts";
 import { configReference } from "./config/reference.ts";
 import { readSources } from "./bundle/sources.ts";
 import { errorText, GatewayError } from "./errors.ts";
-import { explainRequest } from "./explain.ts";
+import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./explain.ts";
 import { IMPORT_FORMATS, importConfig } from "./import/import.ts";
+import type { CertificateFacts } from "./policy/facts.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
 import type { WatchCommand } from "./kubernetes/watch-command.ts";
+
+type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -62,22 +65,29 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   program
     .command("explain")
-    .description("may this user send that request, and why")
+    .description("may this user send that request, and why; exit status 0: allowed, 3: denied, 1: cannot tell")
     .requiredOption("--config <path>", "file or directory")
     .requiredOption("--route <name>", "route key (owner/name) or name")
     .option("--user <id>", "user id", "user")
     .option("--email <address>", "the user's email", "")
     .option("--groups <names>", "comma separated", "")
+    .option("--claim <name=value...>", "claims of the user; one name may stand several times")
     .option("--anonymous", "nobody is signed in")
     .option("--tool <name>", "a tools/call of this tool")
     .option("--mcp-method <method>", "another JSON-RPC method")
     .option("--method <method>", "HTTP method", "GET")
     .option("--path <path>", "path", "/")
+    .option("--preflight", "a CORS preflight")
+    .option("--ip <address>", "address of the client")
+    .option("--certificate <file>", "PEM file of the client's certificate, taken for valid")
+    .option("--invalid-certificate", "no authority signed it")
     .option("--json", "for machines")
-    .action(async (options: Parameters<typeof explainRequest>[1] & { config: string }) => {
-      const result = explainRequest(await readSources([options.config]), options);
-      console.log(result.text);
-      exitCode = result.ok ? 0 : 1;
+    .action(async (options: ExplainCommand) => {
+      const { certificate: file, invalidCertificate = false } = options;
+      const certificate = file === undefined ? undefined : await readCertificate(file, !invalidCertificate);
+      const { text, answer } = explainRequest(await readSources([options.config]), options, certificate);
+      console.log(text);
+      exitCode = EXPLAIN_EXIT[answer];
     });
 
   program
@@ -184,6 +194,20 @@ function withIngressOptions(command: Command): Command {
     .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
     .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
     .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")');
+}
+
+async function readCertificate(file: string, isValid: boolean): Promise<CertificateFacts> {
+  const [{ X509Certificate }, { certificateFacts }] = await Promise.all([
+    import("node:crypto"),
+    import("./http/client-certificate.ts"),
+  ]);
+  try {
+    return certificateFacts(new X509Certificate(await readFile(file)), isValid);
+  } catch (cause) {
+    throw new GatewayError("explain.certificate", `Cannot read the certificate "${file}": ${errorText(cause)}`, {
+      cause,
+    });
+  }
 }
 
 async function packageVersion(): Promise<string> {
