@@ -201,13 +201,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       insecure: boot.insecureServer,
       certificates,
       maxConnections: boot.maxConnections,
+      proxyProtocol: boot.useProxyProtocol,
+      forwardedFor: boot.forwardedFor,
       handle: (exchange) => proxy.handle(exchange),
       log,
       onRefused: (reason) => metrics.refused(reason),
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
     if (boot.httpRedirectAddress !== undefined)
-      own(await startRedirectServer({ address: boot.httpRedirectAddress, securePort: server.port }));
+      own(await startRedirectServer({
+          address: boot.httpRedirectAddress,
+          securePort: server.port,
+          proxyProtocol: boot.useProxyProtocol,
+          log,
+        }));
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {

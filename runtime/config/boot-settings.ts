@@ -80,6 +80,20 @@ export const bootShape = {
     default: "- no such listener",
     check: readable(parseListener),
   }),
+  use_proxy_protocol: flag({
+    doc: "Connections of the public listener, and of `http_redirect_address`, begin with a PROXY protocol head (version 1 or 2), whose address is the client's; others are cut. Only behind a load balancer that writes it, and that nobody can go around.",
+    default: "false",
+  }),
+  xff_num_trusted_hops: count({
+    doc: "Proxies in front of the gateway that append to X-Forwarded-For: the client's address is the entry as many places from the end. With fewer entries it is the connection's. Nobody may reach the gateway around them.",
+    default: "0",
+    min: 0,
+    max: 16,
+  }),
+  skip_xff_append: flag({
+    doc: "Send upstreams the X-Forwarded-For of the trusted proxies without adding the connection's address. Without `xff_num_trusted_hops` they get none.",
+    default: "false",
+  }),
   max_connections: count({
     doc: "Connections the public listener holds open at once, per process; more are closed at once.",
     default: "- no limit but the system's",

@@ -38,6 +38,8 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
       enforcement: doc.downstream_mtls.enforcement ?? "policy_with_default_deny",
     },
     httpRedirectAddress: doc.http_redirect_address,
+    useProxyProtocol: doc.use_proxy_protocol ?? false,
+    forwardedFor: compileForwardedFor(doc),
     maxConnections: doc.max_connections,
     development,
     adminAddress: doc.admin_address ?? DEFAULT_ADMIN_ADDRESS,
@@ -69,6 +71,11 @@ function compileTracing(
     sampleOneIn: sample_one_in ?? 1,
     continueTraces: continue_traces ?? false,
   };
+}
+
+function compileForwardedFor(doc: BootDoc): BootSettings["forwardedFor"] {
+  const { xff_num_trusted_hops: trustedHops = 0, skip_xff_append: skipAppend = false } = doc;
+  return trustedHops === 0 && !skipAppend ? undefined : { trustedHops, skipAppend };
 }
 
 /** @throws GatewayError `config.secret` */

@@ -23,6 +23,10 @@ export interface BootSettings {
     | undefined;
   /** Plain listener that redirects to https; undefined = none. */
   readonly httpRedirectAddress: string | undefined;
+  /** Connections begin with a PROXY head. */
+  readonly useProxyProtocol: boolean;
+  /** Proxies whose X-Forwarded-For is believed; undefined: the usual, none. */
+  readonly forwardedFor: { readonly trustedHops: number; readonly skipAppend: boolean } | undefined;
   /** Open connections of the public listener. */
   readonly maxConnections: number | undefined;
   /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */

@@ -5,6 +5,7 @@ import type { TLSSocket } from "node:tls";
 
 import { clientCertificateOf, type ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
+import type { ForwardedFor } from "./forwarded-for.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import type { HeaderTraits } from "./headers.ts";
 import { createRequestId } from "./request-id.ts";
@@ -41,6 +42,7 @@ export class Http1Exchange implements Exchange {
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
   upgrade: UpgradeOffer | undefined;
+  forwardedFor: ForwardedFor | undefined;
   started = false;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -85,7 +87,7 @@ export class Http1Exchange implements Exchange {
   }
 
   get remoteAddress(): string {
-    return this.#request.socket.remoteAddress ?? "";
+    return this.forwardedFor === undefined ? (this.#request.socket.remoteAddress ?? "") : this.forwardedFor.address;
   }
 
   /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */

@@ -5,6 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import type { Http2Head } from "./accept-h2.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
+import type { ForwardedFor } from "./forwarded-for.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import { headerTraits, type HeaderTraits } from "./headers.ts";
 import { createRequestId } from "./request-id.ts";
@@ -24,15 +25,16 @@ export class Http2Exchange implements Exchange {
   readonly query: string;
   readonly host: string;
   readonly secure = true;
-  readonly remoteAddress: string;
   readonly clientCertificate: ClientCertificate | undefined;
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
   readonly hasBody: boolean;
   readonly upgrade: UpgradeOffer | undefined;
+  forwardedFor: ForwardedFor | undefined;
   started = false;
   status = 0;
   readonly #stream: ServerHttp2Stream;
+  readonly #peerAddress: string;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
     this.method = head.method;
@@ -41,7 +43,7 @@ export class Http2Exchange implements Exchange {
     this.host = head.host;
     this.rawHeaders = head.rawHeaders;
     this.headerTraits = head.headerTraits;
-    this.remoteAddress = peer.remoteAddress;
+    this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
     // What follows an extended CONNECT are messages, not a body.
     this.hasBody = hasBody && !head.isWebSocket;
@@ -49,6 +51,10 @@ export class Http2Exchange implements Exchange {
     this.upgrade = head.isWebSocket
       ? { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(headers) }
       : undefined;
+  }
+
+  get remoteAddress(): string {
+    return this.forwardedFor === undefined ? this.#peerAddress : this.forwardedFor.address;
   }
 
   get body(): Readable {

@@ -8,6 +8,7 @@
 import type { Duplex, Readable } from "node:stream";
 
 import type { ClientCertificate } from "./client-certificate.ts";
+import type { ForwardedFor } from "./forwarded-for.ts";
 import type { HeaderTraits } from "./headers.ts";
 
 export interface Exchange {
@@ -22,8 +23,10 @@ export interface Exchange {
   /** Lower-case Host (or :authority), with port unless it is the scheme's default. */
   readonly host: string;
   readonly secure: boolean;
-  /** Peer address of the socket. */
+  /** Of the client: the connection's peer, or what trusted proxies before us say it is. */
   readonly remoteAddress: string;
+  /** What trusted proxies say of the client; set by the server before anybody looks, where there are such proxies. */
+  forwardedFor?: ForwardedFor | undefined;
   /** Name, value, name, value… as received. */
   readonly rawHeaders: readonly string[];
   /** What is known of each name of `rawHeaders`, in their order, where the server has looked it up already. */

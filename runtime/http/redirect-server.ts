@@ -2,8 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
 import { listen } from "./listen.ts";
+import { expectProxyHeaders } from "./proxied-connections.ts";
 import { canonicalTarget } from "./target.ts";
 
 export interface RedirectServer extends Closable {
@@ -14,13 +16,21 @@ export interface RedirectOptions {
   readonly address: string;
   /** Of the TLS listener; left out of addresses when it is 443. */
   readonly securePort: number;
+  /** Each connection begins with a PROXY head, as on the TLS listener. */
+  readonly proxyProtocol?: boolean;
+  readonly log: Log;
 }
 
 /**
  * GET and HEAD get 308; any other method 403: its body has crossed the network in the clear already, and a redirect
  * would hide that from whoever configured the client.
  */
-export async function startRedirectServer({ address, securePort }: RedirectOptions): Promise<RedirectServer> {
+export async function startRedirectServer({
+  address,
+  securePort,
+  proxyProtocol = false,
+  log,
+}: RedirectOptions): Promise<RedirectServer> {
   const server = createServer({ maxHeaderSize: 16_384, requireHostHeader: false, headersTimeout: 10_000 });
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => {
@@ -38,6 +48,7 @@ export async function startRedirectServer({ address, securePort }: RedirectOptio
       response.writeHead(status, [...headers, "connection", "close", "content-length", "0"]).end();
     }
   });
+  const proxied = proxyProtocol ? expectProxyHeaders(server, log) : undefined;
   await listen(server, address);
   return {
     port: (server.address() as AddressInfo).port,
@@ -45,6 +56,7 @@ export async function startRedirectServer({ address, securePort }: RedirectOptio
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        proxied?.cutWaiting();
       }),
   };
 }

@@ -15,9 +15,11 @@ import type { Log } from "../log.ts";
 import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
 import type { Certificates } from "./certificates.ts";
 import type { Exchange } from "./exchange.ts";
+import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
 import { findHeader } from "./header-lookup.ts";
 import { listen, shownAddress } from "./listen.ts";
 import { createRequestId } from "./request-id.ts";
+import { expectProxyHeaders } from "./proxied-connections.ts";
 import { respondError } from "./respond.ts";
 import { createHttp2Sessions, type Http2Sessions } from "./server-h2.ts";
 import { asksForWebSocket, isKey, WEBSOCKET_VERSION } from "./websocket.ts";
@@ -31,6 +33,10 @@ export interface HttpServerOptions {
   readonly certificates?: Certificates | undefined;
   /** Open connections; more are closed at once. Default: no limit but the system's. */
   readonly maxConnections?: number | undefined;
+  /** Each connection begins with a PROXY head, which tells its address; others are cut. */
+  readonly proxyProtocol?: boolean | undefined;
+  /** Proxies before us whose X-Forwarded-For is believed; absent: none, and it is not looked at. */
+  readonly forwardedFor?: ForwardedForSettings | undefined;
   /** Must not throw for a reason it knows; what it throws becomes a 500. */
   handle(exchange: Exchange): void;
   readonly log: Log;
@@ -72,7 +78,7 @@ const HTTP_OPTIONS = {
 
 /** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { certificates, log } = options;
+  const { certificates, log, forwardedFor } = options;
   if (!options.insecure && !certificates) {
     throw new GatewayError(
       "http.no-certificate",
@@ -87,6 +93,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const upgraded = new Set<Duplex>();
 
   const handle = (exchange: Exchange): void => {
+    if (forwardedFor !== undefined) {
+      const values = exchange.headerValues("x-forwarded-for");
+      exchange.forwardedFor = readForwardedFor(forwardedFor, values, exchange.remoteAddress);
+    }
     try {
       options.handle(exchange);
     } catch (error) {
@@ -155,9 +165,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     log.debug({ code: error.code }, "request could not be read");
   });
   server.on("connection", (socket: Socket) => {
-    fresh.set(socket, 0);
+    // Bytes behind a PROXY head have been read and wait to be: the beginning of a request.
+    fresh.set(socket, socket.bytesRead - socket.readableLength);
     socket.once("close", () => fresh.delete(socket));
   });
+  const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
+  if (proxied) secure?.prependListener("secureConnection", (socket) => proxied.adopt(socket));
   await listen(server, options.address);
   const bound = server.address() as AddressInfo;
   return {
@@ -181,6 +194,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         });
         server.closeIdleConnections();
         http2.drain();
+        proxied?.cutWaiting();
         for (const [socket, bytes] of fresh) if (socket.bytesRead === bytes) socket.destroy();
       });
     },

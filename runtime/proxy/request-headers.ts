@@ -94,7 +94,11 @@ function specialValue(passage: Passage, lower: string, value: string): string | 
 function addForwarding(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
   const { exchange, plan } = passage;
   const { sends } = plan;
-  if (sends.forwardedFor) headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
+  if (sends.forwardedFor) {
+    if (exchange.forwardedFor === undefined)
+      headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
+    else if (exchange.forwardedFor.chain !== "") headers.push("x-forwarded-for", exchange.forwardedFor.chain);
+  }
   if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
   if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
   if (sends.requestId) headers.push("x-request-id", exchange.id);
