@@ -130,6 +130,57 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => 
     });
   });
 
+  test("delivers patterns, rewrites, redirects and fixed responses as they are", async () => {
+    const { app, gateway } = program("routing");
+    const policy = [allow(email.in(["a@example.com"]))];
+    new Route(gateway, "pattern", {
+      from: "https://*.example.com",
+      to: "http://a:1",
+      regex: String.raw`^/api/v([0-9]+)/[^$]+\.json$`,
+      regexPriorityOrder: 7,
+      regexRewritePattern: "^/api/v([0-9]+)/(.*)$",
+      regexRewriteSubstitution: String.raw`/\1/$\2`,
+      policy,
+    });
+    new Route(gateway, "swapped", {
+      from: "https://a.example.com",
+      to: "http://a:1",
+      prefix: "/a",
+      prefixRewrite: "/b",
+      policy,
+    });
+    new Route(gateway, "moved", {
+      from: "https://b.example.com",
+      redirect: { hostRedirect: "c.example.com", portRedirect: 8443, responseCode: 308, stripQuery: true },
+      policy,
+    });
+    new Route(gateway, "robots", {
+      from: "https://b.example.com",
+      path: "/robots.txt",
+      response: { status: 200, body: "User-agent: *\n${x} %{y}\n" },
+      policy,
+    });
+    new Route(gateway, "gone", { from: "https://d.example.com", response: { status: 410 }, policy });
+
+    await apply(app, "routing", async () => {
+      expect(published("routing")).toBe(bundleFile("routing"));
+      const { config, problems } = loadSlices([{ file: "published", text: published("routing"), boot: false }]);
+      expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+      const route = (name: string) => config?.routes.find(({ key }) => key === `routing/${name}`)?.doc;
+      expect(route("pattern")).toMatchObject({
+        regex: String.raw`^/api/v([0-9]+)/[^$]+\.json$`,
+        regex_rewrite_substitution: String.raw`/\1/$\2`,
+      });
+      expect(route("moved")).toEqual({
+        from: "https://b.example.com",
+        redirect: { host_redirect: "c.example.com", port_redirect: 8443, response_code: 308, strip_query: true },
+        policy: route("gone")?.policy,
+      });
+      expect(route("robots")?.response).toEqual({ status: 200, body: "User-agent: *\n${x} %{y}\n" });
+      expect(route("gone")?.response).toEqual({ status: 410 });
+    });
+  });
+
   test("carries values of other resources, whatever characters they have", async () => {
     const { app, stack, gateway } = program("tokens");
     const variable = (name: string): string => new TerraformVariable(stack, name, { type: "string" }).stringValue;
