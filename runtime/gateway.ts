@@ -12,6 +12,7 @@ import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
 import { processName, startPresence } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
+import { closeAll } from "./close-all.ts";
 import { openCertificates } from "./http/certificates.ts";
 import { startRedirectServer } from "./http/redirect-server.ts";
 import { createSafeFetch } from "./http/safe-fetch.ts";
@@ -77,18 +78,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const own = <T extends Closable>(part: T): T => {
     opened.push(part);
     return part;
-  };
-  const closeAll = async (): Promise<void> => {
-    const failures: unknown[] = [];
-    // One that cannot be closed must not keep the others open: records would be lost, and the process would stay.
-    for (const part of opened.toReversed()) {
-      try {
-        await part.close();
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw new AggregateError(failures, "Some parts of the gateway could not be closed");
   };
 
   try {
@@ -209,12 +198,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
     if (boot.httpRedirectAddress !== undefined)
-      own(await startRedirectServer({
+      own(
+        await startRedirectServer({
           address: boot.httpRedirectAddress,
           securePort: server.port,
           proxyProtocol: boot.useProxyProtocol,
           log,
-        }));
+        }),
+      );
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {
@@ -234,12 +225,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         draining = true;
         // First, since the listener waits for answers that are open.
         proxy.drain();
-        await closeAll();
+        await closeAll(opened);
       },
     };
   } catch (error) {
     // What went wrong first is what somebody must know.
-    await closeAll().catch(() => {});
+    await closeAll(opened).catch(() => {});
     throw error;
   }
 }

@@ -1,19 +1,16 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
-import ipaddr from "ipaddr.js";
-
 import { certificateRules } from "./access-rules.ts";
-import { canonicalHost, coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
+import { coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
 import { parseFrom } from "./from.ts";
 import { setNames } from "./header-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
+import { ownAddressRules, ownHostRules } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
 import { routeFields } from "./route.ts";
 import { secretUses } from "./secrets.ts";
 import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
-import { isLoopbackHost, parseListener, parseOrigin, parseUpstream } from "./values.ts";
-
-export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
+import { parseOrigin, parseUpstream } from "./values.ts";
 
 const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 
@@ -27,16 +24,23 @@ export interface Bundle {
 /** Judges everything that needs more than one source or the settings beside a route. */
 export function judgeBundle(bundle: Bundle): void {
   const { boot, slices } = bundle;
+  const origins = originsOf(slices);
   for (const slice of slices) {
     if (boot && !slice.source.boot) judgeOwner(slice, boot, slices);
     for (const route of slice.routes) {
-      for (const finding of routeRules(route, bundle)) report(route, finding);
+      for (const finding of routeRules(route, bundle, origins)) report(route, finding);
     }
   }
   judgeSettings(bundle);
 }
 
-function* routeRules(route: ReadRoute, { boot, settings }: Bundle): Iterable<Finding> {
+/** Addresses that users visit; wildcards, which no upstream can be, left out. */
+function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
+  const from = slices.flatMap(({ routes }) => routes.map(({ sound }) => parseFrom(sound.from ?? "")));
+  return new Set(from.flatMap((each) => (each.ok && !each.value.isWildcard ? [each.value.origin] : [])));
+}
+
+function* routeRules(route: ReadRoute, { boot, settings }: Bundle, origins: ReadonlySet<string>): Iterable<Finding> {
   const from = parseFrom(route.sound.from ?? "");
   if (from.ok) {
     if (!acceptsHttp(boot) && from.value.scheme === "http") yield fault(["from"], HTTPS_WISH);
@@ -45,7 +49,8 @@ function* routeRules(route: ReadRoute, { boot, settings }: Bundle): Iterable<Fin
       yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
     }
   }
-  if (boot) yield* adminRule(route, boot);
+  if (boot) yield* ownAddressRules(upstreams(route), boot);
+  yield* ownHostRules(upstreams(route), origins);
   if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
   if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings);
@@ -63,27 +68,6 @@ function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc): Iterable<Fin
     if (!claims.has(name.toLowerCase())) continue;
     yield fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
   }
-}
-
-/** A route to the admin listener would hand out its power to whoever the policy lets in. */
-function* adminRule(route: ReadRoute, boot: BootDoc): Iterable<Finding> {
-  const admin = parseListener(boot.admin_address ?? DEFAULT_ADMIN_ADDRESS);
-  if (!admin.ok) return;
-  const adminHost = connectedHost(admin.value.host);
-  for (const { url, path } of upstreams(route)) {
-    const host = connectedHost(url.hostname);
-    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-    const everywhere = ["", "0.0.0.0", "::"].includes(adminHost);
-    const local = isLoopbackHost(host) || ["0.0.0.0", "::"].includes(host);
-    const same = host === adminHost || (local && (everywhere || isLoopbackHost(adminHost)));
-    if (same && port === admin.value.port) yield fault(path, 'is the address of the admin listener ("admin_address")');
-  }
-}
-
-/** A host as connections take it: without the trailing dot, and an IPv4 address mapped into IPv6 as what it is. */
-function connectedHost(hostname: string): string {
-  const host = canonicalHost(hostname) ?? hostname;
-  return ipaddr.isValid(host) ? ipaddr.process(host).toString() : host;
 }
 
 function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {

@@ -3,11 +3,11 @@ import { createPrivateKey, randomBytes } from "node:crypto";
 
 import { GatewayError } from "../errors.ts";
 import { DEFAULT_RECORD_FIELDS } from "../policy/record.ts";
-import { DEFAULT_ADMIN_ADDRESS } from "./bundle-rules.ts";
 import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "./boot-settings.ts";
 import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
 import { parseDomainPattern } from "./domains.ts";
 import { headerValueWish } from "./header-names.ts";
+import { DEFAULT_ADMIN_ADDRESS, publicAddress } from "./own-addresses.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
 import { adminTokenWish } from "./settings-rules.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -27,7 +27,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   // Previous secrets only open what they sealed; sealing under one of them would keep it alive.
   if (secretValues(doc, "shared_secret", secrets).length === 0) sharedSecrets.unshift(randomBytes(32));
   return {
-    address: doc.address ?? (development ? "127.0.0.1:8080" : insecureServer ? ":8080" : ":443"),
+    address: publicAddress(doc),
     insecureServer,
     certificates: (doc.certificates ?? []).map((each) => ({
       certificateFile: each.certificate_file,
