@@ -106,6 +106,17 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   program
+    .command("ready")
+    .description("ask a running gateway whether it serves; exit code 0 when it does, 1 while it starts or drains")
+    .argument("[address]", "its admin_address", "127.0.0.1:9901")
+    .action(async (address: string) => {
+      const { askReadiness } = await import("./commands/ready.ts");
+      const { ok, text } = await askReadiness(address);
+      console.log(text);
+      exitCode = ok ? 0 : 1;
+    });
+
+  program
     .command("schema")
     .description("print the JSON Schema of configuration files, for editors")
     .action(() => console.log(JSON.stringify(configJsonSchema(), null, 2)));

@@ -2,6 +2,8 @@
  * The composition root: opens what runs, hands each part what it needs, and closes everything in the reverse order.
  * Read it beside DESIGN.md: every arrow between parts is a line here.
  */
+import { setTimeout as delay } from "node:timers/promises";
+
 import { createAdmin, createPages } from "./admin/admin.ts";
 import type { AdminPages } from "./admin/listener.ts";
 import { createMetrics, type Metrics } from "./admin/metrics.ts";
@@ -66,7 +68,7 @@ export interface Gateway {
   reopenLogs(): void;
   /** Resolves when every authorization record so far is written. */
   flushRecords(): Promise<void>;
-  /** Stops accepting, lets requests finish within `drain_timeout`, flushes the record. */
+  /** Says that it stops, waits `drain_delay`, stops accepting, lets requests finish within `drain_timeout`. */
   close(): Promise<void>;
 }
 
@@ -223,6 +225,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       flushRecords: () => records.flush(),
       async close() {
         draining = true;
+        // Of several workers the supervisor has waited.
+        if (worker === undefined && boot.drainDelayMs > 0) await delay(boot.drainDelayMs);
         // First, since the listener waits for answers that are open.
         proxy.drain();
         await closeAll(opened);

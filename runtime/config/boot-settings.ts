@@ -133,6 +133,10 @@ export const bootShape = {
     default: DEFAULT_STORAGE_URL,
   }),
   drain_timeout: duration({ doc: "Longest wait for open requests when stopping.", default: "30s" }),
+  drain_delay: duration({
+    doc: "Wait between saying on `/readyz` that the gateway stops and taking no more requests, so that load balancers notice first.",
+    default: "0s",
+  }),
   authorize_log: text({
     doc: 'Where authorization records go: "stdout" or the path of a file.',
     default: "stdout",

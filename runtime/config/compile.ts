@@ -48,6 +48,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
     storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? DEFAULT_STORAGE_URL,
     drainTimeoutMs: durationMs(doc.drain_timeout, "30s"),
+    drainDelayMs: durationMs(doc.drain_delay, "0s"),
     authorizeLog: doc.authorize_log ?? "stdout",
     logLevel: doc.log_level ?? "info",
     tracing: doc.tracing && compileTracing(doc.tracing, secrets),

@@ -40,6 +40,8 @@ export interface BootSettings {
   /** "memory:", "sqlite:///path", "postgres://…". */
   readonly storageUrl: string;
   readonly drainTimeoutMs: number;
+  /** Before the listener closes. */
+  readonly drainDelayMs: number;
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
   readonly logLevel: string;

@@ -5,6 +5,8 @@
  * when they, and all other replicas of the store, have it in force. When it dies its workers end with it, so that
  * whatever started it starts all of them again.
  */
+import { setTimeout as delay } from "node:timers/promises";
+
 import { createAdminListener } from "../admin/listener.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
@@ -96,6 +98,9 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       reopenLogs: () => fleet.tell({ type: "reopen-logs" }),
       async close() {
         draining = true;
+        if (settings.drainDelayMs > 0) await delay(settings.drainDelayMs);
+        // Before the admin listener, which tells meanwhile that this gateway stops.
+        await fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS);
         await closeAll();
       },
     };

@@ -1,0 +1,34 @@
+/** `gateway ready`: asks a running gateway whether it serves; for health checks that can run commands and nothing else. */
+import { get } from "node:http";
+
+import { errorText } from "../errors.ts";
+import { DEFAULT_ADMIN_ADDRESS } from "../config/bundle-rules.ts";
+import { parseListener } from "../config/values.ts";
+
+const ANSWER_WITHIN_MS = 5_000;
+
+export interface ReadyResult {
+  readonly ok: boolean;
+  /** What the gateway says of itself, or why it cannot be asked. */
+  readonly text: string;
+}
+
+/** @param address "host:port" of the admin listener; a host that stands for all is asked on loopback */
+export async function askReadiness(address = DEFAULT_ADMIN_ADDRESS): Promise<ReadyResult> {
+  const listener = parseListener(address);
+  if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.wish}` };
+  const { host, port } = listener.value;
+  const hostname = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return new Promise((resolve) => {
+    const fail = (error: unknown): void => resolve({ ok: false, text: `Cannot ask "${address}": ${errorText(error)}` });
+    const options = { host: hostname, port, path: "/readyz", agent: false, timeout: ANSWER_WITHIN_MS };
+    const request = get(options, (answer) => {
+      let text = "";
+      answer.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      answer.once("error", fail);
+      answer.once("end", () => resolve({ ok: answer.statusCode === 200, text: text.trim() }));
+    });
+    request.once("timeout", () => request.destroy(new Error("no answer within 5 s")));
+    request.once("error", fail);
+  });
+}

@@ -1,0 +1,31 @@
+/** The examples that show how the gateway is run: their steps on this machine. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { expect, test } from "vitest";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+async function play(name: string): Promise<string> {
+  const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
+  const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
+  expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([]);
+  expect(stdout).toMatch(/^\d+ passed, 0 failed$/m);
+  return stdout;
+}
+
+test(
+  "container: the Dockerfile's steps, a process that is not root, a health check, and a stop that loses no request",
+  { timeout: 300_000 },
+  async () => {
+    const told = await play("container");
+    expect(told).toContain("pass  RUN npm ci");
+    expect(told).toContain("pass  SIGTERM: first /readyz and the health check turn bad");
+  },
+);
+
+test("systemd: the unit is what systemd-analyze verify accepts", { timeout: 60_000 }, async () => {
+  const told = await play("systemd");
+  // Required where everything is, skipped with a reason elsewhere.
+  if (!told.includes("skipped:")) expect(told).toContain("pass  systemd-analyze verify");
+});
