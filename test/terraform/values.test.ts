@@ -1,7 +1,6 @@
 /** Plans with values of other resources, and with secrets that must not be stored, by the real Terraform. */
 import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { inflateRawSync } from "node:zlib";
 
 import { compactDecrypt } from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -14,6 +13,7 @@ import {
   terraformMissing,
   type Workspace,
 } from "../support/terraform.ts";
+import { unpacked } from "../support/plan-archive.ts";
 
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
@@ -257,19 +257,3 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
     });
   });
 });
-
-/** The bytes and, of a zip archive, its members. */
-function unpacked(bytes: Buffer): string {
-  const texts = [bytes.toString("latin1")];
-  for (let at = bytes.indexOf("PK\u0001\u0002"); at !== -1; at = bytes.indexOf("PK\u0001\u0002", at + 4)) {
-    const [method, size, offset] = [
-      bytes.readUInt16LE(at + 10),
-      bytes.readUInt32LE(at + 20),
-      bytes.readUInt32LE(at + 42),
-    ];
-    const start = offset + 30 + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
-    const packed = bytes.subarray(start, start + size);
-    texts.push((method === 8 ? inflateRawSync(packed) : packed).toString("latin1"));
-  }
-  return texts.join("\n");
-}

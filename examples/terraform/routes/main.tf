@@ -14,7 +14,7 @@ locals {
     for name, team in local.teams : name => concat(
       [for group in [team.group] : { allow = { and = [{ accept = true }] } } if group == null],
       [for group in [team.group] : { allow = { and = [{ groups = { has = group } }] } } if group != null],
-      [for tools in [team.denied_tools] : { deny = { and = [{ mcp_tool = { in = tools } }] } } if length(tools) > 0],
+      [for tools in [team.denied_tools] : { deny = { and = [{ mcp_tool = { in = tools } }] } } if team.mcp && length(tools) > 0],
     )
   }
 }
