@@ -34,7 +34,7 @@ export interface ProgramCredentialDeps {
   readonly authenticator: Pick<Authenticator, "bearer">;
   readonly idpTokens: IdpTokens;
   readonly snapshots: Snapshots;
-  readonly revocations: Pick<Revocations, "isRevoked" | "subscribe">;
+  readonly revocations: Pick<Revocations, "subscribe">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -72,7 +72,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
 
   const providerToken = (token: string, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
     const { bearerTokenFormat: format, accessTokenAudiences: audiences } = route;
-    // Hashed, so that a heap dump of the cache holds few tokens; the format and audience are part of the verdict.
+    // Hashed, so that keys are short; format and audiences are part of the verdict.
     const key = hashSecret(`${format} ${audiences.join(" ")} ${token}`);
     const entry = known.get(key);
     const now = clock.now();
@@ -146,7 +146,11 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       return token.startsWith(EXTERNAL_TOKEN_PREFIX) ? ownToken(token, exchange) : providerToken(token, route);
     },
     ownBearer(exchange) {
-      const token = exchange.header("x-gateway-authorization") ?? bearerOf(exchange.header("authorization"));
+      const own = exchange.header("x-gateway-authorization");
+      const authorization = own === undefined ? exchange.header("authorization") : undefined;
+      // Most requests without a cookie carry neither.
+      if (own === undefined && authorization === undefined) return undefined;
+      const token = own ?? bearerOf(authorization);
       return token?.startsWith(EXTERNAL_TOKEN_PREFIX) === true ? ownToken(token, exchange) : undefined;
     },
     presentedBy(principal) {
