@@ -8,6 +8,8 @@ import { createSeriesRegistry, type MetricValues, type Sample, type Series } fro
 export interface Metrics {
   /** An answer from an upstream is complete. @param status 0 when it was cut off */
   readonly answered: (route: CompiledRoute, status: number, durationMs: number) => void;
+  /** An upstream gave no answer, or half of one. @param failure one of few, ours */
+  readonly upstreamFailed: (route: CompiledRoute, failure: string) => void;
   /** Answers held open right now. */
   readonly openStreams: (count: number) => void;
   /** A policy was asked. */
@@ -43,6 +45,7 @@ const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 3
 interface RouteCounts {
   /** By status class. */
   readonly requests: number[];
+  readonly failures: Map<string, number>;
 }
 
 interface Durations {
@@ -73,9 +76,7 @@ export function createMetrics(): Metrics {
   return {
     answered(route, status, durationMs) {
       requests++;
-      let counts = routes.get(route.key);
-      if (!counts) routes.set(route.key, (counts = { requests: CLASSES.map(() => 0) }));
-      bump(counts.requests, status >= 100 && status < 600 ? (status / 100) | 0 : 0);
+      bump(countsOf(route).requests, status >= 100 && status < 600 ? (status / 100) | 0 : 0);
       const kind = route.mcp === undefined ? "web" : route.mcp.kind === "server" ? "mcp-server" : "mcp-client";
       const timed = durations.get(kind);
       if (!timed) return;
@@ -84,6 +85,7 @@ export function createMetrics(): Metrics {
       bump(timed.counts, bucket);
       timed.sumMs += durationMs;
     },
+    upstreamFailed: (route, failure) => increment(countsOf(route).failures, failure),
     openStreams: (count) => void (openStreams = count),
     decided(decision) {
       if (decision.allowed) {
@@ -113,6 +115,12 @@ export function createMetrics(): Metrics {
     values: () => registry.values(),
   };
 
+  function countsOf({ key }: CompiledRoute): RouteCounts {
+    let counts = routes.get(key);
+    if (!counts) routes.set(key, (counts = { requests: CLASSES.map(() => 0), failures: new Map() }));
+    return counts;
+  }
+
   function* ownSeries(): Iterable<Series> {
     yield {
       name: "gateway_requests_total",
@@ -132,6 +140,16 @@ export function createMetrics(): Metrics {
       type: "histogram",
       *read() {
         for (const [kind, timed] of durations) yield* histogram(kind, timed);
+      },
+    };
+    yield {
+      name: "gateway_upstream_failures_total",
+      help: "Requests sent to an upstream that gave no whole answer, by route and reason; those sent again count each time.",
+      type: "counter",
+      *read() {
+        for (const [route, { failures }] of routes) {
+          for (const [reason, value] of failures) yield { value, labels: { route, reason } };
+        }
       },
     };
     yield {

@@ -2,7 +2,7 @@
 import { get } from "node:http";
 
 import { errorText } from "../errors.ts";
-import { DEFAULT_ADMIN_ADDRESS } from "../config/bundle-rules.ts";
+import { DEFAULT_ADMIN_ADDRESS } from "../config/own-addresses.ts";
 import { parseListener } from "../config/values.ts";
 
 const ANSWER_WITHIN_MS = 5_000;

@@ -221,6 +221,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     if (this.#finished) return;
     const { exchange, plan, trace } = this.#passage;
     this.#attempt?.end(failure);
+    this.#deps.metrics?.upstreamFailed(plan.route, failure);
     this.#tracking?.failed(failure);
     if (this.#retry(failure)) return;
     const { origin } = this.#upstream;

@@ -59,6 +59,8 @@ export interface ProxyDeps {
 export interface ProxyMetrics {
   /** @param status 0 when the client went away or the connection was cut before an answer was complete */
   answered(route: CompiledRoute, status: number, durationMs: number): void;
+  /** An upstream gave no answer, or half of one. @param failure one of few, ours */
+  upstreamFailed(route: CompiledRoute, failure: string): void;
   /** Answers held open: event streams and bodies of unknown end. */
   openStreams(count: number): void;
   /** One check, as recorded; also of requests that were refused before their policy was asked. */

@@ -139,6 +139,7 @@ class Tunnel implements OpenStream {
     if (this.#finished) return;
     const { exchange, plan, trace } = this.#passage;
     this.#attempt?.end(failure);
+    this.#deps.metrics?.upstreamFailed(plan.route, failure);
     this.#tracking?.failed(failure);
     const { origin } = this.#upstream;
     this.#deps.log.warn(
