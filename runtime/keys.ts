@@ -5,7 +5,7 @@
  * Promise: what was sealed under a previous secret still opens; new seals use the current one; a seal made for one
  * purpose or one context (`aad`) opens for no other.
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
 
 import { GatewayError } from "./errors.ts";
 
@@ -84,7 +84,9 @@ export function createKeys(secrets: readonly Buffer[]): Keys {
 /** A sealer over explicit 32-byte keys, current first. */
 export function createSealer(keys: readonly Buffer[]): Sealer {
   const ids = keys.map((key) => createHash("sha256").update("key-id").update(key).digest().subarray(0, KEY_ID_BYTES));
-  const current = keys[0];
+  // Made once: importing the bytes anew for each seal costs a quarter of opening it.
+  const secrets = keys.map((key) => createSecretKey(key));
+  const current = secrets[0];
   const currentId = ids[0];
   if (!current || !currentId) throw new GatewayError("keys.no-secret", "Cannot make a sealer: no key is given");
   return {
@@ -108,7 +110,9 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
         decipher.setAAD(Buffer.from(aad));
         decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
         const body = decipher.update(bytes.subarray(KEY_ID_BYTES + NONCE_BYTES, bytes.length - TAG_BYTES));
-        return Buffer.concat([body, decipher.final()]);
+        // GCM holds nothing back: this only checks the tag.
+        decipher.final();
+        return body;
       } catch {
         // A wrong tag is the normal answer to a forged or foreign seal, not a failure of ours.
         return undefined;

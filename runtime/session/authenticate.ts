@@ -105,8 +105,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const running = pending.get(key);
     if (running) return running;
     const { epoch } = revocations;
+    // Cleared in both ways on: a `finally` would be two more promises for each token.
     const reading = confirm(claimed, known?.result.principal).then(
       (result) => {
+        pending.delete(key);
         if (!result.ok) cache.delete(key);
         else {
           const now = clock.now();
@@ -117,6 +119,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         return result;
       },
       (error: unknown): AuthResult => {
+        pending.delete(key);
         if (known) {
           // The next request does not wait for the store again; it asks in the background.
           known.readAtMs = clock.now() - SOFT_MS;
@@ -127,9 +130,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         return refusal("unavailable");
       },
     );
-    const settled = reading.finally(() => pending.delete(key));
-    pending.set(key, settled);
-    return settled;
+    pending.set(key, reading);
+    return reading;
   };
 
   /** Whether somebody verified earlier may go on though the records cannot be read. */

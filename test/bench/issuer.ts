@@ -3,8 +3,12 @@
  * `node test/bench/issuer.ts [--seconds S (3)] [--sqlite]`
  *
  * Handlers are called as the listener calls them, without sockets, so that the client's cost is not counted; the store is
- * memory, or SQLite with `--sqlite` (in its worker thread, whose CPU time counts too). Rates are per core: the inverse of
- * CPU time, not of the time that a flow waits. Bounds wanted of the token work: 2 µs seen before, 20 µs new.
+ * memory, or SQLite with `--sqlite` (in its worker thread, whose CPU time counts too, and is said apart). Rates are per
+ * core: the inverse of CPU time, not of the time that a flow waits.
+ *
+ * Bounds of the token work of a bearer request: 2 µs seen before, 20 µs new. Token work is all but what the store costs: the
+ * same two records, read as the authenticator reads them, are measured by themselves and taken off. With SQLite what is left
+ * holds the waking of this thread too, so the bounds are judged with the store in memory: exit code 1 above them.
  */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -31,6 +35,10 @@ const { values } = parseArgs({
   options: { seconds: { type: "string", default: "3" }, sqlite: { type: "boolean", default: false } },
 });
 const ROUNDS = 7;
+/** No new token costs less. */
+const MIN_NEW_TOKEN_MICROS = 10;
+const AT_ONCE = 16;
+const NOTHING: Cost = { all: 0, main: 0 };
 const roundMs = (Number(values.seconds) * 1000) / ROUNDS;
 
 const directory = await mkdtemp(join(tmpdir(), "gateway-bench-"));
@@ -153,33 +161,62 @@ async function refresh(clientId: string, token: string): Promise<string> {
   return answer["refresh_token"] ?? "";
 }
 
-/** CPU microseconds of one piece of work, median of the rounds. */
-async function measure(work: () => unknown): Promise<number> {
-  const rounds: number[] = [];
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const from = process.cpuUsage();
-    const until = performance.now() + roundMs;
-    let count = 0;
-    while (performance.now() < until) {
-      // Several at a time: asking the clock costs more than some of the work.
-      for (let each = 0; each < 10; each += 1) {
-        const result = work();
-        if (result instanceof Promise) await result;
-      }
-      count += 10;
+interface Cost {
+  /** CPU microseconds of the whole process: this thread, SQLite's, and the collector's. */
+  readonly all: number;
+  /** Of this thread, which serves all requests. */
+  readonly main: number;
+}
+
+/** CPU of one round of a piece of work. */
+async function measureRound(work: () => unknown): Promise<Cost> {
+  const from = process.cpuUsage();
+  const fromMain = process.threadCpuUsage();
+  const until = performance.now() + roundMs;
+  let count = 0;
+  while (performance.now() < until) {
+    // Several at a time: asking the clock costs more than some of the work.
+    for (let each = 0; each < 10; each += 1) {
+      const result = work();
+      if (result instanceof Promise) await result;
     }
-    const { user, system } = process.cpuUsage(from);
-    // The first round warms up.
-    if (round > 0) rounds.push((user + system) / count);
+    count += 10;
   }
-  return median(rounds);
+  const { user, system } = process.cpuUsage(from);
+  const main = process.threadCpuUsage(fromMain);
+  return { all: (user + system) / count, main: (main.user + main.system) / count };
+}
+
+/** Medians of the rounds. Rounds go over all works in turn, so that a slow minute of the machine hits those compared alike. */
+async function measureEach(
+  works: readonly (() => unknown)[],
+  prepare: () => void = () => {},
+): Promise<readonly Cost[]> {
+  const rounds: Cost[][] = works.map(() => []);
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const [index, work] of works.entries()) {
+      prepare();
+      const cost = await measureRound(work);
+      // The first round warms up.
+      if (round > 0) rounds[index]?.push(cost);
+    }
+  }
+  return rounds.map((costs) => ({
+    all: median(costs.map(({ all }) => all)),
+    main: median(costs.map(({ main }) => main)),
+  }));
+}
+
+async function measure(work: () => unknown): Promise<Cost> {
+  const [cost] = await measureEach([work]);
+  return cost ?? NOTHING;
 }
 
 const clientId = await register();
 const flow = await measure(() => codeFlow(clientId));
-let newest = (await codeFlow(clientId))["refresh_token"] ?? "";
+let refreshToken = (await codeFlow(clientId))["refresh_token"] ?? "";
 const rotation = await measure(async () => {
-  newest = await refresh(clientId, newest);
+  refreshToken = await refresh(clientId, refreshToken);
 });
 
 const grantId = "bench-grant";
@@ -198,34 +235,59 @@ const audience = { resource: RESOURCE, origin: ORIGIN };
 const known = mint();
 const first = await session.authenticator.bearer(known, audience);
 if (!first.ok) throw new Error(first.reason);
-const fresh = Array.from({ length: 40_000 }, mint);
+/** More than a round can use: what comes again would be known. */
+const fresh: string[] = [];
 let next = 0;
+const prepare = (): void => {
+  const count = Math.ceil((roundMs * 1000) / MIN_NEW_TOKEN_MICROS);
+  next = 0;
+  for (let index = 0; index < count; index += 1) fresh[index] = mint();
+};
+const newest = (): string => {
+  next += 1;
+  return fresh[next - 1] ?? mint();
+};
 const seen = await measure(() => session.authenticator.bearer(known, audience));
-const opening = await measure(() => tokens.open(fresh[(next += 1) % fresh.length] ?? ""));
-let unseen = 0;
-// Each once: what comes again would be known.
-const newToken = await measure(() => {
-  const token = unseen < fresh.length ? (fresh[unseen] ?? "") : mint();
-  unseen += 1;
-  return session.authenticator.bearer(token, audience);
-});
+const opening = await measure(() => tokens.open(fresh[(next += 1) % 1000] ?? known));
+const records = createRecords(store);
+// As the authenticator reads them: the grant, then the user.
+const readRecords = async (): Promise<void> => {
+  await store.get(grantKey(grantId));
+  await records.identities.get("alice");
+};
+/** A busy gateway has several under way; one by one, each would pay for waking its thread. */
+const atOnce = (work: () => unknown) => (): Promise<unknown> => Promise.all(Array.from({ length: AT_ONCE }, work));
+const [lookUps = NOTHING, newToken = NOTHING] = (
+  await measureEach([atOnce(readRecords), atOnce(() => session.authenticator.bearer(newest(), audience))], prepare)
+).map(({ all, main }) => ({ all: all / AT_ONCE, main: main / AT_ONCE }));
 const minting = await measure(mint);
 
+const tokenWork = newToken.main - lookUps.main;
 const perCore = (micros: number): string => `${Math.round(1e6 / micros).toLocaleString("en")}/s`;
 const micros = (value: number): string => `${value < 10 ? value.toFixed(2) : Math.round(value)} µs`;
+const row = (name: string, cost: Cost, bound = ""): string[] => [
+  name,
+  micros(cost.all),
+  micros(cost.main),
+  perCore(cost.all),
+  bound,
+];
 console.log(
   formatTable(
-    ["authorization server", "CPU", "per core"],
+    ["authorization server", "CPU", "main thread", "per core", "bound"],
     [
-      ["code flow: authorize, consent, approve, exchange", micros(flow), perCore(flow)],
-      ["refresh with rotation", micros(rotation), perCore(rotation)],
-      ["bearer token seen before", micros(seen), perCore(seen)],
-      ["bearer token new: opened", micros(opening), perCore(opening)],
-      ["bearer token new: opened, grant and user looked up", micros(newToken), perCore(newToken)],
-      ["access token minted", micros(minting), perCore(minting)],
+      row("code flow: authorize, consent, approve, exchange", flow),
+      row("refresh with rotation", rotation),
+      row("bearer token seen before", seen, "2 µs"),
+      row("bearer token new, with its look-ups", newToken),
+      row("  of that: grant and user read from the store", lookUps),
+      ["  of that: token work", "", micros(tokenWork), "", values.sqlite ? "" : "20 µs"],
+      row("    of that: the seal opened", opening),
+      row("access token minted", minting),
     ],
   ),
 );
+if (!values.sqlite && (seen.all > 2 || tokenWork > 20)) process.exitCode = 1;
 
 await issuer.close();
 await session.close();

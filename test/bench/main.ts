@@ -1,12 +1,15 @@
 /**
  * `npm run bench`: the full pipeline beside nginx (where installed), `@fastify/http-proxy` and a bare node:http + undici
- * proxy, interleaved in one run; then publishing to busy workers; then Terraform plans and applies.
+ * proxy, interleaved in one run; then publishing to busy workers; then what the authorization server and upstream OAuth cost
+ * (issuer.ts, upstream-oauth.ts: programs of their own, whose bounds decide the exit code); then Terraform plans and applies.
  *
  *   --rounds N (7)  --seconds S (2)  --connections C (64)  --json FILE
- *   --no-terraform  --no-http  --no-transports  --no-publish  --terraform-5000
+ *   --no-terraform  --no-http  --no-transports  --no-publish  --no-issuer  --no-upstream-oauth
+ *   --terraform-5000
  *
  * Read the ratios, not the rates: CPU per request of the process tree is the steady figure on a shared machine.
  */
+import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
@@ -28,6 +31,8 @@ const { values } = parseArgs({
     "no-http": { type: "boolean", default: false },
     "no-transports": { type: "boolean", default: false },
     "no-publish": { type: "boolean", default: false },
+    "no-issuer": { type: "boolean", default: false },
+    "no-upstream-oauth": { type: "boolean", default: false },
     "terraform-5000": { type: "boolean", default: false },
   },
 });
@@ -63,6 +68,12 @@ if (publish.length > 0) {
   const header = ["publish → live in all", "median", "max", "requests meanwhile", "failed", "p99"];
   console.log(`\nPublishing under load\n${formatTable(header, rows)}`);
 }
+if (!values["no-issuer"]) {
+  for (const store of [[], ["--sqlite"]]) runProgram("issuer.ts", [`--seconds=${values.seconds}`, ...store]);
+}
+if (!values["no-upstream-oauth"]) {
+  runProgram("upstream-oauth.ts", [`--rounds=${values.rounds}`, `--seconds=${values.seconds}`]);
+}
 const sizes = values["terraform-5000"] ? [200, 1000, 5000] : [200, 1000];
 const terraform: TerraformFigure[] = values["no-terraform"] ? [] : await benchTerraform(sizes);
 if (terraform.length > 0) {
@@ -74,6 +85,17 @@ if (values.json)
     values.json,
     `${JSON.stringify({ rounds, durationMs, connections, http, transports, publish, terraform }, null, 2)}\n`,
   );
+
+/** A measurement with a process of its own: what ran before would be in its heap. */
+function runProgram(name: string, args: readonly string[]): void {
+  console.log(`\n${name} ${args.join(" ")}`);
+  const program = new URL(name, import.meta.url).pathname;
+  const { status } = spawnSync(process.execPath, [program, ...args], { stdio: "inherit" });
+  if (status !== 0) {
+    console.error(`${name} is above its bounds, or failed`);
+    process.exitCode = 1;
+  }
+}
 
 async function benchHttp(): Promise<Record<string, Figure[]>> {
   const bench = await startTargets();
