@@ -14,7 +14,7 @@ import { silentLog } from "../../runtime/log.ts";
 import { createMcpSessions } from "../../runtime/mcp/sessions.ts";
 import { systemClock } from "../../runtime/ports.ts";
 import { openRecords } from "../../runtime/records.ts";
-import { createExternalTokens, EVERY_SERVER } from "../../runtime/session/external-token.ts";
+import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/session/external-token.ts";
 import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
 import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
@@ -107,6 +107,17 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     inAnHour,
   );
 
+  const [session] = await store.list("sessions");
+  const programToken = createExternalTokens({ keys, clock: systemClock }).mint({
+    kind: "programmatic",
+    userId: "u-alice",
+    sessionId: session?.key.replace("session:", "") ?? "",
+    audience: programAudience(origin),
+    expiresAt: inAnHour,
+  });
+  const back = encodeURIComponent("http://localhost:1/back");
+  const login = await visit(`/.gateway/api/v1/login?gateway_redirect_uri=${back}`);
+
   // A sign-in that is stopped at each of its steps.
   const beginner = createBrowser();
   const ticketUrl = (await beginner.open(`${origin}/web/x`, `${origin}/.gateway/sign_in`)).url;
@@ -141,6 +152,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "access token of the host": String(wide.json()["access_token"]),
     "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
     "service account token": serviceToken,
+    "programmatic token": programToken,
+    "request of a programmatic login": parameter(login.text, "request"),
     "refresh token": client.tokens.refresh_token ?? "",
     "authorization code": approved.at === "client" ? (approved.parameters["code"] ?? "") : "",
     "client secret": registration.client_secret ?? "",
@@ -223,10 +236,15 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     },
     // Machines call applications too; the policy there decides about them.
     "a web route by header": {
-      opensFor: ["service account token"],
+      opensFor: ["service account token", "programmatic token"],
       isOpen: (credential) => get("/web/x", bearer(credential)),
     },
     "a client route by header": { opensFor: [], isOpen: (credential) => get("/assistant/x", bearer(credential)) },
+    "the page of a programmatic login": {
+      opensFor: ["request of a programmatic login"],
+      isOpen: (credential) =>
+        get(`/.gateway/api/v1/approve?request=${encodeURIComponent(credential)}`, { cookie, accept: "text/html" }),
+    },
     "who am I by cookie": {
       opensFor: ["session cookie"],
       isOpen: (credential) => get("/.gateway/user", asCookie(credential)),
@@ -358,6 +376,7 @@ const DOORS = [
   "a web route by cookie",
   "a web route by header",
   "a client route by header",
+  "the page of a programmatic login",
   "who am I by cookie",
   "who am I by header",
   "code exchange",
