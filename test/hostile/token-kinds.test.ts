@@ -20,6 +20,7 @@ import { createBrowser, createSend, findForm, findLink, type Answer } from "../s
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
+import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
 
 const ALICE = "alice@example.com";
 const INITIALIZE = JSON.stringify({
@@ -32,6 +33,8 @@ const INITIALIZE = JSON.stringify({
 let directory = "";
 let world: SignInGateway;
 let upstream: EchoUpstream;
+/** Behind a route whose users connect it with OAuth. */
+let service: UpstreamService;
 let origin = "";
 let client: SignedInClient;
 let kinds: Readonly<Record<string, string>> = {};
@@ -51,6 +54,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "gateway-kinds-"));
   const storage = `sqlite:${join(directory, "gateway.db")}`;
   upstream = await startEchoUpstream();
+  service = await startUpstreamService();
+  const endpoint = `{ auth_url: "${service.origin}/authorize", token_url: "${service.origin}/token" }`;
   world = await startSignInGateway({
     boot: { storage_url: storage },
     yaml: `
@@ -59,9 +64,17 @@ routes:
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
   - { name: github, from: "{origin}", prefix: /github, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
   - { name: notes, from: "{origin}", prefix: /notes, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+  - name: tracker
+    from: "{origin}"
+    prefix: /tracker
+    to: "${service.origin}"
+    mcp: { server: { path: /mcp, upstream_oauth2: { client_id: gateway, client_secret: upstream-secret, endpoint: ${endpoint} } } }
+    policy: { allow: { and: [authenticated_user: true] } }
 `,
   });
   ({ origin } = world.gateway);
+  const redirectUris = [`${origin}/.gateway/mcp/client/oauth/callback`];
+  service.clients.set("gateway", { secret: "upstream-secret", redirectUris });
   const store = await openRecords(storage, { clock: systemClock, log: silentLog() });
   try {
     await makeKinds(store);
@@ -73,6 +86,7 @@ routes:
 afterAll(async () => {
   await world?.close();
   await upstream?.close();
+  await service?.close();
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -83,6 +97,12 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const metadata = { token_endpoint_auth_method: "client_secret_post" };
   client = await signInClient({ resource, user: ALICE, metadata });
   const { oauth, registration } = client;
+
+  // A connection that waits for the upstream's answer.
+  const parameter = (url: string, name: string): string => new URL(url).searchParams.get(name) ?? "";
+  const connectUrl = findLink(await oauth.browser.open(`${origin}/.gateway/`), "Connect tracker") ?? "";
+  const connecting = await oauth.browser.open(connectUrl, `${service.origin}/authorize`);
+  // Good for the whole host, and so connected to all that is on it.
   const whole = await signInClient({ resource, user: ALICE, parameters: { resource: undefined } });
   const wide = await whole.oauth.sendToken({
     grant_type: "refresh_token",
@@ -127,7 +147,6 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const second = createBrowser();
   page = await second.open(`${origin}/web/x`);
   const returning = await second.open(findLink(page, ALICE) ?? "", `${origin}/.gateway/return`);
-  const parameter = (url: string, name: string): string => new URL(url).searchParams.get(name) ?? "";
 
   // An authorization that waits for the decision.
   const asked = await oauth.authorize({
@@ -140,7 +159,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const consent = asked.at === "page" ? findForm(asked.page, "/.gateway/mcp/consent") : undefined;
   if (asked.at !== "page" || !consent) throw new Error("No consent page");
   const consentPage = asked.page;
-  const signOut = findForm(await oauth.browser.open(`${origin}/.gateway/`), "/.gateway/sign_out");
+  const userPage = await oauth.browser.open(`${origin}/.gateway/`);
+  const formToken = (action: string): string => findForm(userPage, action)?.fields["csrf"] ?? "";
 
   const { verifier, challenge } = createPkce();
   const approved = await oauth.authorize({ clientId: registration.client_id, redirectUri: REDIRECT_URI, challenge });
@@ -168,7 +188,15 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "sign-in code": parameter(returning.url, "code"),
     "consent request": consent.fields["request"] ?? "",
     "consent form token": consent.fields["csrf_token"] ?? "",
-    "sign-out form token": signOut?.fields["csrf"] ?? "",
+    "sign-out form token": formToken("/.gateway/sign_out"),
+    "sessions form token": formToken("/.gateway/sessions"),
+    "applications form token": formToken("/.gateway/mcp/access"),
+    "disconnect form token": formToken("/.gateway/mcp/disconnect"),
+    "connect ticket": parameter(connectUrl, "ticket"),
+    "upstream state": parameter(connecting.url, "state"),
+    "upstream client secret": "upstream-secret",
+    "Internal Token": [...service.accessTokens.keys()].at(-1) ?? "",
+    "upstream refresh token": [...service.refreshTokens.keys()].at(-1) ?? "",
     "identity assertion": seenBy(await visit("/web/x"))["x-gateway-assertion"] ?? "",
     "MCP session id": sessions.seal("upstream-session", binding) ?? "",
     "admin token": world.gateway.adminToken,
@@ -198,6 +226,11 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     const url = `${origin}/.gateway/mcp/token`;
     return (await send({ method: "POST", url, headers: FORM, body: form(values) })).status === 200;
   };
+  /** One of the forms of the user page, which all lead back there. */
+  const submit = async (path: string, values: Readonly<Record<string, string>>): Promise<boolean> => {
+    const headers = { ...FORM, cookie, origin };
+    return (await send({ method: "POST", url: origin + path, headers, body: form(values) })).status === 303;
+  };
   const proof = clientProof(registration);
   const own = { authorization: bearer(client.tokens.access_token).authorization };
 
@@ -214,6 +247,10 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       opensFor: [],
       isOpen: (credential) => mcp("/github", "", asCookie(credential)),
     },
+    "an MCP server route with upstream OAuth": {
+      opensFor: ["access token of the host", "application token"],
+      isOpen: (credential) => mcp("/tracker/mcp", credential),
+    },
     "an MCP session": {
       opensFor: ["MCP session id"],
       isOpen: (credential) => mcp("/github", client.tokens.access_token, { ...own, "mcp-session-id": credential }),
@@ -229,6 +266,42 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "the list of servers by cookie": {
       opensFor: ["session cookie"],
       isOpen: (credential) => get("/.gateway/mcp/routes", asCookie(credential)),
+    },
+    "the list's disconnecting": {
+      opensFor: ["application token"],
+      isOpen: async (credential) => {
+        const url = `${origin}/.gateway/mcp/routes/disconnect`;
+        const headers = { ...bearer(credential), "content-type": "application/json" };
+        const none = JSON.stringify({ routes: [`${origin}/none`] });
+        return (await send({ method: "POST", url, headers, body: none })).status === 200;
+      },
+    },
+    "the connect address": {
+      opensFor: ["connect ticket"],
+      isOpen: async (credential) => {
+        const url = `${origin}/.gateway/mcp/connect?ticket=${encodeURIComponent(credential)}`;
+        return (await oauth.browser.open(url, `${service.origin}/authorize`)).status < 400;
+      },
+    },
+    "the upstream's callback": {
+      opensFor: ["upstream state"],
+      // The code is none, which the upstream says once the state was accepted.
+      isOpen: async (credential) => {
+        const query = new URLSearchParams({ state: credential, code: "none" }).toString();
+        return (await oauth.browser.open(`${origin}/.gateway/mcp/client/oauth/callback?${query}`)).status === 502;
+      },
+    },
+    "the sessions form": {
+      opensFor: ["sessions form token"],
+      isOpen: (csrf) => submit("/.gateway/sessions", { csrf, session: "none" }),
+    },
+    "the applications form": {
+      opensFor: ["applications form token"],
+      isOpen: (csrf) => submit("/.gateway/mcp/access", { csrf, grant: "none" }),
+    },
+    "the disconnect form": {
+      opensFor: ["disconnect form token"],
+      isOpen: (csrf) => submit("/.gateway/mcp/disconnect", { csrf, route: "none" }),
     },
     "a web route by cookie": {
       opensFor: ["session cookie"],
@@ -369,10 +442,17 @@ const DOORS = [
   "an MCP server route",
   "another MCP server route",
   "an MCP server route by cookie",
+  "an MCP server route with upstream OAuth",
   "an MCP session",
   "an MCP session on another route",
   "the list of servers",
   "the list of servers by cookie",
+  "the list's disconnecting",
+  "the connect address",
+  "the upstream's callback",
+  "the sessions form",
+  "the applications form",
+  "the disconnect form",
   "a web route by cookie",
   "a web route by header",
   "a client route by header",
