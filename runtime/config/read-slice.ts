@@ -70,7 +70,7 @@ export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice |
     return undefined;
   }
   const outline = readOutline(text.value, report);
-  const settings = readSettings(outline.settings, outline.settingsPath, source, report);
+  const settings = readSettings(outline, source, report);
   const routes: ReadRoute[] = [];
   const slice: ReadSlice = {
     source,
@@ -85,11 +85,11 @@ export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice |
 }
 
 function readSettings(
-  value: unknown,
-  path: ValuePath,
+  { owner, settings: value, settingsPath: path }: Outline,
   source: SliceSource,
   report: ReadSlice["report"],
 ): { readonly boot: BootDoc; readonly settings: SettingsDoc } {
+  const publisher = source.boot ? undefined : owner;
   const known = [...settingsFields, ...(path.length === 0 ? [{ name: "routes" } as Field] : [])];
   const { sound } = judge(settingsSchema, value, known, (finding) => report(below(path, finding)));
   const boot: Record<string, unknown> = {};
@@ -99,7 +99,7 @@ function readSettings(
     else if (source.boot) boot[name] = member;
     else report(fault([...path, name], "belongs in the file given to `gateway run`, a published slice cannot set it"));
   }
-  for (const finding of secretRules(settingsFields, sound, !source.boot)) report(below(path, finding));
+  for (const finding of secretRules(settingsFields, sound, publisher)) report(below(path, finding));
   for (const finding of settingsRules(sound)) report(below(path, finding));
   for (const name of ["set_response_headers", "jwt_claims_headers"] as const) {
     for (const finding of twiceNamed(Object.keys(sound[name] ?? {}), name)) report(below(path, finding));
@@ -116,7 +116,7 @@ function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRout
   const judged = judge(routeSchema, entry.value, routeFields, report);
   const route = judged.sound;
   const wrote = (name: keyof RouteDoc): boolean => isMembers(entry.value) && Object.hasOwn(entry.value, name);
-  for (const finding of secretRules(routeFields, route, !slice.source.boot)) report(finding);
+  for (const finding of secretRules(routeFields, route, slice.source.boot ? undefined : slice.owner)) report(finding);
   for (const finding of headerRules(route, wrote)) report(finding);
   if (route.mcp) for (const finding of mcpRules(route.mcp)) report(finding);
   for (const finding of pathRules(route, wrote)) report(finding);

@@ -36,8 +36,17 @@ export function* secretUses(fields: readonly Field[], value: unknown, path: Valu
   }
 }
 
-/** A secret may be written in one spelling only, and in a published slice not in plain text. */
-export function* secretRules(fields: readonly Field[], value: unknown, published: boolean): Iterable<Finding> {
+/**
+ * A secret may be written in one spelling only; in a published slice it should not be plain text, and must not be
+ * sealed for another owner.
+ *
+ * @param publisher owner of a published slice; undefined for the boot file, which is the operator's
+ */
+export function* secretRules(
+  fields: readonly Field[],
+  value: unknown,
+  publisher: string | undefined,
+): Iterable<Finding> {
   const first = new Map<string, string>();
   for (const use of secretUses(fields, value)) {
     const spelling = String(use.path.at(-1));
@@ -51,10 +60,33 @@ export function* secretRules(fields: readonly Field[], value: unknown, published
       };
     }
     first.set(place, other ?? spelling);
-    if (published && use.form === "plain") {
+    if (publisher === undefined) continue;
+    for (const sealed of use.form === "sealed" ? use.values : []) {
+      const owner = sealedFor(sealed);
+      if (owner === undefined || owner === publisher) continue;
+      const message = `was sealed for owner ${JSON.stringify(owner)}, must be sealed for ${JSON.stringify(publisher)}`;
+      yield { severity: "error", path: use.path, message };
+    }
+    if (use.form === "plain") {
       const message = `is plain text in a published slice, should be "${use.name}_ref" or "${use.name}_sealed"`;
       yield { severity: "warning", path: use.path, message };
     }
+  }
+}
+
+/**
+ * Whose slices may carry a seal; undefined when its maker did not say, or when it is none.
+ *
+ * Read before anything is decrypted, and still to be trusted: the header of a compact JWE is part of what its key
+ * authenticates, so that a seal with another header does not open. @see RFC 7516 §5.1 step 14
+ */
+export function sealedFor(sealed: string): string | undefined {
+  try {
+    const header = JSON.parse(Buffer.from(sealed.split(".")[0] ?? "", "base64url").toString()) as unknown;
+    const owner = typeof header === "object" && header !== null && "owner" in header ? header.owner : undefined;
+    return typeof owner === "string" ? owner : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Closable, Clock } from "../ports.ts";
+import { sealSecret } from "../terraform/seal.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter } from "./events.ts";
@@ -63,8 +64,8 @@ export function startController(options: ControllerOptions): Controller {
   const { client, publisher, clock, log, onRound } = options;
   const backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
   const events = createEventWriter({ client, clock, log });
-  const seals = createSeals();
   const owner = options.translate.owner ?? DEFAULT_OWNER;
+  const seals = createSeals((key, value) => sealSecret(key, value, owner));
   const stop = new AbortController();
   /** What was wished for when all went well last, and what the gateway refused of it. */
   let settled: { readonly text: string; readonly refused: ReadonlyMap<string, readonly Complaint[]> } | undefined;

@@ -3,7 +3,6 @@
  * differs is published and put in force anew.
  */
 import { sha256 } from "../config/slice.ts";
-import { sealSecret } from "../terraform/seal.ts";
 import type { Seal } from "./secret-values.ts";
 
 export interface Seals {
@@ -13,7 +12,7 @@ export interface Seals {
   end(): void;
 }
 
-export function createSeals(seal: (key: string, value: string) => Promise<string> = sealSecret): Seals {
+export function createSeals(seal: (key: string, value: string) => Promise<string>): Seals {
   let kept = new Map<string, string>();
   let used = new Map<string, string>();
   return {

@@ -9,7 +9,7 @@ import { checkSealKey, sealSecret } from "../terraform/seal.ts";
 import { readManifests } from "./manifests.ts";
 import { renderProblems, renderSlice } from "./render.ts";
 import type { Seal } from "./secret-values.ts";
-import { translate, type TranslateOptions } from "./translate.ts";
+import { DEFAULT_OWNER, translate, type TranslateOptions } from "./translate.ts";
 
 /** As written on the command line. */
 export interface TranslateCommand {
@@ -63,15 +63,15 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
     ...(scheme === undefined ? {} : { scheme }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
-    ...(sealKey === undefined ? {} : { seal: sealTo(await readText(sealKey)) }),
+    ...(sealKey === undefined ? {} : { seal: sealTo(await readText(sealKey), owner) }),
   };
 }
 
 /** @throws GatewayError `ingress.option` when the text is no usable public key */
-export function sealTo(key: string): Seal {
+export function sealTo(key: string, owner = DEFAULT_OWNER): Seal {
   const usable = checkSealKey(key);
   if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.wish}`);
-  return (value) => sealSecret(key, value);
+  return (value) => sealSecret(key, value, owner);
 }
 
 /** @param file "-" is standard input @throws GatewayError `ingress.unreadable` */

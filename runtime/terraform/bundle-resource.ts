@@ -108,8 +108,9 @@ function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
 }
 
 async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap> {
-  const key = planned["seal_key"];
-  const seal = (secret: string): Promise<string> => sealSecret(typeof key === "string" ? key : "", secret);
+  const { seal_key: key, owner } = planned;
+  const seal = (secret: string): Promise<string> =>
+    sealSecret(typeof key === "string" ? key : "", secret, typeof owner === "string" ? owner : undefined);
   const settings = (await sealValues(bundleFields, planned, config, seal)) as ValueMap;
   const configured = routesOf(config);
   const routes: [string, Value][] = [];

@@ -24,15 +24,25 @@ export function checkSealKey(text: string): { readonly ok: true } | SealFault {
     : { ok: false, wish: 'must be a JWK with "kty": "EC", "crv": "P-256" or "kty": "OKP", "crv": "X25519"' };
 }
 
-/** @throws GatewayError `terraform.seal`; the secret is not quoted */
-export async function sealSecret(keyText: string, secret: string): Promise<string> {
+/**
+ * @param owner whose slices may carry the seal. It stands in the protected header, which the seal authenticates: whoever
+ *              copies the seal into a slice of another owner, to have the secret sent elsewhere, is refused
+ * @throws GatewayError `terraform.seal`; the secret is not quoted
+ * @see config/secrets.ts, which judges it
+ */
+export async function sealSecret(keyText: string, secret: string, owner?: string): Promise<string> {
   // Loaded when needed: most runs of the provider seal nothing, and every run counts its milliseconds.
   const { CompactEncrypt, importJWK } = await import("jose");
   try {
     const jwk = JSON.parse(keyText) as { kid?: string };
     const key = await importJWK(jwk, "ECDH-ES+A256KW");
     return await new CompactEncrypt(new TextEncoder().encode(secret))
-      .setProtectedHeader({ alg: "ECDH-ES+A256KW", enc: "A256GCM", ...(jwk.kid !== undefined && { kid: jwk.kid }) })
+      .setProtectedHeader({
+        alg: "ECDH-ES+A256KW",
+        enc: "A256GCM",
+        ...(jwk.kid !== undefined && { kid: jwk.kid }),
+        ...(owner !== undefined && { owner }),
+      })
       .encrypt(key);
   } catch (error) {
     throw new GatewayError("terraform.seal", `Cannot seal a secret to "seal_key": ${errorText(error)}`, {

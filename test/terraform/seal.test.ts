@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { createSealing } from "../../runtime/bundle/secrets.ts";
 import { createKeys } from "../../runtime/keys.ts";
+import { sealedFor } from "../../runtime/config/secrets.ts";
 import { checkSealKey, sealSecret } from "../../runtime/terraform/seal.ts";
 
 const SECRET = "correct-horse-battery-staple";
@@ -25,6 +26,22 @@ describe("sealSecret()", () => {
   test("takes a P-256 key as well", async () => {
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const sealed = await sealSecret(JSON.stringify(publicKey.export({ format: "jwk" })), SECRET);
+    expect(Buffer.from((await compactDecrypt(sealed, privateKey)).plaintext).toString()).toBe(SECRET);
+  });
+
+  test("says for which owner it is where nobody can change it", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const sealed = await sealSecret(JSON.stringify(publicKey.export({ format: "jwk" })), SECRET, "team");
+    expect(sealedFor(sealed)).toBe("team");
+    const [header = "", ...rest] = sealed.split(".");
+    const fields = JSON.parse(Buffer.from(header, "base64url").toString()) as object;
+    for (const changed of [
+      { ...fields, owner: "other" },
+      { ...fields, owner: undefined },
+    ]) {
+      const forged = [Buffer.from(JSON.stringify(changed)).toString("base64url"), ...rest].join(".");
+      await expect(compactDecrypt(forged, privateKey)).rejects.toThrow();
+    }
     expect(Buffer.from((await compactDecrypt(sealed, privateKey)).plaintext).toString()).toBe(SECRET);
   });
 

@@ -46,7 +46,12 @@ describe.skipIf(missing !== undefined)("a secret", { timeout: 120_000 }, () => {
   beforeEach(async () => {
     gateway = await startGateway({
       yaml: "routes: []\n",
-      boot: { owners: { team: { allowed_from: ["*.example.com"], allowed_refs: ["env:SECRET_*"] } } },
+      boot: {
+        owners: {
+          team: { allowed_from: ["*.example.com"], allowed_refs: ["env:SECRET_*"] },
+          other: { allowed_from: ["*.example.com"] },
+        },
+      },
     });
     workspace = createWorkspace({
       TF_CLI_CONFIG_FILE: cliConfigFile,
@@ -144,6 +149,19 @@ data "gateway_status" "now" {
     expect(await workspace.succeed("state", "list")).not.toContain("gateway_bundle");
     const admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
     expect((await admin.get("/config/slices/team")).status).toBe(404);
+  });
+
+  test("sealed for one owner is refused in a slice of another, who could send it anywhere", async () => {
+    workspace.write("main.tf", config("secret_wo = var.secret\n      secret_wo_version = 1"));
+    await workspace.succeed("init");
+    await workspace.succeed("apply", "-auto-approve");
+    const admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
+    const { text } = await admin.get("/config/slices/team");
+    const copied = text.replace('"owner": "team"', '"owner": "other"').replace("app.example", "thief.example");
+    const answer = await admin.publish("other", copied);
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain('was sealed for owner \\"team\\", must be sealed for \\"other\\"');
+    expect((await admin.get("/config/slices/other")).status).toBe(404);
   });
 
   test("sealed to another gateway is refused by this one, and nothing is published", async () => {

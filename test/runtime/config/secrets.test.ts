@@ -33,7 +33,7 @@ describe("secretUses()", () => {
 
 describe("secretRules()", () => {
   const severities = (value: object, published: boolean) =>
-    [...secretRules(settingsFields, value, published)].map(({ severity }) => severity);
+    [...secretRules(settingsFields, value, published ? "team" : undefined)].map(({ severity }) => severity);
 
   test.each([
     [{}, false, []],
@@ -50,6 +50,29 @@ describe("secretRules()", () => {
     [{ idp_client_secret: "x", admin_token_ref: "env:A" }, false, []],
   ])("judges %j, published %s: %j", (value, published, expected) => {
     expect(severities(value, published)).toEqual(expected);
+  });
+});
+
+describe("seals for an owner", () => {
+  const sealedFor = (header: object): string => `${Buffer.from(JSON.stringify(header)).toString("base64url")}.a.b.c.d`;
+  const messages = (sealed: string, publisher: string | undefined) =>
+    [...secretRules(settingsFields, { idp_client_secret_sealed: sealed }, publisher)].map(({ message }) => message);
+
+  test("are refused in a published slice of another owner", () => {
+    expect(messages(sealedFor({ owner: "team" }), "other")).toEqual([
+      'was sealed for owner "team", must be sealed for "other"',
+    ]);
+  });
+
+  test.each([
+    ["of that owner", sealedFor({ owner: "team" }), "team"],
+    ["in the boot file, which is the operator's", sealedFor({ owner: "team" }), undefined],
+    ["that name none", sealedFor({ alg: "ECDH-ES+A256KW" }), "team"],
+    ["whose owner is no text", sealedFor({ owner: ["other"] }), "team"],
+    ["that are no seals, which do not open", "e30", "team"],
+    ["with something else for a header", `${Buffer.from("[").toString("base64url")}.a`, "team"],
+  ])("say nothing %s", (_name, sealed, publisher) => {
+    expect(messages(sealed, publisher)).toEqual([]);
   });
 });
 
