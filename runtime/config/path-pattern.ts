@@ -12,8 +12,9 @@ import { parsePattern } from "./host-regex.ts";
 /** Longer paths are not tried at all, see `MAX_PATTERN_WORK`. */
 export const MAX_MATCHED_PATH = 2048;
 /**
- * Instructions of all patterns that one path may have to be tried against. In the worst case time grows with instructions
- * times length of the path: 1,000 × 2,048 is some 0.1 s, and common patterns need a microsecond.
+ * Instructions of all patterns that one path may have to be tried against at one place. In the worst case (patterns such as
+ * `.*a.{200}`, paths made for them) time grows with instructions times length of the path: some 0.2 s at these bounds.
+ * Common patterns need a microsecond; large ones are warned of when they are loaded.
  */
 export const MAX_PATTERN_WORK = 2000;
 /** What the automaton of one set may remember of the paths it has seen. */

@@ -1,7 +1,8 @@
 /** Rules between the settings of routing.ts and those of upstreams. */
 import { parseFrom } from "./from.ts";
+import { parsePathPattern } from "./path-pattern.ts";
 import { rewritePairWish } from "./path-rewrite.ts";
-import { fault, type Finding, quote } from "./problem.ts";
+import { doubt, fault, type Finding, quote } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 import { parseUpstream } from "./values.ts";
 
@@ -12,6 +13,8 @@ export function asksUpstream(setting: string): boolean {
 
 type Wrote = (name: keyof RouteDoc) => boolean;
 
+/** Instructions from which a pattern is worth a warning: common ones have some thirty. */
+const COSTLY_PATTERN = 150;
 const REDIRECT_CODES = [301, 302, 303, 307, 308];
 /** Answers that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = [204, 205, 304];
@@ -46,9 +49,18 @@ function* patternRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding
     }
     if (route.mcp)
       yield fault(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
+    yield* costRule(route.regex);
   } else if (wrote("regex_priority_order")) {
     yield fault(["regex_priority_order"], 'needs "regex" beside it');
   }
+}
+
+/** Legal and bounded, but strangers choose the paths. */
+function* costRule(pattern: string | undefined): Iterable<Finding> {
+  const size = pattern === undefined ? 0 : parsePathPattern(pattern).programSize();
+  if (size <= COSTLY_PATTERN) return;
+  const wish = "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
+  yield doubt(["regex"], `is a large pattern (${size} instructions), ${wish}`);
 }
 
 function* rewriteRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding> {
