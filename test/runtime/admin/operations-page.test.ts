@@ -81,7 +81,7 @@ test(
       for (const path of ["/good", "/dead", "/closed", "/nowhere"]) {
         await send({ method: "GET", url: `http://localhost${path}` });
       }
-      const text = String((await gateway.admin.get("/metrics")).text);
+      const { text } = await gateway.admin.get("/metrics");
       const metrics = metricsOf(text);
       const table = tableOf(metrics);
       const page = readFileSync(PAGE, "utf8");
