@@ -38,6 +38,7 @@ const rules: Readonly<Record<string, Rule>> = {
   admin: { may: [...middle, "bundle"], why: "its own listener" },
   kubernetes: { may: [...pure, "http", "terraform"], why: "a publisher like the provider, with its targets and seals" },
   doctor: { may: [...ground, "http"], why: "a client like any other: it sees what the wire shows" },
+  "close-all": { may: ["ports"], why: "the ground, for the composition root" },
   records: { may: ["store", "session", "issuer", "upstream"], why: "the kinds of records, from their owners" },
   commands: {
     may: [...middle, "bundle", "session", "issuer", "records"],

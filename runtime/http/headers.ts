@@ -111,7 +111,7 @@ export interface HeaderTraits {
     | "last-event-id"
     | "set-cookie"
     | "content-length"
-    | "x-gateway-passes";
+    | "gateway-passes";
 }
 
 const notAnswered: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...UPSTREAM_ONLY]);
@@ -128,7 +128,7 @@ const specials: ReadonlySet<string> = new Set([
   "content-type",
   "set-cookie",
   "content-length",
-  "x-gateway-passes",
+  "gateway-passes",
 ]);
 
 /** Names repeat: looking one up is cheaper than lower-casing it. Bounded, so that invented names cannot fill memory. */

@@ -7,7 +7,7 @@
  */
 
 /** Standing in requests to upstreams: "a1b2c3d4e5f6=1", one for each gateway on the way. */
-export const PASSES_HEADER = "x-gateway-passes";
+export const PASSES_HEADER = "gateway-passes";
 
 export interface Passes {
   /** Value for a request that comes for the first time. */

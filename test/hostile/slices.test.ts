@@ -89,6 +89,6 @@ describe("the admin listener", () => {
   });
 
   test("does not forbid other ports of the machine", () => {
-    expect(problemsOf({ from: "http://app.example.com", to: "http://127.0.0.1:8080" })).toEqual([]);
+    expect(problemsOf({ from: "http://app.example.com", to: "http://127.0.0.1:8081" })).toEqual([]);
   });
 });

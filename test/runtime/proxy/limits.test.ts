@@ -216,7 +216,7 @@ describe("a request that comes back", () => {
     const proxy = await pipeline(yaml(victim.origin));
     const send = async (mark: string): Promise<string | undefined> => {
       const next = victim.next(victim.requests.length);
-      await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nX-Gateway-Passes: ${mark}\r\n\r\n`));
+      await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nGateway-Passes: ${mark}\r\n\r\n`));
       return (await next).header(PASSES_HEADER);
     };
     const own = (await send("")) ?? "";
@@ -225,10 +225,10 @@ describe("a request that comes back", () => {
     expect(await send("aaaaaaaaaaaa=2")).toBe(`aaaaaaaaaaaa=2, ${own}`);
     expect(await send(own)).toBe(own.replace("=1", "=2"));
     expect(await send(own.replace("=1", "=-7"))).toBe(own);
-    expect((await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nX_Gateway_Passes: ${own}\r\n\r\n`))).status).toBe(
+    expect((await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nGateway_Passes: ${own}\r\n\r\n`))).status).toBe(
       200,
     );
-    expect(victim.requests.at(-1)?.headers.has("x_gateway_passes")).toBe(false);
+    expect(victim.requests.at(-1)?.headers.has("gateway_passes")).toBe(false);
   });
 
   test("createPasses() bounds what other gateways add", () => {
