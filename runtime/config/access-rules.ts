@@ -47,9 +47,11 @@ function* emptyList(
 /** Criteria that can never hold on a route of this kind. */
 function* criteriaOfOthers(route: Partial<RouteDoc>): Iterable<Finding> {
   const isMcpServer = route.mcp?.server !== undefined;
-  for (const { path, name } of criteriaOf(route.policy)) {
+  for (const { path, name, action } of criteriaOf(route.policy)) {
     if (name === "mcp_tool" && !isMcpServer) {
-      yield fault(path, 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy');
+      const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
+      // Under deny it does no harm where one policy serves routes of both kinds.
+      yield action === "allow" ? fault(path, message) : doubt(path, message);
     }
     if (name === "cors_preflight" && isMcpServer) {
       yield doubt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
@@ -81,7 +83,7 @@ export function* certificateRules(
 /** Every criterion of a policy, with where it stands in the route. */
 function* criteriaOf(
   policy: PolicyDoc | undefined,
-): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string }> {
+): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string; readonly action: string }> {
   if (policy === undefined) return;
   const rules = isList(policy) ? policy : [policy];
   for (const [index, rule] of rules.entries()) {
@@ -90,7 +92,7 @@ function* criteriaOf(
       for (const [operator, criteria] of Object.entries(block as Readonly<Record<string, readonly object[]>>)) {
         for (const [position, criterion] of criteria.entries()) {
           const [key = ""] = Object.keys(criterion);
-          yield { path: [...start, action, operator, position, key], name: key.split("/")[0] ?? "" };
+          yield { path: [...start, action, operator, position, key], name: key.split("/")[0] ?? "", action };
         }
       }
     }

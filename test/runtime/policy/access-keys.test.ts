@@ -96,7 +96,7 @@ describe("loadSlices() judges them", () => {
     ["a claim that is no list", "allowed_idp_claims: { a: b }", "must be a list of texts"],
     [
       "a tool rule where no tools are",
-      "policy: { deny: { or: [{ mcp_tool: x }] }, allow: { and: [{ authenticated_user: true }] } }",
+      "policy: { allow: { and: [{ mcp_tool: x }, { domain: example.com }] } }",
       "the route is no MCP server route",
     ],
     [
@@ -111,6 +111,20 @@ describe("loadSlices() judges them", () => {
 
     expect(found.join("\n")).toContain(message);
     expect(found.every((text) => text.includes("r"))).toBe(true);
+  });
+
+  test("only warns of a deny rule about tools, which one policy may have for routes of both kinds", () => {
+    const { problems } = loadSlices([
+      {
+        file: "gateway.yaml",
+        boot: true,
+        text: 'insecure_server: true\nroutes: [{ from: "http://a.example", to: "http://b.example", policy: [{ allow: { and: [{ authenticated_user: true }] } }, { deny: { or: [{ mcp_tool: x }] } }] }]\n',
+      },
+    ]);
+
+    expect(problems.filter(({ path }) => path.includes("mcp_tool"))).toMatchObject([
+      { severity: "warning", message: expect.stringContaining("can never match") as unknown },
+    ]);
   });
 
   test("says that a policy of certificates is judged, but rules about bad ones never", () => {
