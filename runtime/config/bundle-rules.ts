@@ -49,8 +49,9 @@ function* routeRules(route: ReadRoute, { boot, settings }: Bundle, origins: Read
       yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
     }
   }
-  if (boot) yield* ownAddressRules(upstreams(route), boot);
-  yield* ownHostRules(upstreams(route), origins);
+  const to = upstreams(route);
+  if (boot) yield* ownAddressRules(to, boot);
+  yield* ownHostRules(to, origins);
   if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
   if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings);
