@@ -225,9 +225,7 @@ describe("a request that comes back", () => {
     expect(await send("aaaaaaaaaaaa=2")).toBe(`aaaaaaaaaaaa=2, ${own}`);
     expect(await send(own)).toBe(own.replace("=1", "=2"));
     expect(await send(own.replace("=1", "=-7"))).toBe(own);
-    expect((await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nGateway_Passes: ${own}\r\n\r\n`))).status).toBe(
-      200,
-    );
+    expect((await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nGateway_Passes: ${own}\r\n\r\n`))).status).toBe(200);
     expect(victim.requests.at(-1)?.headers.has("gateway_passes")).toBe(false);
   });
 
