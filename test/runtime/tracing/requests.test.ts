@@ -1,7 +1,13 @@
 /** Which trace a request belongs to, what upstreams are told of it, and the spans it leaves. */
+import { once } from "node:events";
+import { connect } from "node:http2";
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
+import { silentLog } from "../../../runtime/log.ts";
 import { createTracing, type Span, type SpanSink } from "../../../runtime/tracing/tracing.ts";
+import { makeTestCertificate, openCertificateFolder } from "../../support/certificates.ts";
 import { type EchoUpstream, startEchoUpstream } from "../../support/echo-upstream.ts";
 import { type Pipeline, startPipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
@@ -36,13 +42,24 @@ interface Options {
   readonly settings?: string;
   readonly to?: string;
   readonly off?: boolean;
+  readonly certificates?: Certificates;
 }
 
-async function start({ sampleOneIn = 1, continueTraces = false, settings = "", to, off }: Options = {}): Promise<void> {
+async function start({
+  sampleOneIn = 1,
+  continueTraces = false,
+  settings = "",
+  to,
+  off,
+  certificates,
+}: Options = {}): Promise<void> {
   pipeline = await startPipeline(
     `authorize_log_fields: [request-id, trace-id]
 routes: [{ name: app, from: https://app.example, to: ${to ?? `"${upstream.origin}"`}, policy: [{ allow: { and: [{ authenticated_user: true }] } }], ${settings} }]`,
-    off === true ? {} : { tracing: createTracing({ sampleOneIn, continueTraces }, sink) },
+    {
+      ...(off !== true && { tracing: createTracing({ sampleOneIn, continueTraces }, sink) }),
+      ...(certificates && { certificates }),
+    },
   );
 }
 
@@ -210,6 +227,35 @@ describe("spans", () => {
       expect(named("GET default/app")[0]?.attributes["http.response.status_code"]).toBe(101);
     } finally {
       await sockets.close();
+    }
+  });
+
+  test("over HTTP/2 are the same, and end with the stream", async () => {
+    const folder = await openCertificateFolder();
+    const files = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
+    const certificates = await openCertificates([files], { log: silentLog() });
+    await start({ continueTraces: true, certificates });
+    const session = connect(`https://127.0.0.1:${pipeline.port}`, { rejectUnauthorized: false });
+    try {
+      const stream = session.request({
+        ":authority": "app.example",
+        ":path": "/",
+        cookie: "gateway_session=alice",
+        traceparent: `00-${TRACE}-${SPAN}-01`,
+      });
+      stream.resume();
+      await once(stream, "close");
+      await expect.poll(() => spans.length).toBe(3);
+      expect(named("GET default/app")[0]).toMatchObject({
+        traceId: TRACE,
+        parentSpanId: SPAN,
+        attributes: { "http.response.status_code": 200 },
+      });
+      expect(seen()["traceparent"]).toBe(`00-${TRACE}-${named("upstream")[0]?.spanId}-01`);
+    } finally {
+      session.destroy();
+      await certificates.close();
+      await folder.close();
     }
   });
 
