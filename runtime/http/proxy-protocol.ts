@@ -3,8 +3,8 @@
  * who connected to it.
  *
  * Untrusted input: the bytes, until the head is whole. Promise: one reading or a refusal; nothing is believed of a head
- * that says less or more than the format allows. Only tools of our own parse here, since the packages for this take
- * whole texts and pass over what they do not expect.
+ * that says less or more than the format allows. Parsed by ourselves: it is read off a stream, within bounds of bytes and
+ * time, before anything else of the connection is believed.
  *
  * @see The PROXY protocol, versions 1 & 2 (HAProxy), §2.1 and §2.2
  */
