@@ -77,7 +77,9 @@ let gateway: Gateway | undefined;
 await steps.step("a gateway takes the slice, with secrets sealed to its key", async () => {
   await writeFile(join(folder, "gateway.yaml"), stringify(bootFile()));
   gateway = await startGateway({ config: folder, log: silentLog() });
-  const status = await fetch(`${gateway.adminOrigin}/status`, { headers: { authorization: "Bearer example-admin-token-of-the-check" } });
+  const status = await fetch(`${gateway.adminOrigin}/status`, {
+    headers: { authorization: "Bearer example-admin-token-of-the-check" },
+  });
   const { seal_key: key } = (await status.json()) as { seal_key: object };
   // The pods of the status page are this process.
   const endpointSlices: readonly EndpointSlice[] = objects.endpointSlices.map((slice) => ({

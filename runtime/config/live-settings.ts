@@ -4,7 +4,19 @@ import { bearerShape } from "./access.ts";
 import { checkScope, readable } from "./checks.ts";
 import { setRequestHeaderWish } from "./header-names.ts";
 import { responseHeaderMap } from "./header-settings.ts";
-import { block, choice, count, domainPatternList, duration, flag, secret, text, textList, textMap, url } from "./kinds.ts";
+import {
+  block,
+  choice,
+  count,
+  domainPatternList,
+  duration,
+  flag,
+  secret,
+  text,
+  textList,
+  textMap,
+  url,
+} from "./kinds.ts";
 import { nearest, quote } from "./problem.ts";
 import { hasUnsafeCharacter, parseHttpUrl, parseOrigin } from "./values.ts";
 

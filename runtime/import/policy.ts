@@ -8,13 +8,7 @@ import { isMembers, type Members } from "../config/problem.ts";
 import { judgePolicy } from "../policy/judge.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../policy/parse.ts";
 
-const PRESENCE = new Set([
-  "accept",
-  "reject",
-  "authenticated_user",
-  "cors_preflight",
-  "invalid_client_certificate",
-]);
+const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"]);
 const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
   device: "device identity",
   ssh_username: "SSH",

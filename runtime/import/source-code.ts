@@ -1,5 +1,5 @@
 /** Plain data as the text of TypeScript literals. */
-import { isMembers, type Members } from "../config/problem.ts";
+import { isMembers } from "../config/problem.ts";
 
 /** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
 export type Use = (name: string) => string;

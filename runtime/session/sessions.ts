@@ -52,7 +52,7 @@ export interface Assertions {
    *
    * @param wildcardHost of a wildcard route the host that was asked for, without port
    */
-  sign(principal: Principal, route: CompiledRoute, wildcardHost?: string | undefined): string;
+  sign(principal: Principal, route: CompiledRoute, wildcardHost?: string): string;
 }
 
 /** External Tokens for MCP client routes' backends. Never has less than 4 minutes left. Synchronous. */

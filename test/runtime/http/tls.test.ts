@@ -141,7 +141,9 @@ describe("the TLS listener", () => {
 
 describe("the redirecting listener", () => {
   let redirects: RedirectServer;
-  beforeAll(async () => (redirects = await startRedirectServer({ address: "127.0.0.1:0", securePort: 8443, log: silentLog() })));
+  beforeAll(
+    async () => (redirects = await startRedirectServer({ address: "127.0.0.1:0", securePort: 8443, log: silentLog() })),
+  );
   afterAll(() => redirects.close());
 
   test.each([
