@@ -16,6 +16,7 @@ import { canonicalJson } from "../config/slice.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Closable, Clock } from "../ports.ts";
+import { sqlitePath } from "../store/sqlite-path.ts";
 import { resolveBoot, type Boot } from "./boot.ts";
 import { buildSnapshot, type Build } from "./build.ts";
 import { createJudge, publishedSources, type Judge } from "./judge.ts";
@@ -224,6 +225,6 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
 /** The record log, and the database with the files that SQLite keeps beside it (`-wal`, `-shm`, `-journal`). */
 function isWrittenBy({ authorizeLog, storageUrl }: BootSettings, file: string): boolean {
   if (file === resolve(authorizeLog)) return true;
-  const database = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(storageUrl)?.[1];
-  return database !== undefined && file.replace(/-[a-z]+$/, "") === resolve(database);
+  const database = sqlitePath(storageUrl);
+  return database !== undefined && (file === database || file.replace(/-[a-z]+$/, "") === database);
 }

@@ -1,4 +1,4 @@
-/** The way of a request on an ordinary route or an MCP client route: people with a browser session. */
+/** The way of a request on an ordinary route or an MCP client route: people with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
 import { denialDetails } from "../policy/explain.ts";
 import type { AuthResult } from "../session/principal.ts";

@@ -1,11 +1,10 @@
 /** Opens the store that `storage_url` names. */
-import { resolve } from "node:path";
-
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import { createMemoryStore } from "./memory.ts";
 import { openPostgresStore } from "./postgres.ts";
+import { sqlitePath } from "./sqlite-path.ts";
 import { openSqliteStore } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 
@@ -24,7 +23,11 @@ const WISH = 'must be "memory:", "sqlite:PATH", "sqlite:///PATH" or "postgres://
 export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
   const scheme = /^[a-z]+(?=:)/.exec(url)?.[0];
   if (url === "memory:") return createMemoryStore(deps);
-  if (scheme === "sqlite") return openSqliteStore({ path: sqlitePath(url), clock: deps.clock });
+  if (scheme === "sqlite") {
+    const path = sqlitePath(url);
+    if (path === undefined) throw new GatewayError("store.url", `Cannot open store "${url}": ${WISH}`);
+    return openSqliteStore({ path, clock: deps.clock });
+  }
   if (scheme === "postgres" || scheme === "postgresql") return openPostgres(url, deps);
   throw new GatewayError("store.url", `Cannot open store "${redactUrl(url)}": ${WISH}`);
 }
@@ -37,16 +40,6 @@ async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {
     const reason = errorText(error).replace(/^Cannot use the store: /, "");
     throw new GatewayError("store.open", `Cannot open store "${redactUrl(url)}": ${reason}`, { cause: error });
   }
-}
-
-function sqlitePath(url: string): string {
-  const rest = url.slice("sqlite:".length);
-  // "sqlite://host/path" would be taken for a path below a host by some and by us for nothing.
-  const path = rest.startsWith("///") ? rest.slice(2) : rest;
-  if (path === "" || path.startsWith("//") || path.startsWith(":") || path.includes("\0")) {
-    throw new GatewayError("store.url", `Cannot open store "${url}": ${WISH}`);
-  }
-  return resolve(path);
 }
 
 /** The URL for messages: user, host and database, without password and parameters (which may hold one). */

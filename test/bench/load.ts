@@ -1,6 +1,8 @@
 /** A small load generator on raw sockets: fixed request bytes, keep-alive, one request in flight per connection. */
 import { connect, type Socket } from "node:net";
 
+import { percentiles } from "./table.ts";
+
 export interface LoadOptions {
   readonly port: number;
   /** The whole request, head and body. */
@@ -41,9 +43,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
     ),
   );
   const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => Math.round(latencies[Math.floor(latencies.length * share)] ?? 0);
-  return { requests: latencies.length, errors, seconds, p50: at(0.5), p99: at(0.99) };
+  return { requests: latencies.length, errors, seconds, ...percentiles(latencies) };
 }
 
 function drive(options: LoadOptions, goOn: () => boolean, done: (micros: number, ok: boolean) => void): Promise<void> {

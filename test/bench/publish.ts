@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { openSlice, startUpstream, visit } from "../support/marked-upstream.ts";
 import { runGateway } from "../support/run-gateway.ts";
-import { median } from "./table.ts";
+import { median, percentiles } from "./table.ts";
 
 export interface PublishFigure {
   readonly routes: number;
@@ -84,8 +84,7 @@ function startTraffic(origin: string, connections: number): Traffic {
     async stop() {
       ended.abort();
       await Promise.all(loops);
-      micros.sort((a, b) => a - b);
-      return { requests: micros.length, failed, p99Micros: Math.round(micros[Math.floor(micros.length * 0.99)] ?? 0) };
+      return { requests: micros.length, failed, p99Micros: percentiles(micros).p99 };
     },
   };
 }

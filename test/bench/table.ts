@@ -14,3 +14,10 @@ export function median(values: readonly number[]): number {
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
 }
+
+/** Of latencies in microseconds; sorts them in place. */
+export function percentiles(micros: number[]): { readonly p50: number; readonly p99: number } {
+  micros.sort((a, b) => a - b);
+  const at = (share: number): number => Math.round(micros[Math.floor(micros.length * share)] ?? 0);
+  return { p50: at(0.5), p99: at(0.99) };
+}

@@ -17,7 +17,7 @@ import { startChild, type Child } from "./child.ts";
 import { cpuNanoseconds } from "./cpu.ts";
 import { load, type LoadResult } from "./load.ts";
 import { startNginx } from "./nginx.ts";
-import { median } from "./table.ts";
+import { median, percentiles } from "./table.ts";
 
 export interface TransportFigures {
   /** CPU µs per request of the gateway's process, by protocol. */
@@ -247,12 +247,6 @@ async function measureReloads(
     withReloads.push(result.p99);
   }
   return { withoutMicros: median(without), withMicros: median(withReloads), reloads };
-}
-
-function percentiles(micros: number[]): { readonly p50: number; readonly p99: number } {
-  micros.sort((a, b) => a - b);
-  const at = (share: number): number => Math.round(micros[Math.floor(micros.length * share)] ?? 0);
-  return { p50: at(0.5), p99: at(0.99) };
 }
 
 function getRequest(port: number): Buffer {

@@ -1,5 +1,5 @@
 /** The proxy killed without warning and started again, on a real database: nobody has to sign in, register or consent anew. */
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,25 +11,10 @@ import { startIdentityProvider } from "../../examples/demo/identity-provider.ts"
 import { createSend } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { startEchoUpstream } from "../support/echo-upstream.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
-
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
-
-/** Resolves once it says that it serves. */
-function run(config: string): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, "run", "--config", config], { stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes("gateway serves on")) resolve(child);
-    });
-    child.on("exit", () => reject(new Error(`The gateway ended:\n${said}`)));
-    onTestFinished(() => void child.kill("SIGKILL"));
-  });
-}
 
 function killed(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
@@ -74,7 +59,7 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
   };
   await writeFile(config, stringify(settings));
 
-  const first = await run(config);
+  const first = await startGatewayProcess(config, onTestFinished);
   const resource = `${origin}/tools`;
   const client = await signInClient({ resource, user: "alice@example.com" });
   const secret = await signInClient({
@@ -83,7 +68,7 @@ async function survives(storageUrl: string, directory: string): Promise<void> {
     metadata: { token_endpoint_auth_method: "client_secret_basic" },
   });
   await killed(first);
-  await run(config);
+  await startGatewayProcess(config, onTestFinished);
 
   const send = createSend();
   const call = await send({

@@ -2,7 +2,7 @@
  * The gateway's process is killed (SIGKILL) between the answer of an upstream's token endpoint and keeping it: a real process
  * on a real SQLite file, which a lock of the test keeps from being written, so that nothing of the answer can be stored.
  */
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -16,11 +16,11 @@ import { stringify } from "yaml";
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
 import { type SignedInClient, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
 
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 const ALICE = "alice@example.com";
 const send = createSend();
 
@@ -81,11 +81,7 @@ async function startWorld({ onTestFinished }: Pick<TestContext, "onTestFinished"
     ],
   };
   await writeFile(config, stringify(settings), { mode: 0o600 });
-  const start = async (): Promise<ChildProcess> => {
-    const child = await run(config);
-    onTestFinished(() => void child.kill("SIGKILL"));
-    return child;
-  };
+  const start = (): Promise<ChildProcess> => startGatewayProcess(config, onTestFinished);
   const resource = `${origin}/tools/mcp`;
   const world: World = {
     service,
@@ -117,19 +113,6 @@ async function startWorld({ onTestFinished }: Pick<TestContext, "onTestFinished"
     },
   };
   return world;
-}
-
-/** Resolves once it says that it serves. */
-function run(config: string): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, "run", "--config", config], { stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
-    child.stderr.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes("gateway serves on")) resolve(child);
-    });
-    child.once("exit", () => reject(new Error(`The gateway ended:\n${said}`)));
-  });
 }
 
 /** The next answer of the token endpoint is given in full, can be kept by nobody, and is the last that the gateway sees. */
