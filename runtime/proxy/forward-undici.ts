@@ -14,6 +14,7 @@ import {
   type UpstreamHeaders,
   type UpstreamReceiver,
 } from "./forward-transport.ts";
+import { failureOf } from "./upstream-failure.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */
@@ -233,35 +234,3 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
 }
 
 const ABORTED = new Error("aborted by the gateway");
-
-/** Marks an error of the request body so that it is not taken for the upstream's. */
-export const REQUEST_BODY_ERROR = "GATEWAY_REQUEST_BODY";
-
-const FAILURES: Readonly<Record<string, UpstreamFailure>> = {
-  ECONNREFUSED: "unreachable",
-  ENOTFOUND: "unreachable",
-  EAI_AGAIN: "unreachable",
-  EHOSTUNREACH: "unreachable",
-  ENETUNREACH: "unreachable",
-  EHOSTDOWN: "unreachable",
-  EADDRNOTAVAIL: "unreachable",
-  UND_ERR_CONNECT_TIMEOUT: "connect-timeout",
-  ETIMEDOUT: "connect-timeout",
-  UND_ERR_HEADERS_TIMEOUT: "timeout",
-  UND_ERR_BODY_TIMEOUT: "timeout",
-  UND_ERR_SOCKET: "reset",
-  ECONNRESET: "reset",
-  EPIPE: "reset",
-  UND_ERR_HEADERS_OVERFLOW: "protocol",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "protocol",
-  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "request-body",
-  [REQUEST_BODY_ERROR]: "request-body",
-  UND_ERR_ABORTED: "aborted",
-  UND_ERR_DESTROYED: "closed",
-  UND_ERR_CLOSED: "closed",
-};
-
-function failureOf(error: Error): UpstreamFailure {
-  const code = (error as NodeJS.ErrnoException).code;
-  return (code === undefined ? undefined : FAILURES[code]) ?? "protocol";
-}

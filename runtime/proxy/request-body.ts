@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 
 import type { Exchange } from "../http/exchange.ts";
-import { REQUEST_BODY_ERROR } from "./forward-undici.ts";
+import { REQUEST_BODY_ERROR } from "./upstream-failure.ts";
 
 /** A client that sends nothing for so long, while we would take more, is given up. */
 const IDLE_MS = 60_000;

@@ -26,6 +26,7 @@ import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import type { OpenStream } from "./streams.ts";
 import { Tracking } from "./tracking.ts";
+import { failureOf } from "./upstream-failure.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -124,7 +125,7 @@ class Tunnel implements OpenStream {
     this.#timer = setTimeout(() => this.fail("timeout", "no answer to the handshake"), timeoutMs);
     request.on("upgrade", (answer, socket, rest) => this.#upgraded(answer, socket, rest, key));
     request.on("response", (answer) => this.#answered(answer));
-    request.on("error", (error: NodeJS.ErrnoException) => this.fail(failureOf(error.code), errorText(error)));
+    request.on("error", (error) => this.fail(failureOf(error), errorText(error)));
     request.end();
   }
 
@@ -260,24 +261,6 @@ function headersOf({ headersDistinct }: IncomingMessage): UpstreamHeaders {
     if (values !== undefined) headers[name] = values.length === 1 ? (values[0] as string) : values;
   }
   return headers;
-}
-
-function failureOf(code: string | undefined): UpstreamFailure {
-  switch (code) {
-    case "ECONNREFUSED":
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-    case "EHOSTUNREACH":
-    case "ENETUNREACH":
-      return "unreachable";
-    case "ETIMEDOUT":
-      return "connect-timeout";
-    case "ECONNRESET":
-    case "EPIPE":
-      return "reset";
-    default:
-      return "protocol";
-  }
 }
 
 function ignore(): void {}
