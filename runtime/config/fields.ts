@@ -2,6 +2,8 @@
  * The Field tree: one description of every setting, from which all surfaces are made (files, Terraform, constructs,
  * annotations, JSON Schema, reference). kinds.ts registers a Field with each zod schema it makes.
  */
+import type { FieldGroup } from "./groups.ts";
+
 export type Kind =
   | "text"
   | "flag"
@@ -40,6 +42,8 @@ export interface Field {
   readonly many?: boolean;
   /** Values of a choice. */
   readonly values?: readonly string[];
+  /** The block in which Terraform has the setting; in documents it stands where it is. */
+  readonly group?: FieldGroup;
   /** Members of a block, of each item of a block-list, of each value of a labelled map. */
   readonly fields?: readonly Field[];
 }

@@ -12,8 +12,9 @@ import {
   responseHeaderWish,
   setRequestHeaderWish,
 } from "./header-names.ts";
+import { HEADERS } from "./groups.ts";
 import { parsePattern, parseSubstitution } from "./host-regex.ts";
-import { blockList, flag, labelled, secret, templateMap, text, textList, textMap } from "./kinds.ts";
+import { blockList, flag, grouped, labelled, secret, templateMap, text, textList, textMap } from "./kinds.ts";
 import { parseStaticValue } from "./template.ts";
 import { parseHostHeader } from "./values.ts";
 
@@ -36,31 +37,33 @@ export const headerShape = {
     check: (value) =>
       quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
   }),
-  host_rewrite_header: text({
-    doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
-    default: "- the host of `to`",
-    annotation: "host_rewrite_header",
-    check: (value) => quotedWish(value, hostSourceWish(value)),
-  }),
-  host_path_regex_rewrite_pattern: text({
-    doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
-    default: "- the host of `to`",
-    annotation: "host_path_regex_rewrite_pattern",
-    check: (value) =>
-      quotedWish(
-        value,
-        wishOf(() => parsePattern(value)),
-      ),
-  }),
-  host_path_regex_rewrite_substitution: text({
-    doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
-    default: "- the host of `to`",
-    annotation: "host_path_regex_rewrite_substitution",
-    check: (value) =>
-      quotedWish(
-        value,
-        wishOf(() => parseSubstitution(value)),
-      ),
+  ...grouped(HEADERS, {
+    host_rewrite_header: text({
+      doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
+      default: "- the host of `to`",
+      annotation: "host_rewrite_header",
+      check: (value) => quotedWish(value, hostSourceWish(value)),
+    }),
+    host_path_regex_rewrite_pattern: text({
+      doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
+      default: "- the host of `to`",
+      annotation: "host_path_regex_rewrite_pattern",
+      check: (value) =>
+        quotedWish(
+          value,
+          wishOf(() => parsePattern(value)),
+        ),
+    }),
+    host_path_regex_rewrite_substitution: text({
+      doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
+      default: "- the host of `to`",
+      annotation: "host_path_regex_rewrite_substitution",
+      check: (value) =>
+        quotedWish(
+          value,
+          wishOf(() => parseSubstitution(value)),
+        ),
+    }),
   }),
   set_request_headers: templateMap({
     doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
@@ -68,19 +71,21 @@ export const headerShape = {
     annotation: "set_request_headers",
     checkName: setRequestHeaderWish,
   }),
-  set_request_headers_secret: labelled(
-    {
-      ...secret("secret", {
-        doc: "Value of the header, sent as it is: a `$` in it means itself.",
-        default: "- one of its spellings must be written",
-      }),
-    },
-    {
-      doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
-      default: "- no headers are set",
-      checkName: setRequestHeaderWish,
-    },
-  ),
+  ...grouped(HEADERS, {
+    set_request_headers_secret: labelled(
+      {
+        ...secret("secret", {
+          doc: "Value of the header, sent as it is: a `$` in it means itself.",
+          default: "- one of its spellings must be written",
+        }),
+      },
+      {
+        doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
+        default: "- no headers are set",
+        checkName: setRequestHeaderWish,
+      },
+    ),
+  }),
   remove_request_headers: textList({
     doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
     default: "- no headers are removed",
@@ -93,30 +98,32 @@ export const headerShape = {
     annotation: "set_response_headers",
     ...responseHeaderMap,
   }),
-  rewrite_response_headers: blockList(
-    {
-      header: text({
-        doc: "Name of the response header, such as `Location`.",
-        required: true,
-        check: quotingName(responseHeaderWish),
-      }),
-      prefix: text({
-        doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
-        required: true,
-        check: headerValueWish,
-      }),
-      value: text({
-        doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
-        required: true,
-        check: responseHeaderMap.checkValue,
-      }),
-    },
-    {
-      doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
-      default: "- nothing is rewritten",
-      annotation: "rewrite_response_headers",
-    },
-  ),
+  ...grouped(HEADERS, {
+    rewrite_response_headers: blockList(
+      {
+        header: text({
+          doc: "Name of the response header, such as `Location`.",
+          required: true,
+          check: quotingName(responseHeaderWish),
+        }),
+        prefix: text({
+          doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
+          required: true,
+          check: headerValueWish,
+        }),
+        value: text({
+          doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
+          required: true,
+          check: responseHeaderMap.checkValue,
+        }),
+      },
+      {
+        doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
+        default: "- nothing is rewritten",
+        annotation: "rewrite_response_headers",
+      },
+    ),
+  }),
 };
 
 function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {

@@ -23,6 +23,7 @@ import {
 } from "./checks.ts";
 import { parseDomainPattern } from "./domains.ts";
 import type { Field, Kind } from "./fields.ts";
+import type { FieldGroup } from "./groups.ts";
 import { headerValueWish } from "./header-names.ts";
 import { nearest, quote } from "./problem.ts";
 import { parseTemplate } from "./template.ts";
@@ -55,6 +56,19 @@ export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] 
     fields.push({ name, scope, ...about, ...(members ? { fields: fieldsOf(members, scope) } : {}) });
   }
   return fields;
+}
+
+/** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
+export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
+  for (const [name, schema] of Object.entries(shape)) {
+    const entry = registry.get(schema);
+    if (!entry || entry.required)
+      throw new TypeError(
+        `Cannot put setting "${name}" into the block "${group.name}": it must be an optional setting`,
+      );
+    registry.set(schema, { ...entry, group });
+  }
+  return shape;
 }
 
 export function text<const A extends About & { readonly check?: Check }>(about: A): Made<z.ZodString, A> {

@@ -4,8 +4,21 @@ import { accessShape } from "./access.ts";
 import { quotedWish, readable } from "./checks.ts";
 import { canonicalHost } from "./domains.ts";
 import { parseFrom } from "./from.ts";
+import { ROUTING, UPSTREAM } from "./groups.ts";
 import { headerShape } from "./header-settings.ts";
-import { type DocOf, document, duration, fieldsOf, flag, policy, secret, text, url, urlList } from "./kinds.ts";
+import {
+  type DocOf,
+  document,
+  duration,
+  fieldsOf,
+  flag,
+  grouped,
+  policy,
+  secret,
+  text,
+  url,
+  urlList,
+} from "./kinds.ts";
 import { mcpShape } from "./mcp.ts";
 import { routingShape } from "./routing.ts";
 import { parseRoutePath, parseUpstream } from "./values.ts";
@@ -45,7 +58,7 @@ export const routeShape = {
     default: "- every path of the host",
     check: readable(parseRoutePath),
   }),
-  ...routingShape,
+  ...grouped(ROUTING, routingShape),
   policy: policy({
     doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",
     default: "- everything is denied",
@@ -54,56 +67,62 @@ export const routeShape = {
   ...accessShape,
   ...mcpShape,
   ...headerShape,
-  pass_identity_headers: flag({
-    doc: "Send the signed identity header and claim headers to the upstream.",
-    default: "- the global `pass_identity_headers`",
-    annotation: "pass_identity_headers",
+  ...grouped(UPSTREAM, {
+    pass_identity_headers: flag({
+      doc: "Send the signed identity header and claim headers to the upstream.",
+      default: "- the global `pass_identity_headers`",
+      annotation: "pass_identity_headers",
+    }),
   }),
   allow_websockets: flag({
     doc: "Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes.",
     default: "false",
     annotation: "allow_websockets",
   }),
-  http2: flag({
-    doc: "Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).",
-    default: "false",
-    annotation: "http2",
-  }),
-  tls_skip_verify: flag({
-    doc: "Take any certificate from the upstream. Whoever is between can then read and change everything.",
-    default: "false",
-    annotation: "tls_skip_verify",
-  }),
-  tls_server_name: text({
-    doc: "Host that the upstream's certificate must be for, and that it is asked for (SNI).",
-    default: "- the host of `to`",
-    annotation: "tls_server_name",
-    check: (value) =>
-      quotedWish(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
-  }),
-  ...secret("tls_custom_ca", {
-    doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",
-    default: "- the authorities that Node.js trusts",
-  }),
-  ...secret("tls_client_cert", {
-    doc: "PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`.",
-    default: "- no client certificate",
-  }),
-  ...secret("tls_client_key", {
-    doc: "PEM of the private key of `tls_client_cert`.",
-    default: "- no client certificate",
+  ...grouped(UPSTREAM, {
+    http2: flag({
+      doc: "Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).",
+      default: "false",
+      annotation: "http2",
+    }),
+    tls_skip_verify: flag({
+      doc: "Take any certificate from the upstream. Whoever is between can then read and change everything.",
+      default: "false",
+      annotation: "tls_skip_verify",
+    }),
+    tls_server_name: text({
+      doc: "Host that the upstream's certificate must be for, and that it is asked for (SNI).",
+      default: "- the host of `to`",
+      annotation: "tls_server_name",
+      check: (value) =>
+        quotedWish(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
+    }),
+    ...secret("tls_custom_ca", {
+      doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",
+      default: "- the authorities that Node.js trusts",
+    }),
+    ...secret("tls_client_cert", {
+      doc: "PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`.",
+      default: "- no client certificate",
+    }),
+    ...secret("tls_client_key", {
+      doc: "PEM of the private key of `tls_client_cert`.",
+      default: "- no client certificate",
+    }),
   }),
   timeout: duration({
     doc: 'Longest wait for the upstream\'s answer to begin; "0s" means no limit.',
     default: "- `default_upstream_timeout`; no limit on MCP server routes",
     annotation: "timeout",
   }),
-  idle_timeout: duration({
-    doc: 'Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.',
-    default: "- `timeout`; no limit for event streams and WebSocket",
-    annotation: "idle_timeout",
+  ...grouped(UPSTREAM, {
+    idle_timeout: duration({
+      doc: 'Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.',
+      default: "- `timeout`; no limit for event streams and WebSocket",
+      annotation: "idle_timeout",
+    }),
+    ...balancingShape,
   }),
-  ...balancingShape,
 };
 
 export const routeSchema = document(routeShape);
