@@ -19,8 +19,13 @@ export interface UpstreamRequest {
   readonly longLived: boolean;
 }
 
-/** Lower-case names; values as latin1 text, a list where a header stood several times. */
-export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>;
+/** Flat: lower-case name, value, …, in the order of the answer; values as latin1 text. */
+export type UpstreamHeaders = readonly string[];
+
+/** All values of a header, in order. */
+export function upstreamHeader(headers: UpstreamHeaders, lowerName: string): readonly string[] {
+  return headers.filter((_, index) => index % 2 === 1 && headers[index - 1] === lowerName);
+}
 
 export type UpstreamFailure =
   /** No connection: nothing was sent. */

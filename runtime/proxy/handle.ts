@@ -17,16 +17,17 @@ import { recordRefusal } from "./decide.ts";
 import { createEndpointFinder } from "./endpoints.ts";
 import { buildRouteTable, type RouteTable } from "./find-route.ts";
 import type { NoRouteReason } from "./host-routes.ts";
-import { createUndiciTransport } from "./forward-undici.ts";
 import { poolKeyOf, type Transport } from "./forward-transport.ts";
 import { createHealthChecks, type HealthChecks } from "./health-checks.ts";
 import { refusalOf } from "./internal-token.ts";
+import { createMaglevTables } from "./maglev-tables.ts";
 import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
 import { beginPassage, type Passage, type ProxyDeps } from "./passage.ts";
 import { createPasses } from "./passes.ts";
 import type { RoutePlan } from "./route-plan.ts";
 import { guard, proceed } from "./steps.ts";
 import { createStreams, type Streams } from "./streams.ts";
+import { createTransport } from "./transport.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "./upstream-state.ts";
 import { serveWebRoute } from "./web-route.ts";
 
@@ -49,14 +50,16 @@ export interface Proxy {
 const DEFAULT_DRAIN_MS = 10_000;
 
 export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }): Proxy {
-  const transport = deps.transport ?? createUndiciTransport();
+  const transport = deps.transport ?? createTransport();
   const streams = createStreams(deps);
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);
   const states = createUpstreamStates();
   const checks = createHealthChecks({ transport, log: deps.log });
+  const maglevTables = createMaglevTables();
   const follow = (next: Snapshot): void => {
     states.follow(next);
+    maglevTables.follow(next);
     checks.follow(next);
   };
   let underWay = 0;
@@ -140,6 +143,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
       unsubscribe();
       checks.close();
+      maglevTables.close();
       streams.endAll((stream) => stream.isEndless);
       await idleWithin(timeoutMs);
       streams.close();

@@ -6,7 +6,7 @@
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { respondError, respondJson } from "../http/respond.ts";
-import type { UpstreamHeaders } from "./forward-transport.ts";
+import { upstreamHeader, type UpstreamHeaders } from "./forward-transport.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import type { Passage, ProxyDeps } from "./passage.ts";
 import { proceed, type StepDeps } from "./steps.ts";
@@ -89,7 +89,7 @@ export function refusalOf(
   if (!upstream || !principal || !plan.sends.authorization) return notOurs;
   const answer: RefusedAnswer = {
     status,
-    wwwAuthenticate: headers["www-authenticate"],
+    wwwAuthenticate: upstreamHeader(headers, "www-authenticate"),
     accessToken: passage.internalToken?.accessToken,
     hasOwnAuthorization: plan.setRequest.some(({ lower }) => lower === "authorization"),
   };

@@ -6,7 +6,7 @@
  */
 import { connectionTokens, headerTraits } from "../http/headers.ts";
 import { isOwnCookieName } from "../session/cookie.ts";
-import type { UpstreamHeaders } from "./forward-transport.ts";
+import { upstreamHeader, type UpstreamHeaders } from "./forward-transport.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import type { Passage } from "./passage.ts";
 import { rewriteValue } from "./route-plan.ts";
@@ -29,26 +29,27 @@ export function responseHeaders(
   const { plan, corsOrigin } = passage;
   const headers: string[] = [];
   const rewrites = plan.rewriteResponse.size > 0 ? plan.rewriteResponse : undefined;
-  const listed = listedInConnection(upstream["connection"]);
+  const listed = listedInConnection(upstream);
   let length: number | undefined;
   let isEventStream = false;
 
-  for (const name in upstream) {
-    const value = upstream[name] as string | readonly string[];
+  for (let index = 0; index < upstream.length; index += 2) {
+    const name = upstream[index] as string;
+    const value = upstream[index + 1] as string;
     const traits = headerTraits(name);
     if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.includes(name) === true) continue;
     if (corsOrigin !== undefined && name.startsWith("access-control-")) continue;
     switch (name) {
       case "content-length":
         // A 204 has none (RFC 9110 §8.6).
-        if (status === 204 || typeof value !== "string") continue;
+        if (status === 204 || length !== undefined) continue;
         length = Number(value);
         break;
       case "content-type":
-        isEventStream = typeof value === "string" && /^\s*text\/event-stream\s*(?:;|$)/i.test(value);
+        isEventStream = /^\s*text\/event-stream\s*(?:;|$)/i.test(value);
         break;
       case "set-cookie":
-        addCookies(headers, passage, typeof value === "string" ? [value] : value);
+        addCookie(headers, passage, value);
         continue;
       case "www-authenticate":
         // The client's credentials never reach the upstream, so the challenge can only lead it past us: clients look for
@@ -57,7 +58,8 @@ export function responseHeaders(
         break;
       case "mcp-session-id":
         if (plan.isMcpServer) {
-          const sealed = typeof value === "string" ? sealSession(passage, value) : undefined;
+          // Two of them have no one meaning.
+          const sealed = upstreamHeader(upstream, name).length === 1 ? sealSession(passage, value) : undefined;
           if (sealed !== undefined) headers.push(name, sealed);
           continue;
         }
@@ -65,8 +67,7 @@ export function responseHeaders(
       default:
     }
     const rules = rewrites?.get(name);
-    if (typeof value === "string") headers.push(name, rules ? rewriteValue(rules, value) : value);
-    else for (const each of value) headers.push(name, rewriteValue(rules, each));
+    headers.push(name, rules ? rewriteValue(rules, value) : value);
   }
   if (plan.setResponse.length > 0) headers.push(...plan.setResponse);
   if (corsOrigin !== undefined) headers.push(...routeCorsHeaders(corsOrigin));
@@ -74,14 +75,11 @@ export function responseHeaders(
 }
 
 /** An upstream that set our session cookie could sign its users in as somebody else. */
-function addCookies(headers: string[], passage: Passage, cookies: readonly string[]): void {
+function addCookie(headers: string[], passage: Passage, cookie: string): void {
   const { plan } = passage;
-  const rules = plan.rewriteResponse.get("set-cookie");
-  for (const cookie of cookies) {
-    const value = rewriteValue(rules, cookie);
-    const isOurs = [cookie, value].some((each) => isOwnCookieName(cookieName(each), plan.settings.cookie));
-    if (!isOurs) headers.push("set-cookie", value);
-  }
+  const value = rewriteValue(plan.rewriteResponse.get("set-cookie"), cookie);
+  const isOurs = [cookie, value].some((each) => isOwnCookieName(cookieName(each), plan.settings.cookie));
+  if (!isOurs) headers.push("set-cookie", value);
 }
 
 /** The name under which a browser will send it back: `=a=b` has no name, and comes back as `a=b`. */
@@ -89,7 +87,12 @@ function cookieName(setCookie: string): string {
   return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }
 
-function listedInConnection(value: string | readonly string[] | undefined): readonly string[] | undefined {
-  if (value === undefined || value === "keep-alive" || value === "close") return undefined;
-  return (typeof value === "string" ? [value] : value).flatMap(connectionTokens);
+function listedInConnection(upstream: UpstreamHeaders): readonly string[] | undefined {
+  let listed: string[] | undefined;
+  for (let index = 0; index < upstream.length; index += 2) {
+    if (upstream[index] !== "connection") continue;
+    const value = upstream[index + 1] as string;
+    if (value !== "keep-alive" && value !== "close") (listed ??= []).push(...connectionTokens(value));
+  }
+  return listed;
 }

@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream";
 
 import type { Upstream } from "../config/compiled.ts";
 import { errorText } from "../errors.ts";
+import { headerTraits } from "../http/headers.ts";
 import type { UpgradeOffer } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
 import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../http/websocket.ts";
@@ -254,13 +255,8 @@ class Tunnel implements OpenStream {
   }
 }
 
-/** node keeps lists only for Set-Cookie; here every repeated name is one. */
-function headersOf({ headersDistinct }: IncomingMessage): UpstreamHeaders {
-  const headers: Record<string, string | readonly string[]> = {};
-  for (const [name, values] of Object.entries(headersDistinct)) {
-    if (values !== undefined) headers[name] = values.length === 1 ? (values[0] as string) : values;
-  }
-  return headers;
+function headersOf({ rawHeaders }: IncomingMessage): UpstreamHeaders {
+  return rawHeaders.map((text, index) => (index % 2 === 0 ? headerTraits(text).lower : text));
 }
 
 function ignore(): void {}

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { snapshotFrom } from "../../support/config.ts";
-import { createUndiciTransport } from "../../../runtime/proxy/forward-undici.ts";
+import { createTransport } from "../../../runtime/proxy/transport.ts";
 import { createHealthChecks, type HealthChecks } from "../../../runtime/proxy/health-checks.ts";
 import { createUpstreamStates, type UpstreamStates } from "../../../runtime/proxy/upstream-state.ts";
 import { silentLog } from "../../../runtime/log.ts";
@@ -98,7 +98,7 @@ describe("createHealthChecks()", () => {
 
   function checked(yaml: string): Checked {
     const time = manualTime();
-    const transport = createUndiciTransport();
+    const transport = createTransport();
     const checks = createHealthChecks({
       transport,
       log: silentLog(),

@@ -40,8 +40,11 @@ test("failureOf() calls a refused connection unreachable", async () => {
   expect(failureOf(error)).toBe("unreachable");
 });
 
-test.each(["upgrade.ts", "forward-undici.ts"])("%s reads errors with the one table there is", (file) => {
-  const source = readFileSync(join(import.meta.dirname, "../../../runtime/proxy", file), "utf8");
-  expect(source).toContain('from "./upstream-failure.ts"');
-  expect(source).not.toMatch(/ECONNREFUSED/);
-});
+test.each(["upgrade.ts", "forward-http2.ts", "http1/connection.ts"])(
+  "%s reads errors with the one table there is",
+  (file) => {
+    const source = readFileSync(join(import.meta.dirname, "../../../runtime/proxy", file), "utf8");
+    expect(source).toContain('from "./upstream-failure.ts"');
+    expect(source).not.toMatch(/ECONNREFUSED/);
+  },
+);

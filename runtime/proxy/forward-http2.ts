@@ -1,4 +1,7 @@
-/** The transport over undici: `Pool.dispatch` with one handler object per request, no promises, no streams between. */
+/**
+ * The transport for upstreams that may speak HTTP/2, over undici: `Pool.dispatch` with one handler object per request, no
+ * promises, no streams between. An upstream that chooses HTTP/1.1 in the TLS handshake gets it here, too.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 
@@ -14,45 +17,33 @@ import {
   type UpstreamHeaders,
   type UpstreamReceiver,
 } from "./forward-transport.ts";
+import { MAX_HEAD_BYTES } from "./http1/reader.ts";
+import {
+  DEFAULT_CONNECT_TIMEOUT_MS,
+  MAX_STREAMS,
+  maxUnderWayOf,
+  refuse,
+  type TransportOptions,
+} from "./transport-limits.ts";
 import { failureOf } from "./upstream-failure.ts";
 
-export interface TransportOptions {
-  /** Default 10 s. */
-  readonly connectTimeoutMs?: number;
-  /** Requests under way to one upstream, waiting ones included; more are refused. Default 10,000. */
-  readonly maxPerUpstream?: number;
-}
-
-const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
-const DEFAULT_MAX_PER_UPSTREAM = 10_000;
 /** As long as we keep an idle connection that names no end of its own; many servers close theirs after 5 s. */
 const KEEP_ALIVE_MS = 4_000;
-const MAX_RESPONSE_HEADER_BYTES = 65_536;
 
-export function createUndiciTransport(options: TransportOptions = {}): Transport {
+export function createHttp2Transport(options: TransportOptions = {}): Transport {
   const origins = new Map<string, Origin>();
-  const maxPerUpstream = options.maxPerUpstream ?? DEFAULT_MAX_PER_UPSTREAM;
   const connect = { timeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS, noDelay: true };
-  const http1Options: Pool.Options = {
-    // A second request behind a slow one would wait for it; and a broken one would take the others with it.
-    pipelining: 1,
-    connections: null,
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-    connect,
-  };
 
   const originOf = (upstream: Upstream): Origin => {
     const key = poolKeyOf(upstream);
     let known = origins.get(key);
     if (!known) {
-      const poolOptions = upstream.connect ? { ...http1Options, ...specialOptions(upstream, connect) } : http1Options;
+      const poolOptions = poolOptionsOf(upstream, connect);
       const serverName = upstream.connect?.tls.servername ?? serverNameOf(upstream.origin);
       const short = new Pool(upstream.origin, poolOptions);
       const limits = upstream.connect?.limits;
       const isCounted = limits?.maxConnections !== undefined;
-      const maxUnderWay = maxUnderWayOf(upstream, maxPerUpstream);
+      const maxUnderWay = maxUnderWayOf(upstream, options);
       known = { poolOptions, short, long: undefined, isCounted, underWay: 0, maxUnderWay, serverName };
       origins.set(key, known);
     }
@@ -62,11 +53,8 @@ export function createUndiciTransport(options: TransportOptions = {}): Transport
   return {
     send(request, receiver) {
       const origin = originOf(request.upstream);
+      if (origin.underWay >= origin.maxUnderWay) return refuse(receiver, "overloaded", "too many requests under way");
       const call = new Call(receiver, origin);
-      if (origin.underWay >= origin.maxUnderWay) {
-        process.nextTick(() => call.fail("overloaded", "too many requests under way"));
-        return call;
-      }
       // undici looks for a free connection one by one: thousands of held event streams must not stand in the way.
       const pool =
         request.longLived && !origin.isCounted
@@ -132,25 +120,20 @@ interface Origin {
 
 function ignore(): void {}
 
-/** Streams of one HTTP/2 connection under way at once; further requests open another connection. */
-const MAX_STREAMS = 100;
+/** Known to undici, not to its types. */
+const WITHOUT_ASKING = { useH2c: true };
 
-function specialOptions({ origin, connect }: Upstream, base: { readonly timeout: number }): Pool.Options {
-  const http2 = connect?.http2 === true;
+function poolOptionsOf({ origin, connect }: Upstream, base: { readonly timeout: number }): Pool.Options {
   return {
-    connect: { ...base, ...connect?.tls },
-    ...(connect?.limits?.maxConnections !== undefined && { connections: connect.limits.maxConnections }),
+    allowH2: true,
+    pipelining: MAX_STREAMS,
     // Over TLS the upstream chooses (ALPN); in the clear there is nobody to ask.
-    ...(http2 && { allowH2: true, pipelining: MAX_STREAMS, useH2c: origin.startsWith("http:") }),
+    ...(origin.startsWith("http:") && WITHOUT_ASKING),
+    connections: connect?.limits?.maxConnections ?? null,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    connect: { ...base, ...connect?.tls },
   };
-}
-
-/** Over HTTP/1.1 each connection has one request; what is above waits. Over HTTP/2 they share, and waiting is undici's. */
-function maxUnderWayOf({ connect }: Upstream, fallback: number): number {
-  const { maxRequests = fallback, maxConnections, maxPending = 0 } = connect?.limits ?? {};
-  if (maxConnections === undefined) return maxRequests;
-  const atOnce = maxConnections * (connect?.http2 === true ? MAX_STREAMS : 1);
-  return Math.min(maxRequests, atOnce + maxPending);
 }
 
 function serverNameOf(origin: string): string | undefined {
@@ -201,7 +184,7 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     // Interim answers are about this hop; the final one follows.
     if (status < 200 || this.#done) return;
-    this.#receiver.onHead(status, headers as UpstreamHeaders);
+    this.#receiver.onHead(status, flat(headers));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -231,6 +214,16 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
     this.#counted = false;
     this.#origin.underWay -= 1;
   }
+}
+
+function flat(headers: IncomingHttpHeaders): UpstreamHeaders {
+  const list: string[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    if (typeof value === "string") list.push(name, value);
+    else for (const each of value) list.push(name, each);
+  }
+  return list;
 }
 
 const ABORTED = new Error("aborted by the gateway");

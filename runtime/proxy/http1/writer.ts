@@ -1,0 +1,174 @@
+/**
+ * Writes HTTP/1.1 requests to a connection.
+ *
+ * Promises: a request has the fields that it was given and no other; a stream that breaks off, or has another length
+ * than was declared, never looks complete.
+ *
+ * @see RFC 9112 §3, §6, §7.1
+ */
+import type { Readable } from "node:stream";
+import type { Socket } from "node:net";
+
+import type { UpstreamRequest } from "../forward-transport.ts";
+
+/** Bodies up to here leave in one write with the head: copying is cheaper than a second write. */
+const ONE_WRITE_BYTES = 16_384;
+/** Methods that mean nothing without a body: without a length the upstream could wait for one (RFC 9110 §8.6). */
+const EXPECTS_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** Head with, where it is whole, the body behind it. */
+export interface WrittenRequest {
+  /** One character per byte. */
+  readonly text: string;
+  /** A whole body that is written behind the text. */
+  readonly body: Buffer | undefined;
+  readonly stream: Readable | undefined;
+  /** Of the stream; undefined: it is sent in chunks. */
+  readonly streamLength: number | undefined;
+}
+
+/** @throws TypeError for a field that would be read as something else; its value is not quoted */
+export function writeRequest({ method, path, headers, body }: UpstreamRequest): WrittenRequest {
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  let declared: string | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    const value = headers[index + 1] as string;
+    if (name === "content-length") declared = value;
+    head += `${name}: ${value}\r\n`;
+  }
+  head += "connection: keep-alive\r\n";
+  checkLines(head, headers.length / 2 + 2);
+  if (body === undefined) {
+    const text = EXPECTS_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
+    return { text, body: undefined, stream: undefined, streamLength: undefined };
+  }
+  if (!Buffer.isBuffer(body)) {
+    const framing = declared === undefined ? "transfer-encoding: chunked\r\n\r\n" : "\r\n";
+    const streamLength = declared === undefined ? undefined : Number(declared);
+    return { text: head + framing, body: undefined, stream: body, streamLength };
+  }
+  head += `content-length: ${body.length}\r\n\r\n`;
+  const isShort = body.length <= ONE_WRITE_BYTES;
+  return {
+    text: isShort ? head + body.toString("latin1") : head,
+    body: isShort ? undefined : body,
+    stream: undefined,
+    streamLength: undefined,
+  };
+}
+
+/** Who set the fields has judged them; a mistake there must not become a second request on a shared connection. */
+function checkLines(head: string, expected: number): void {
+  let lines = 0;
+  for (let at = head.indexOf("\n"); at >= 0; at = head.indexOf("\n", at + 1)) {
+    if (head.charCodeAt(at - 1) !== 13) throw new TypeError(BAD_FIELD);
+    lines += 1;
+  }
+  let returns = 0;
+  for (let at = head.indexOf("\r"); at >= 0; at = head.indexOf("\r", at + 1)) returns += 1;
+  // Written one byte for each character, a wider one would lose its upper half and could become a line feed.
+  if (lines !== expected || returns !== expected || head.includes("\0") || WIDE.test(head)) {
+    throw new TypeError(BAD_FIELD);
+  }
+}
+
+const BAD_FIELD = "a header field of the request has a character that cannot stand there";
+const WIDE = /[^\0-\xff]/;
+
+/** Sends a stream behind its head, as fast as the connection takes it. */
+export class BodySender {
+  readonly #socket: Socket;
+  readonly #stream: Readable;
+  readonly #length: number | undefined;
+  readonly #events: BodyEvents;
+  #sent = 0;
+  #isOver = false;
+
+  constructor(socket: Socket, stream: Readable, length: number | undefined, events: BodyEvents) {
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#length = length;
+    this.#events = events;
+    stream.on("data", this.#onData);
+    stream.on("end", this.#onEnd);
+    stream.on("error", this.#onError);
+    stream.on("close", this.#onClose);
+  }
+
+  /** Gives the stream up: nothing more of it is sent. */
+  stop(): void {
+    if (!this.#leave()) return;
+    this.#stream.on("error", ignore);
+    this.#stream.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#sent += chunk.length;
+    if (this.#length !== undefined && this.#sent > this.#length) {
+      this.#fail(new Error("the body is longer than its Content-Length"));
+      return;
+    }
+    this.#events.onProgress();
+    let takesMore: boolean;
+    if (this.#length !== undefined) takesMore = this.#socket.write(chunk);
+    else if (chunk.length === 0) return;
+    else {
+      this.#socket.cork();
+      this.#socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+      this.#socket.write(chunk);
+      takesMore = this.#socket.write("\r\n", "latin1");
+      this.#socket.uncork();
+    }
+    if (takesMore) return;
+    this.#stream.pause();
+    this.#socket.once("drain", this.#onDrain);
+  };
+
+  readonly #onDrain = (): void => {
+    this.#events.onProgress();
+    this.#stream.resume();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#length !== undefined && this.#sent !== this.#length) {
+      this.#fail(new Error("the body is shorter than its Content-Length"));
+      return;
+    }
+    if (!this.#leave()) return;
+    if (this.#length === undefined) this.#socket.write("0\r\n\r\n", "latin1");
+    this.#events.onSent();
+  };
+
+  readonly #onError = (error: Error): void => this.#fail(error);
+
+  readonly #onClose = (): void => this.#fail(new Error("the body broke off"));
+
+  #fail(error: Error): void {
+    if (!this.#leave()) return;
+    this.#stream.on("error", ignore);
+    this.#stream.destroy();
+    this.#events.onBroken(error);
+  }
+
+  /** @returns false when it was over before */
+  #leave(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#socket.off("drain", this.#onDrain);
+    this.#stream.off("data", this.#onData);
+    this.#stream.off("end", this.#onEnd);
+    this.#stream.off("error", this.#onError);
+    this.#stream.off("close", this.#onClose);
+    return true;
+  }
+}
+
+export interface BodyEvents {
+  onProgress(): void;
+  /** All of it has been handed over. */
+  onSent(): void;
+  onBroken(error: Error): void;
+}
+
+function ignore(): void {}
