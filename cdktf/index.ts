@@ -4,6 +4,7 @@ export type {
   CircuitBreakerThresholds,
   HealthCheck,
   HttpHealthCheck,
+  MaglevLbConfig,
   OutlierDetection,
   StatusRange,
 } from "./balancing.ts";

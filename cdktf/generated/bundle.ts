@@ -194,7 +194,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly runtimeFlags?: BundleRuntimeFlags;
   /**
-  * A route; the label is its name, unique within the owner.
+  * A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.
   *
   */
   readonly route?: { [key: string]: BundleRoute } | cdktf.IResolvable;
@@ -546,7 +546,7 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
     return this._mcp;
   }
 }
-export interface BundleRouteRedirect {
+export interface BundleRouteRoutingRedirect {
   /**
   * Send to https, and from port 80 to 443. Not together with `scheme_redirect`. Default: `false`.
   *
@@ -589,7 +589,7 @@ export interface BundleRouteRedirect {
   readonly stripQuery?: boolean | cdktf.IResolvable;
 }
 
-export function bundleRouteRedirectToTerraform(struct?: BundleRouteRedirect | cdktf.IResolvable): any {
+export function bundleRouteRoutingRedirectToTerraform(struct?: BundleRouteRoutingRedirect | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -607,7 +607,7 @@ export function bundleRouteRedirectToTerraform(struct?: BundleRouteRedirect | cd
 }
 
 
-export function bundleRouteRedirectToHclTerraform(struct?: BundleRouteRedirect | cdktf.IResolvable): any {
+export function bundleRouteRoutingRedirectToHclTerraform(struct?: BundleRouteRoutingRedirect | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -667,7 +667,7 @@ export function bundleRouteRedirectToHclTerraform(struct?: BundleRouteRedirect |
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteRedirectOutputReference extends cdktf.ComplexObject {
+export class BundleRouteRoutingRedirectOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -679,7 +679,7 @@ export class BundleRouteRedirectOutputReference extends cdktf.ComplexObject {
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteRedirect | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteRoutingRedirect | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -720,7 +720,7 @@ export class BundleRouteRedirectOutputReference extends cdktf.ComplexObject {
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteRedirect | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteRoutingRedirect | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -879,7 +879,7 @@ export class BundleRouteRedirectOutputReference extends cdktf.ComplexObject {
     return this._stripQuery;
   }
 }
-export interface BundleRouteResponse {
+export interface BundleRouteRoutingResponse {
   /**
   * Status of the answer.
   *
@@ -892,7 +892,7 @@ export interface BundleRouteResponse {
   readonly body?: string;
 }
 
-export function bundleRouteResponseToTerraform(struct?: BundleRouteResponse | cdktf.IResolvable): any {
+export function bundleRouteRoutingResponseToTerraform(struct?: BundleRouteRoutingResponse | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -904,7 +904,7 @@ export function bundleRouteResponseToTerraform(struct?: BundleRouteResponse | cd
 }
 
 
-export function bundleRouteResponseToHclTerraform(struct?: BundleRouteResponse | cdktf.IResolvable): any {
+export function bundleRouteRoutingResponseToHclTerraform(struct?: BundleRouteRoutingResponse | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -928,7 +928,7 @@ export function bundleRouteResponseToHclTerraform(struct?: BundleRouteResponse |
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteResponseOutputReference extends cdktf.ComplexObject {
+export class BundleRouteRoutingResponseOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -940,7 +940,7 @@ export class BundleRouteResponseOutputReference extends cdktf.ComplexObject {
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteResponse | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteRoutingResponse | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -957,7 +957,7 @@ export class BundleRouteResponseOutputReference extends cdktf.ComplexObject {
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteResponse | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteRoutingResponse | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -1003,6 +1003,604 @@ export class BundleRouteResponseOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get bodyInput() {
     return this._body;
+  }
+}
+export interface BundleRouteRouting {
+  /**
+  * The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes. Default: every path of the host
+  *
+  */
+  readonly regex?: string;
+  /**
+  * Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning. Default: `0`.
+  *
+  */
+  readonly regexPriorityOrder?: number;
+  /**
+  * Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path. Default: the path is sent as it is
+  *
+  */
+  readonly prefixRewrite?: string;
+  /**
+  * RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`. Default: the path is sent as it is
+  *
+  */
+  readonly regexRewritePattern?: string;
+  /**
+  * What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\1` to `\9`. A result that is no plain path is refused with 400. Default: the path is sent as it is
+  *
+  */
+  readonly regexRewriteSubstitution?: string;
+  /**
+  * Answer with a redirect instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  *
+  */
+  readonly redirect?: BundleRouteRoutingRedirect;
+  /**
+  * Answer with this instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  *
+  */
+  readonly response?: BundleRouteRoutingResponse;
+}
+
+export function bundleRouteRoutingToTerraform(struct?: BundleRouteRouting | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    regex: cdktf.stringToTerraform(struct!.regex),
+    regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
+    prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
+    regex_rewrite_pattern: cdktf.stringToTerraform(struct!.regexRewritePattern),
+    regex_rewrite_substitution: cdktf.stringToTerraform(struct!.regexRewriteSubstitution),
+    redirect: bundleRouteRoutingRedirectToTerraform(struct!.redirect),
+    response: bundleRouteRoutingResponseToTerraform(struct!.response),
+  }
+}
+
+
+export function bundleRouteRoutingToHclTerraform(struct?: BundleRouteRouting | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    regex: {
+      value: cdktf.stringToHclTerraform(struct!.regex),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_priority_order: {
+      value: cdktf.numberToHclTerraform(struct!.regexPriorityOrder),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    prefix_rewrite: {
+      value: cdktf.stringToHclTerraform(struct!.prefixRewrite),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_rewrite_pattern: {
+      value: cdktf.stringToHclTerraform(struct!.regexRewritePattern),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    regex_rewrite_substitution: {
+      value: cdktf.stringToHclTerraform(struct!.regexRewriteSubstitution),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    redirect: {
+      value: bundleRouteRoutingRedirectToHclTerraform(struct!.redirect),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteRoutingRedirect",
+    },
+    response: {
+      value: bundleRouteRoutingResponseToHclTerraform(struct!.response),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteRoutingResponse",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteRouting | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._regex !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regex = this._regex;
+    }
+    if (this._regexPriorityOrder !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexPriorityOrder = this._regexPriorityOrder;
+    }
+    if (this._prefixRewrite !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefixRewrite = this._prefixRewrite;
+    }
+    if (this._regexRewritePattern !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexRewritePattern = this._regexRewritePattern;
+    }
+    if (this._regexRewriteSubstitution !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.regexRewriteSubstitution = this._regexRewriteSubstitution;
+    }
+    if (this._redirect?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.redirect = this._redirect?.internalValue;
+    }
+    if (this._response?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.response = this._response?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteRouting | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._regex = undefined;
+      this._regexPriorityOrder = undefined;
+      this._prefixRewrite = undefined;
+      this._regexRewritePattern = undefined;
+      this._regexRewriteSubstitution = undefined;
+      this._redirect.internalValue = undefined;
+      this._response.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._regex = value.regex;
+      this._regexPriorityOrder = value.regexPriorityOrder;
+      this._prefixRewrite = value.prefixRewrite;
+      this._regexRewritePattern = value.regexRewritePattern;
+      this._regexRewriteSubstitution = value.regexRewriteSubstitution;
+      this._redirect.internalValue = value.redirect;
+      this._response.internalValue = value.response;
+    }
+  }
+
+  // regex - computed: false, optional: true, required: false
+  private _regex?: string; 
+  public get regex() {
+    return this.getStringAttribute('regex');
+  }
+  public set regex(value: string) {
+    this._regex = value;
+  }
+  public resetRegex() {
+    this._regex = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexInput() {
+    return this._regex;
+  }
+
+  // regex_priority_order - computed: false, optional: true, required: false
+  private _regexPriorityOrder?: number; 
+  public get regexPriorityOrder() {
+    return this.getNumberAttribute('regex_priority_order');
+  }
+  public set regexPriorityOrder(value: number) {
+    this._regexPriorityOrder = value;
+  }
+  public resetRegexPriorityOrder() {
+    this._regexPriorityOrder = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexPriorityOrderInput() {
+    return this._regexPriorityOrder;
+  }
+
+  // prefix_rewrite - computed: false, optional: true, required: false
+  private _prefixRewrite?: string; 
+  public get prefixRewrite() {
+    return this.getStringAttribute('prefix_rewrite');
+  }
+  public set prefixRewrite(value: string) {
+    this._prefixRewrite = value;
+  }
+  public resetPrefixRewrite() {
+    this._prefixRewrite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixRewriteInput() {
+    return this._prefixRewrite;
+  }
+
+  // regex_rewrite_pattern - computed: false, optional: true, required: false
+  private _regexRewritePattern?: string; 
+  public get regexRewritePattern() {
+    return this.getStringAttribute('regex_rewrite_pattern');
+  }
+  public set regexRewritePattern(value: string) {
+    this._regexRewritePattern = value;
+  }
+  public resetRegexRewritePattern() {
+    this._regexRewritePattern = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexRewritePatternInput() {
+    return this._regexRewritePattern;
+  }
+
+  // regex_rewrite_substitution - computed: false, optional: true, required: false
+  private _regexRewriteSubstitution?: string; 
+  public get regexRewriteSubstitution() {
+    return this.getStringAttribute('regex_rewrite_substitution');
+  }
+  public set regexRewriteSubstitution(value: string) {
+    this._regexRewriteSubstitution = value;
+  }
+  public resetRegexRewriteSubstitution() {
+    this._regexRewriteSubstitution = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get regexRewriteSubstitutionInput() {
+    return this._regexRewriteSubstitution;
+  }
+
+  // redirect - computed: false, optional: true, required: false
+  private _redirect = new BundleRouteRoutingRedirectOutputReference(this, "redirect");
+  public get redirect() {
+    return this._redirect;
+  }
+  public putRedirect(value: BundleRouteRoutingRedirect) {
+    this._redirect.internalValue = value;
+  }
+  public resetRedirect() {
+    this._redirect.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get redirectInput() {
+    return this._redirect.internalValue;
+  }
+
+  // response - computed: false, optional: true, required: false
+  private _response = new BundleRouteRoutingResponseOutputReference(this, "response");
+  public get response() {
+    return this._response;
+  }
+  public putResponse(value: BundleRouteRoutingResponse) {
+    this._response.internalValue = value;
+  }
+  public resetResponse() {
+    this._response.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get responseInput() {
+    return this._response.internalValue;
+  }
+}
+export interface BundleRouteAccess {
+  /**
+  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedUsers?: string[];
+  /**
+  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
+  *
+  */
+  readonly allowedDomains?: string[];
+  /**
+  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
+  *
+  */
+  readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
+  *
+  */
+  readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
+  /**
+  * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
+  *
+  */
+  readonly bearerTokenFormat?: string;
+  /**
+  * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's. Default: the global `idp_access_token_allowed_audiences`
+  *
+  */
+  readonly idpAccessTokenAllowedAudiences?: string[];
+  /**
+  * Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes. Default: `false`.
+  *
+  */
+  readonly showErrorDetails?: boolean | cdktf.IResolvable;
+}
+
+export function bundleRouteAccessToTerraform(struct?: BundleRouteAccess | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
+    allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
+    allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
+    cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
+    bearer_token_format: cdktf.stringToTerraform(struct!.bearerTokenFormat),
+    idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
+    show_error_details: cdktf.booleanToTerraform(struct!.showErrorDetails),
+  }
+}
+
+
+export function bundleRouteAccessToHclTerraform(struct?: BundleRouteAccess | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    allowed_users: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_domains: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedDomains),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_idp_claims: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.allowedIdpClaims),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    cors_allow_preflight: {
+      value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    bearer_token_format: {
+      value: cdktf.stringToHclTerraform(struct!.bearerTokenFormat),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    idp_access_token_allowed_audiences: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    show_error_details: {
+      value: cdktf.booleanToHclTerraform(struct!.showErrorDetails),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteAccessOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteAccess | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._allowedUsers !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedUsers = this._allowedUsers;
+    }
+    if (this._allowedDomains !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedDomains = this._allowedDomains;
+    }
+    if (this._allowedIdpClaims !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedIdpClaims = this._allowedIdpClaims;
+    }
+    if (this._corsAllowPreflight !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
+    }
+    if (this._bearerTokenFormat !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.bearerTokenFormat = this._bearerTokenFormat;
+    }
+    if (this._idpAccessTokenAllowedAudiences !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.idpAccessTokenAllowedAudiences = this._idpAccessTokenAllowedAudiences;
+    }
+    if (this._showErrorDetails !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.showErrorDetails = this._showErrorDetails;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteAccess | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._allowedUsers = undefined;
+      this._allowedDomains = undefined;
+      this._allowedIdpClaims = undefined;
+      this._corsAllowPreflight = undefined;
+      this._bearerTokenFormat = undefined;
+      this._idpAccessTokenAllowedAudiences = undefined;
+      this._showErrorDetails = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._allowedUsers = value.allowedUsers;
+      this._allowedDomains = value.allowedDomains;
+      this._allowedIdpClaims = value.allowedIdpClaims;
+      this._corsAllowPreflight = value.corsAllowPreflight;
+      this._bearerTokenFormat = value.bearerTokenFormat;
+      this._idpAccessTokenAllowedAudiences = value.idpAccessTokenAllowedAudiences;
+      this._showErrorDetails = value.showErrorDetails;
+    }
+  }
+
+  // allowed_users - computed: false, optional: true, required: false
+  private _allowedUsers?: string[]; 
+  public get allowedUsers() {
+    return this.getListAttribute('allowed_users');
+  }
+  public set allowedUsers(value: string[]) {
+    this._allowedUsers = value;
+  }
+  public resetAllowedUsers() {
+    this._allowedUsers = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedUsersInput() {
+    return this._allowedUsers;
+  }
+
+  // allowed_domains - computed: false, optional: true, required: false
+  private _allowedDomains?: string[]; 
+  public get allowedDomains() {
+    return this.getListAttribute('allowed_domains');
+  }
+  public set allowedDomains(value: string[]) {
+    this._allowedDomains = value;
+  }
+  public resetAllowedDomains() {
+    this._allowedDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedDomainsInput() {
+    return this._allowedDomains;
+  }
+
+  // allowed_idp_claims - computed: false, optional: true, required: false
+  private _allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get allowedIdpClaims() {
+    return this.interpolationForAttribute('allowed_idp_claims');
+  }
+  public set allowedIdpClaims(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._allowedIdpClaims = value;
+  }
+  public resetAllowedIdpClaims() {
+    this._allowedIdpClaims = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedIdpClaimsInput() {
+    return this._allowedIdpClaims;
+  }
+
+  // cors_allow_preflight - computed: false, optional: true, required: false
+  private _corsAllowPreflight?: boolean | cdktf.IResolvable; 
+  public get corsAllowPreflight() {
+    return this.getBooleanAttribute('cors_allow_preflight');
+  }
+  public set corsAllowPreflight(value: boolean | cdktf.IResolvable) {
+    this._corsAllowPreflight = value;
+  }
+  public resetCorsAllowPreflight() {
+    this._corsAllowPreflight = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get corsAllowPreflightInput() {
+    return this._corsAllowPreflight;
+  }
+
+  // bearer_token_format - computed: false, optional: true, required: false
+  private _bearerTokenFormat?: string; 
+  public get bearerTokenFormat() {
+    return this.getStringAttribute('bearer_token_format');
+  }
+  public set bearerTokenFormat(value: string) {
+    this._bearerTokenFormat = value;
+  }
+  public resetBearerTokenFormat() {
+    this._bearerTokenFormat = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get bearerTokenFormatInput() {
+    return this._bearerTokenFormat;
+  }
+
+  // idp_access_token_allowed_audiences - computed: false, optional: true, required: false
+  private _idpAccessTokenAllowedAudiences?: string[]; 
+  public get idpAccessTokenAllowedAudiences() {
+    return this.getListAttribute('idp_access_token_allowed_audiences');
+  }
+  public set idpAccessTokenAllowedAudiences(value: string[]) {
+    this._idpAccessTokenAllowedAudiences = value;
+  }
+  public resetIdpAccessTokenAllowedAudiences() {
+    this._idpAccessTokenAllowedAudiences = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpAccessTokenAllowedAudiencesInput() {
+    return this._idpAccessTokenAllowedAudiences;
+  }
+
+  // show_error_details - computed: false, optional: true, required: false
+  private _showErrorDetails?: boolean | cdktf.IResolvable; 
+  public get showErrorDetails() {
+    return this.getBooleanAttribute('show_error_details');
+  }
+  public set showErrorDetails(value: boolean | cdktf.IResolvable) {
+    this._showErrorDetails = value;
+  }
+  public resetShowErrorDetails() {
+    this._showErrorDetails = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get showErrorDetailsInput() {
+    return this._showErrorDetails;
   }
 }
 export interface BundleRouteMcpServerUpstreamOauth2Endpoint {
@@ -1914,7 +2512,7 @@ export class BundleRouteMcpOutputReference extends cdktf.ComplexObject {
     return this._client.internalValue;
   }
 }
-export interface BundleRouteSetRequestHeadersSecret {
+export interface BundleRouteHeadersSetRequestHeadersSecret {
   /**
   * Value of the header, sent as it is: a `$` in it means itself. Stored in the Terraform state and the bundle as plain text; prefer `secret_ref`.
   *
@@ -1942,7 +2540,7 @@ export interface BundleRouteSetRequestHeadersSecret {
   readonly secretWoVersion?: number;
 }
 
-export function bundleRouteSetRequestHeadersSecretToTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+export function bundleRouteHeadersSetRequestHeadersSecretToTerraform(struct?: BundleRouteHeadersSetRequestHeadersSecret | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -1957,7 +2555,7 @@ export function bundleRouteSetRequestHeadersSecretToTerraform(struct?: BundleRou
 }
 
 
-export function bundleRouteSetRequestHeadersSecretToHclTerraform(struct?: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable): any {
+export function bundleRouteHeadersSetRequestHeadersSecretToHclTerraform(struct?: BundleRouteHeadersSetRequestHeadersSecret | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -1999,7 +2597,7 @@ export function bundleRouteSetRequestHeadersSecretToHclTerraform(struct?: Bundle
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.ComplexObject {
+export class BundleRouteHeadersSetRequestHeadersSecretOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2012,7 +2610,7 @@ export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.Com
     super(terraformResource, terraformAttribute, false, complexObjectKey);
   }
 
-  public get internalValue(): BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteHeadersSetRequestHeadersSecret | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2041,7 +2639,7 @@ export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.Com
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteSetRequestHeadersSecret | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteHeadersSetRequestHeadersSecret | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2147,8 +2745,8 @@ export class BundleRouteSetRequestHeadersSecretOutputReference extends cdktf.Com
   }
 }
 
-export class BundleRouteSetRequestHeadersSecretMap extends cdktf.ComplexMap {
-  public internalValue? : { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable
+export class BundleRouteHeadersSetRequestHeadersSecretMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleRouteHeadersSetRequestHeadersSecret } | cdktf.IResolvable
 
   /**
   * @param terraformResource The parent resource
@@ -2161,11 +2759,11 @@ export class BundleRouteSetRequestHeadersSecretMap extends cdktf.ComplexMap {
   /**
   * @param key the key of the item to return
   */
-  public get(key: string): BundleRouteSetRequestHeadersSecretOutputReference {
-    return new BundleRouteSetRequestHeadersSecretOutputReference(this.terraformResource, this.terraformAttribute, key);
+  public get(key: string): BundleRouteHeadersSetRequestHeadersSecretOutputReference {
+    return new BundleRouteHeadersSetRequestHeadersSecretOutputReference(this.terraformResource, this.terraformAttribute, key);
   }
 }
-export interface BundleRouteRewriteResponseHeaders {
+export interface BundleRouteHeadersRewriteResponseHeaders {
   /**
   * Name of the response header, such as `Location`.
   *
@@ -2183,7 +2781,7 @@ export interface BundleRouteRewriteResponseHeaders {
   readonly value: string;
 }
 
-export function bundleRouteRewriteResponseHeadersToTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+export function bundleRouteHeadersRewriteResponseHeadersToTerraform(struct?: BundleRouteHeadersRewriteResponseHeaders | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2196,7 +2794,7 @@ export function bundleRouteRewriteResponseHeadersToTerraform(struct?: BundleRout
 }
 
 
-export function bundleRouteRewriteResponseHeadersToHclTerraform(struct?: BundleRouteRewriteResponseHeaders | cdktf.IResolvable): any {
+export function bundleRouteHeadersRewriteResponseHeadersToHclTerraform(struct?: BundleRouteHeadersRewriteResponseHeaders | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2226,7 +2824,7 @@ export function bundleRouteRewriteResponseHeadersToHclTerraform(struct?: BundleR
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.ComplexObject {
+export class BundleRouteHeadersRewriteResponseHeadersOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2240,7 +2838,7 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
     super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
   }
 
-  public get internalValue(): BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteHeadersRewriteResponseHeaders | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2261,7 +2859,7 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteRewriteResponseHeaders | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteHeadersRewriteResponseHeaders | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2322,8 +2920,8 @@ export class BundleRouteRewriteResponseHeadersOutputReference extends cdktf.Comp
   }
 }
 
-export class BundleRouteRewriteResponseHeadersList extends cdktf.ComplexList {
-  public internalValue? : BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable
+export class BundleRouteHeadersRewriteResponseHeadersList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteHeadersRewriteResponseHeaders[] | cdktf.IResolvable
 
   /**
   * @param terraformResource The parent resource
@@ -2337,11 +2935,337 @@ export class BundleRouteRewriteResponseHeadersList extends cdktf.ComplexList {
   /**
   * @param index the index of the item to return
   */
-  public get(index: number): BundleRouteRewriteResponseHeadersOutputReference {
-    return new BundleRouteRewriteResponseHeadersOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  public get(index: number): BundleRouteHeadersRewriteResponseHeadersOutputReference {
+    return new BundleRouteHeadersRewriteResponseHeadersOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
   }
 }
-export interface BundleRouteHealthChecksHttpHealthCheckExpectedStatuses {
+export interface BundleRouteHeaders {
+  /**
+  * Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used. Default: the host of `to`
+  *
+  */
+  readonly hostRewriteHeader?: string;
+  /**
+  * RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`. Default: the host of `to`
+  *
+  */
+  readonly hostPathRegexRewritePattern?: string;
+  /**
+  * What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\1` to `\9`. Default: the host of `to`
+  *
+  */
+  readonly hostPathRegexRewriteSubstitution?: string;
+  /**
+  * Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name. Default: no headers are set
+  *
+  */
+  readonly setRequestHeadersSecret?: { [key: string]: BundleRouteHeadersSetRequestHeadersSecret } | cdktf.IResolvable;
+  /**
+  * Rules that replace the beginning of response header values, applied in list order after `set_response_headers`. Default: nothing is rewritten
+  *
+  */
+  readonly rewriteResponseHeaders?: BundleRouteHeadersRewriteResponseHeaders[] | cdktf.IResolvable;
+}
+
+export function bundleRouteHeadersToTerraform(struct?: BundleRouteHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
+    host_path_regex_rewrite_pattern: cdktf.stringToTerraform(struct!.hostPathRegexRewritePattern),
+    host_path_regex_rewrite_substitution: cdktf.stringToTerraform(struct!.hostPathRegexRewriteSubstitution),
+    set_request_headers_secret: cdktf.hashMapper(bundleRouteHeadersSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
+    rewrite_response_headers: cdktf.listMapper(bundleRouteHeadersRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
+  }
+}
+
+
+export function bundleRouteHeadersToHclTerraform(struct?: BundleRouteHeaders | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    host_rewrite_header: {
+      value: cdktf.stringToHclTerraform(struct!.hostRewriteHeader),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host_path_regex_rewrite_pattern: {
+      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewritePattern),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    host_path_regex_rewrite_substitution: {
+      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewriteSubstitution),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    set_request_headers_secret: {
+      value: cdktf.hashMapperHcl(bundleRouteHeadersSetRequestHeadersSecretToHclTerraform)(struct!.setRequestHeadersSecret),
+      isBlock: true,
+      type: "map",
+      storageClassType: "BundleRouteHeadersSetRequestHeadersSecretMap",
+    },
+    rewrite_response_headers: {
+      value: cdktf.listMapperHcl(bundleRouteHeadersRewriteResponseHeadersToHclTerraform, false)(struct!.rewriteResponseHeaders),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteHeadersRewriteResponseHeadersList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteHeadersOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteHeaders | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._hostRewriteHeader !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostRewriteHeader = this._hostRewriteHeader;
+    }
+    if (this._hostPathRegexRewritePattern !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostPathRegexRewritePattern = this._hostPathRegexRewritePattern;
+    }
+    if (this._hostPathRegexRewriteSubstitution !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostPathRegexRewriteSubstitution = this._hostPathRegexRewriteSubstitution;
+    }
+    if (this._setRequestHeadersSecret?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setRequestHeadersSecret = this._setRequestHeadersSecret?.internalValue;
+    }
+    if (this._rewriteResponseHeaders?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.rewriteResponseHeaders = this._rewriteResponseHeaders?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteHeaders | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._hostRewriteHeader = undefined;
+      this._hostPathRegexRewritePattern = undefined;
+      this._hostPathRegexRewriteSubstitution = undefined;
+      this._setRequestHeadersSecret.internalValue = undefined;
+      this._rewriteResponseHeaders.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._hostRewriteHeader = value.hostRewriteHeader;
+      this._hostPathRegexRewritePattern = value.hostPathRegexRewritePattern;
+      this._hostPathRegexRewriteSubstitution = value.hostPathRegexRewriteSubstitution;
+      this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
+      this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
+    }
+  }
+
+  // host_rewrite_header - computed: false, optional: true, required: false
+  private _hostRewriteHeader?: string; 
+  public get hostRewriteHeader() {
+    return this.getStringAttribute('host_rewrite_header');
+  }
+  public set hostRewriteHeader(value: string) {
+    this._hostRewriteHeader = value;
+  }
+  public resetHostRewriteHeader() {
+    this._hostRewriteHeader = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostRewriteHeaderInput() {
+    return this._hostRewriteHeader;
+  }
+
+  // host_path_regex_rewrite_pattern - computed: false, optional: true, required: false
+  private _hostPathRegexRewritePattern?: string; 
+  public get hostPathRegexRewritePattern() {
+    return this.getStringAttribute('host_path_regex_rewrite_pattern');
+  }
+  public set hostPathRegexRewritePattern(value: string) {
+    this._hostPathRegexRewritePattern = value;
+  }
+  public resetHostPathRegexRewritePattern() {
+    this._hostPathRegexRewritePattern = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostPathRegexRewritePatternInput() {
+    return this._hostPathRegexRewritePattern;
+  }
+
+  // host_path_regex_rewrite_substitution - computed: false, optional: true, required: false
+  private _hostPathRegexRewriteSubstitution?: string; 
+  public get hostPathRegexRewriteSubstitution() {
+    return this.getStringAttribute('host_path_regex_rewrite_substitution');
+  }
+  public set hostPathRegexRewriteSubstitution(value: string) {
+    this._hostPathRegexRewriteSubstitution = value;
+  }
+  public resetHostPathRegexRewriteSubstitution() {
+    this._hostPathRegexRewriteSubstitution = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostPathRegexRewriteSubstitutionInput() {
+    return this._hostPathRegexRewriteSubstitution;
+  }
+
+  // set_request_headers_secret - computed: false, optional: true, required: false
+  private _setRequestHeadersSecret = new BundleRouteHeadersSetRequestHeadersSecretMap(this, "set_request_headers_secret");
+  public get setRequestHeadersSecret() {
+    return this._setRequestHeadersSecret;
+  }
+  public putSetRequestHeadersSecret(value: { [key: string]: BundleRouteHeadersSetRequestHeadersSecret } | cdktf.IResolvable) {
+    this._setRequestHeadersSecret.internalValue = value;
+  }
+  public resetSetRequestHeadersSecret() {
+    this._setRequestHeadersSecret.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setRequestHeadersSecretInput() {
+    return this._setRequestHeadersSecret.internalValue;
+  }
+
+  // rewrite_response_headers - computed: false, optional: true, required: false
+  private _rewriteResponseHeaders = new BundleRouteHeadersRewriteResponseHeadersList(this, "rewrite_response_headers", false);
+  public get rewriteResponseHeaders() {
+    return this._rewriteResponseHeaders;
+  }
+  public putRewriteResponseHeaders(value: BundleRouteHeadersRewriteResponseHeaders[] | cdktf.IResolvable) {
+    this._rewriteResponseHeaders.internalValue = value;
+  }
+  public resetRewriteResponseHeaders() {
+    this._rewriteResponseHeaders.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get rewriteResponseHeadersInput() {
+    return this._rewriteResponseHeaders.internalValue;
+  }
+}
+export interface BundleRouteUpstreamMaglevLbConfig {
+  /**
+  * Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %. Default: `65537`.
+  *
+  */
+  readonly tableSize?: number;
+}
+
+export function bundleRouteUpstreamMaglevLbConfigToTerraform(struct?: BundleRouteUpstreamMaglevLbConfig | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    table_size: cdktf.numberToTerraform(struct!.tableSize),
+  }
+}
+
+
+export function bundleRouteUpstreamMaglevLbConfigToHclTerraform(struct?: BundleRouteUpstreamMaglevLbConfig | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    table_size: {
+      value: cdktf.numberToHclTerraform(struct!.tableSize),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteUpstreamMaglevLbConfigOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteUpstreamMaglevLbConfig | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._tableSize !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tableSize = this._tableSize;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteUpstreamMaglevLbConfig | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._tableSize = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._tableSize = value.tableSize;
+    }
+  }
+
+  // table_size - computed: false, optional: true, required: false
+  private _tableSize?: number; 
+  public get tableSize() {
+    return this.getNumberAttribute('table_size');
+  }
+  public set tableSize(value: number) {
+    this._tableSize = value;
+  }
+  public resetTableSize() {
+    this._tableSize = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tableSizeInput() {
+    return this._tableSize;
+  }
+}
+export interface BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses {
   /**
   * First status that is expected.
   *
@@ -2354,7 +3278,7 @@ export interface BundleRouteHealthChecksHttpHealthCheckExpectedStatuses {
   readonly end: number;
 }
 
-export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToTerraform(struct?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesToTerraform(struct?: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2366,7 +3290,7 @@ export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToTerrafor
 }
 
 
-export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform(struct?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform(struct?: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2390,7 +3314,7 @@ export function bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToHclTerra
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2404,7 +3328,7 @@ export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReferen
     super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
   }
 
-  public get internalValue(): BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2421,7 +3345,7 @@ export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReferen
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2467,8 +3391,8 @@ export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReferen
   }
 }
 
-export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList extends cdktf.ComplexList {
-  public internalValue? : BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable
+export class BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable
 
   /**
   * @param terraformResource The parent resource
@@ -2482,11 +3406,11 @@ export class BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList extends 
   /**
   * @param index the index of the item to return
   */
-  public get(index: number): BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference {
-    return new BundleRouteHealthChecksHttpHealthCheckExpectedStatusesOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  public get(index: number): BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesOutputReference {
+    return new BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
   }
 }
-export interface BundleRouteHealthChecksHttpHealthCheck {
+export interface BundleRouteUpstreamHealthChecksHttpHealthCheck {
   /**
   * Path that is asked for with GET, from the root of the upstream whatever path `to` has.
   *
@@ -2501,10 +3425,10 @@ export interface BundleRouteHealthChecksHttpHealthCheck {
   * Ranges of statuses that say the upstream is healthy. Default: `200 alone`.
   *
   */
-  readonly expectedStatuses?: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable;
+  readonly expectedStatuses?: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable;
 }
 
-export function bundleRouteHealthChecksHttpHealthCheckToTerraform(struct?: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksHttpHealthCheckToTerraform(struct?: BundleRouteUpstreamHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2512,12 +3436,12 @@ export function bundleRouteHealthChecksHttpHealthCheckToTerraform(struct?: Bundl
   return {
     path: cdktf.stringToTerraform(struct!.path),
     host: cdktf.stringToTerraform(struct!.host),
-    expected_statuses: cdktf.listMapper(bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToTerraform, false)(struct!.expectedStatuses),
+    expected_statuses: cdktf.listMapper(bundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesToTerraform, false)(struct!.expectedStatuses),
   }
 }
 
 
-export function bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct?: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksHttpHealthCheckToHclTerraform(struct?: BundleRouteUpstreamHealthChecksHttpHealthCheck | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2536,10 +3460,10 @@ export function bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct?: Bu
       storageClassType: "string",
     },
     expected_statuses: {
-      value: cdktf.listMapperHcl(bundleRouteHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform, false)(struct!.expectedStatuses),
+      value: cdktf.listMapperHcl(bundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesToHclTerraform, false)(struct!.expectedStatuses),
       isBlock: true,
       type: "list",
-      storageClassType: "BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList",
+      storageClassType: "BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList",
     },
   };
 
@@ -2547,7 +3471,7 @@ export function bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct?: Bu
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamHealthChecksHttpHealthCheckOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2559,7 +3483,7 @@ export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2580,7 +3504,7 @@ export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamHealthChecksHttpHealthCheck | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2631,11 +3555,11 @@ export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf
   }
 
   // expected_statuses - computed: false, optional: true, required: false
-  private _expectedStatuses = new BundleRouteHealthChecksHttpHealthCheckExpectedStatusesList(this, "expected_statuses", false);
+  private _expectedStatuses = new BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList(this, "expected_statuses", false);
   public get expectedStatuses() {
     return this._expectedStatuses;
   }
-  public putExpectedStatuses(value: BundleRouteHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable) {
+  public putExpectedStatuses(value: BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatuses[] | cdktf.IResolvable) {
     this._expectedStatuses.internalValue = value;
   }
   public resetExpectedStatuses() {
@@ -2646,10 +3570,10 @@ export class BundleRouteHealthChecksHttpHealthCheckOutputReference extends cdktf
     return this._expectedStatuses.internalValue;
   }
 }
-export interface BundleRouteHealthChecksTcpHealthCheck {
+export interface BundleRouteUpstreamHealthChecksTcpHealthCheck {
 }
 
-export function bundleRouteHealthChecksTcpHealthCheckToTerraform(struct?: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckToTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2659,7 +3583,7 @@ export function bundleRouteHealthChecksTcpHealthCheckToTerraform(struct?: Bundle
 }
 
 
-export function bundleRouteHealthChecksTcpHealthCheckToHclTerraform(struct?: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckToHclTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2669,7 +3593,7 @@ export function bundleRouteHealthChecksTcpHealthCheckToHclTerraform(struct?: Bun
   return attrs;
 }
 
-export class BundleRouteHealthChecksTcpHealthCheckOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2681,7 +3605,7 @@ export class BundleRouteHealthChecksTcpHealthCheckOutputReference extends cdktf.
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2690,7 +3614,7 @@ export class BundleRouteHealthChecksTcpHealthCheckOutputReference extends cdktf.
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamHealthChecksTcpHealthCheck | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2705,7 +3629,7 @@ export class BundleRouteHealthChecksTcpHealthCheckOutputReference extends cdktf.
     }
   }
 }
-export interface BundleRouteHealthChecks {
+export interface BundleRouteUpstreamHealthChecks {
   /**
   * Time between two checks. Default: `10s`.
   *
@@ -2730,15 +3654,15 @@ export interface BundleRouteHealthChecks {
   * Healthy: the answer to an HTTP request has an expected status. Default: `tcp_health_check` is given
   *
   */
-  readonly httpHealthCheck?: BundleRouteHealthChecksHttpHealthCheck;
+  readonly httpHealthCheck?: BundleRouteUpstreamHealthChecksHttpHealthCheck;
   /**
   * Healthy: a connection can be opened. Default: `http_health_check` is given
   *
   */
-  readonly tcpHealthCheck?: BundleRouteHealthChecksTcpHealthCheck;
+  readonly tcpHealthCheck?: BundleRouteUpstreamHealthChecksTcpHealthCheck;
 }
 
-export function bundleRouteHealthChecksToTerraform(struct?: BundleRouteHealthChecks | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksToTerraform(struct?: BundleRouteUpstreamHealthChecks | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2748,13 +3672,13 @@ export function bundleRouteHealthChecksToTerraform(struct?: BundleRouteHealthChe
     timeout: cdktf.stringToTerraform(struct!.timeout),
     unhealthy_threshold: cdktf.numberToTerraform(struct!.unhealthyThreshold),
     healthy_threshold: cdktf.numberToTerraform(struct!.healthyThreshold),
-    http_health_check: bundleRouteHealthChecksHttpHealthCheckToTerraform(struct!.httpHealthCheck),
-    tcp_health_check: bundleRouteHealthChecksTcpHealthCheckToTerraform(struct!.tcpHealthCheck),
+    http_health_check: bundleRouteUpstreamHealthChecksHttpHealthCheckToTerraform(struct!.httpHealthCheck),
+    tcp_health_check: bundleRouteUpstreamHealthChecksTcpHealthCheckToTerraform(struct!.tcpHealthCheck),
   }
 }
 
 
-export function bundleRouteHealthChecksToHclTerraform(struct?: BundleRouteHealthChecks | cdktf.IResolvable): any {
+export function bundleRouteUpstreamHealthChecksToHclTerraform(struct?: BundleRouteUpstreamHealthChecks | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -2785,16 +3709,16 @@ export function bundleRouteHealthChecksToHclTerraform(struct?: BundleRouteHealth
       storageClassType: "number",
     },
     http_health_check: {
-      value: bundleRouteHealthChecksHttpHealthCheckToHclTerraform(struct!.httpHealthCheck),
+      value: bundleRouteUpstreamHealthChecksHttpHealthCheckToHclTerraform(struct!.httpHealthCheck),
       isBlock: true,
       type: "struct",
-      storageClassType: "BundleRouteHealthChecksHttpHealthCheck",
+      storageClassType: "BundleRouteUpstreamHealthChecksHttpHealthCheck",
     },
     tcp_health_check: {
-      value: bundleRouteHealthChecksTcpHealthCheckToHclTerraform(struct!.tcpHealthCheck),
+      value: bundleRouteUpstreamHealthChecksTcpHealthCheckToHclTerraform(struct!.tcpHealthCheck),
       isBlock: true,
       type: "struct",
-      storageClassType: "BundleRouteHealthChecksTcpHealthCheck",
+      storageClassType: "BundleRouteUpstreamHealthChecksTcpHealthCheck",
     },
   };
 
@@ -2802,7 +3726,7 @@ export function bundleRouteHealthChecksToHclTerraform(struct?: BundleRouteHealth
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamHealthChecksOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -2816,7 +3740,7 @@ export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject 
     super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
   }
 
-  public get internalValue(): BundleRouteHealthChecks | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamHealthChecks | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -2849,7 +3773,7 @@ export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject 
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteHealthChecks | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamHealthChecks | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -2941,11 +3865,11 @@ export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject 
   }
 
   // http_health_check - computed: false, optional: true, required: false
-  private _httpHealthCheck = new BundleRouteHealthChecksHttpHealthCheckOutputReference(this, "http_health_check");
+  private _httpHealthCheck = new BundleRouteUpstreamHealthChecksHttpHealthCheckOutputReference(this, "http_health_check");
   public get httpHealthCheck() {
     return this._httpHealthCheck;
   }
-  public putHttpHealthCheck(value: BundleRouteHealthChecksHttpHealthCheck) {
+  public putHttpHealthCheck(value: BundleRouteUpstreamHealthChecksHttpHealthCheck) {
     this._httpHealthCheck.internalValue = value;
   }
   public resetHttpHealthCheck() {
@@ -2957,11 +3881,11 @@ export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject 
   }
 
   // tcp_health_check - computed: false, optional: true, required: false
-  private _tcpHealthCheck = new BundleRouteHealthChecksTcpHealthCheckOutputReference(this, "tcp_health_check");
+  private _tcpHealthCheck = new BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference(this, "tcp_health_check");
   public get tcpHealthCheck() {
     return this._tcpHealthCheck;
   }
-  public putTcpHealthCheck(value: BundleRouteHealthChecksTcpHealthCheck) {
+  public putTcpHealthCheck(value: BundleRouteUpstreamHealthChecksTcpHealthCheck) {
     this._tcpHealthCheck.internalValue = value;
   }
   public resetTcpHealthCheck() {
@@ -2973,8 +3897,8 @@ export class BundleRouteHealthChecksOutputReference extends cdktf.ComplexObject 
   }
 }
 
-export class BundleRouteHealthChecksList extends cdktf.ComplexList {
-  public internalValue? : BundleRouteHealthChecks[] | cdktf.IResolvable
+export class BundleRouteUpstreamHealthChecksList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteUpstreamHealthChecks[] | cdktf.IResolvable
 
   /**
   * @param terraformResource The parent resource
@@ -2988,11 +3912,11 @@ export class BundleRouteHealthChecksList extends cdktf.ComplexList {
   /**
   * @param index the index of the item to return
   */
-  public get(index: number): BundleRouteHealthChecksOutputReference {
-    return new BundleRouteHealthChecksOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  public get(index: number): BundleRouteUpstreamHealthChecksOutputReference {
+    return new BundleRouteUpstreamHealthChecksOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
   }
 }
-export interface BundleRouteOutlierDetection {
+export interface BundleRouteUpstreamOutlierDetection {
   /**
   * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at. Default: `5`.
   *
@@ -3020,7 +3944,7 @@ export interface BundleRouteOutlierDetection {
   readonly maxEjectionPercent?: number;
 }
 
-export function bundleRouteOutlierDetectionToTerraform(struct?: BundleRouteOutlierDetection | cdktf.IResolvable): any {
+export function bundleRouteUpstreamOutlierDetectionToTerraform(struct?: BundleRouteUpstreamOutlierDetection | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -3035,7 +3959,7 @@ export function bundleRouteOutlierDetectionToTerraform(struct?: BundleRouteOutli
 }
 
 
-export function bundleRouteOutlierDetectionToHclTerraform(struct?: BundleRouteOutlierDetection | cdktf.IResolvable): any {
+export function bundleRouteUpstreamOutlierDetectionToHclTerraform(struct?: BundleRouteUpstreamOutlierDetection | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -3077,7 +4001,7 @@ export function bundleRouteOutlierDetectionToHclTerraform(struct?: BundleRouteOu
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteOutlierDetectionOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamOutlierDetectionOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -3089,7 +4013,7 @@ export class BundleRouteOutlierDetectionOutputReference extends cdktf.ComplexObj
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteOutlierDetection | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamOutlierDetection | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -3118,7 +4042,7 @@ export class BundleRouteOutlierDetectionOutputReference extends cdktf.ComplexObj
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteOutlierDetection | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamOutlierDetection | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -3223,7 +4147,7 @@ export class BundleRouteOutlierDetectionOutputReference extends cdktf.ComplexObj
     return this._maxEjectionPercent;
   }
 }
-export interface BundleRouteCircuitBreakerThresholds {
+export interface BundleRouteUpstreamCircuitBreakerThresholds {
   /**
   * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests. Default: no limit
   *
@@ -3241,7 +4165,7 @@ export interface BundleRouteCircuitBreakerThresholds {
   readonly maxRequests?: number;
 }
 
-export function bundleRouteCircuitBreakerThresholdsToTerraform(struct?: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable): any {
+export function bundleRouteUpstreamCircuitBreakerThresholdsToTerraform(struct?: BundleRouteUpstreamCircuitBreakerThresholds | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -3254,7 +4178,7 @@ export function bundleRouteCircuitBreakerThresholdsToTerraform(struct?: BundleRo
 }
 
 
-export function bundleRouteCircuitBreakerThresholdsToHclTerraform(struct?: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable): any {
+export function bundleRouteUpstreamCircuitBreakerThresholdsToHclTerraform(struct?: BundleRouteUpstreamCircuitBreakerThresholds | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
@@ -3284,7 +4208,7 @@ export function bundleRouteCircuitBreakerThresholdsToHclTerraform(struct?: Bundl
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteCircuitBreakerThresholdsOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamCircuitBreakerThresholdsOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
@@ -3296,7 +4220,7 @@ export class BundleRouteCircuitBreakerThresholdsOutputReference extends cdktf.Co
     super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRouteCircuitBreakerThresholds | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstreamCircuitBreakerThresholds | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
@@ -3317,7 +4241,7 @@ export class BundleRouteCircuitBreakerThresholdsOutputReference extends cdktf.Co
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRouteCircuitBreakerThresholds | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstreamCircuitBreakerThresholds | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
@@ -3386,157 +4310,12 @@ export class BundleRouteCircuitBreakerThresholdsOutputReference extends cdktf.Co
     return this._maxRequests;
   }
 }
-export interface BundleRoute {
-  /**
-  * Name of the route: part of its key, and what lists and pages show. Default: made from `from` and the path
-  *
-  */
-  readonly name?: string;
-  /**
-  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
-  *
-  */
-  readonly from: string;
-  /**
-  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
-  *
-  */
-  readonly to?: string[];
-  /**
-  * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base. Default: every path of the host
-  *
-  */
-  readonly prefix?: string;
-  /**
-  * The route takes requests with exactly this path. Not together with `prefix`. Default: every path of the host
-  *
-  */
-  readonly path?: string;
-  /**
-  * The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes. Default: every path of the host
-  *
-  */
-  readonly regex?: string;
-  /**
-  * Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning. Default: `0`.
-  *
-  */
-  readonly regexPriorityOrder?: number;
-  /**
-  * Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path. Default: the path is sent as it is
-  *
-  */
-  readonly prefixRewrite?: string;
-  /**
-  * RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`. Default: the path is sent as it is
-  *
-  */
-  readonly regexRewritePattern?: string;
-  /**
-  * What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\1` to `\9`. A result that is no plain path is refused with 400. Default: the path is sent as it is
-  *
-  */
-  readonly regexRewriteSubstitution?: string;
-  /**
-  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. JSON text; write it with `jsonencode(…)`. Default: everything is denied
-  *
-  */
-  readonly policy?: string;
-  /**
-  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
-  *
-  */
-  readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
-  /**
-  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
-  *
-  */
-  readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
-  /**
-  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
-  *
-  */
-  readonly allowedUsers?: string[];
-  /**
-  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
-  *
-  */
-  readonly allowedDomains?: string[];
-  /**
-  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
-  *
-  */
-  readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
-  /**
-  * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them. Default: `false`.
-  *
-  */
-  readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
-  /**
-  * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
-  *
-  */
-  readonly bearerTokenFormat?: string;
-  /**
-  * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's. Default: the global `idp_access_token_allowed_audiences`
-  *
-  */
-  readonly idpAccessTokenAllowedAudiences?: string[];
-  /**
-  * Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes. Default: `false`.
-  *
-  */
-  readonly showErrorDetails?: boolean | cdktf.IResolvable;
-  /**
-  * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
-  *
-  */
-  readonly preserveHostHeader?: boolean | cdktf.IResolvable;
-  /**
-  * Set the Host header to this fixed `host` or `host:port`. Default: the host of `to`
-  *
-  */
-  readonly hostRewrite?: string;
-  /**
-  * Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used. Default: the host of `to`
-  *
-  */
-  readonly hostRewriteHeader?: string;
-  /**
-  * RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`. Default: the host of `to`
-  *
-  */
-  readonly hostPathRegexRewritePattern?: string;
-  /**
-  * What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\1` to `\9`. Default: the host of `to`
-  *
-  */
-  readonly hostPathRegexRewriteSubstitution?: string;
-  /**
-  * Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`. Default: no headers are set
-  *
-  */
-  readonly setRequestHeaders?: { [key: string]: string };
-  /**
-  * Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed. Default: no headers are removed
-  *
-  */
-  readonly removeRequestHeaders?: string[];
-  /**
-  * Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused. Default: only the global `set_response_headers`
-  *
-  */
-  readonly setResponseHeaders?: { [key: string]: string };
+export interface BundleRouteUpstream {
   /**
   * Send the signed identity header and claim headers to the upstream. Default: the global `pass_identity_headers`
   *
   */
   readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
-  /**
-  * Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes. Default: `false`.
-  *
-  */
-  readonly allowWebsockets?: boolean | cdktf.IResolvable;
   /**
   * Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c). Default: `false`.
   *
@@ -3583,17 +4362,12 @@ export interface BundleRoute {
   */
   readonly tlsClientKeySealed?: string;
   /**
-  * Longest wait for the upstream's answer to begin; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
-  *
-  */
-  readonly timeout?: string;
-  /**
   * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit. Default: `timeout`; no limit for event streams and WebSocket
   *
   */
   readonly idleTimeout?: string;
   /**
-  * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`) always the same one for the same user, or for the same address without a user. One of `round_robin`, `random`, `least_request`, `ring_hash`. Default: `round_robin`.
+  * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
   *
   */
   readonly loadBalancingPolicy?: string;
@@ -3603,83 +4377,34 @@ export interface BundleRoute {
   */
   readonly healthyPanicThreshold?: number;
   /**
-  * Answer with a redirect instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  * Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one. Default: 65,537 places
   *
   */
-  readonly redirect?: BundleRouteRedirect;
-  /**
-  * Answer with this instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
-  *
-  */
-  readonly response?: BundleRouteResponse;
-  /**
-  * Model Context Protocol: exactly one of `server` and `client`. Default: an ordinary route
-  *
-  */
-  readonly mcp?: BundleRouteMcp;
-  /**
-  * Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name. Default: no headers are set
-  *
-  */
-  readonly setRequestHeadersSecret?: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable;
-  /**
-  * Rules that replace the beginning of response header values, applied in list order after `set_response_headers`. Default: nothing is rewritten
-  *
-  */
-  readonly rewriteResponseHeaders?: BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable;
+  readonly maglevLbConfig?: BundleRouteUpstreamMaglevLbConfig;
   /**
   * Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone. Default: upstreams are not checked
   *
   */
-  readonly healthChecks?: BundleRouteHealthChecks[] | cdktf.IResolvable;
+  readonly healthChecks?: BundleRouteUpstreamHealthChecks[] | cdktf.IResolvable;
   /**
   * Leave out upstreams whose answers to users' requests are errors. Default: only those that cannot be reached are left out, for up to 30 seconds
   *
   */
-  readonly outlierDetection?: BundleRouteOutlierDetection;
+  readonly outlierDetection?: BundleRouteUpstreamOutlierDetection;
   /**
   * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503. Default: 10,000 requests under way
   *
   */
-  readonly circuitBreakerThresholds?: BundleRouteCircuitBreakerThresholds;
+  readonly circuitBreakerThresholds?: BundleRouteUpstreamCircuitBreakerThresholds;
 }
 
-export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+export function bundleRouteUpstreamToTerraform(struct?: BundleRouteUpstream | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
-    name: cdktf.stringToTerraform(struct!.name),
-    from: cdktf.stringToTerraform(struct!.from),
-    to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
-    prefix: cdktf.stringToTerraform(struct!.prefix),
-    path: cdktf.stringToTerraform(struct!.path),
-    regex: cdktf.stringToTerraform(struct!.regex),
-    regex_priority_order: cdktf.numberToTerraform(struct!.regexPriorityOrder),
-    prefix_rewrite: cdktf.stringToTerraform(struct!.prefixRewrite),
-    regex_rewrite_pattern: cdktf.stringToTerraform(struct!.regexRewritePattern),
-    regex_rewrite_substitution: cdktf.stringToTerraform(struct!.regexRewriteSubstitution),
-    policy: cdktf.stringToTerraform(struct!.policy),
-    allow_public_unauthenticated_access: cdktf.booleanToTerraform(struct!.allowPublicUnauthenticatedAccess),
-    allow_any_authenticated_user: cdktf.booleanToTerraform(struct!.allowAnyAuthenticatedUser),
-    allowed_users: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedUsers),
-    allowed_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedDomains),
-    allowed_idp_claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.allowedIdpClaims),
-    cors_allow_preflight: cdktf.booleanToTerraform(struct!.corsAllowPreflight),
-    bearer_token_format: cdktf.stringToTerraform(struct!.bearerTokenFormat),
-    idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
-    show_error_details: cdktf.booleanToTerraform(struct!.showErrorDetails),
-    preserve_host_header: cdktf.booleanToTerraform(struct!.preserveHostHeader),
-    host_rewrite: cdktf.stringToTerraform(struct!.hostRewrite),
-    host_rewrite_header: cdktf.stringToTerraform(struct!.hostRewriteHeader),
-    host_path_regex_rewrite_pattern: cdktf.stringToTerraform(struct!.hostPathRegexRewritePattern),
-    host_path_regex_rewrite_substitution: cdktf.stringToTerraform(struct!.hostPathRegexRewriteSubstitution),
-    set_request_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setRequestHeaders),
-    remove_request_headers: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.removeRequestHeaders),
-    set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setResponseHeaders),
     pass_identity_headers: cdktf.booleanToTerraform(struct!.passIdentityHeaders),
-    allow_websockets: cdktf.booleanToTerraform(struct!.allowWebsockets),
     http2: cdktf.booleanToTerraform(struct!.http2),
     tls_skip_verify: cdktf.booleanToTerraform(struct!.tlsSkipVerify),
     tls_server_name: cdktf.stringToTerraform(struct!.tlsServerName),
@@ -3689,204 +4414,25 @@ export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable)
     tls_client_cert_sealed: cdktf.stringToTerraform(struct!.tlsClientCertSealed),
     tls_client_key_ref: cdktf.stringToTerraform(struct!.tlsClientKeyRef),
     tls_client_key_sealed: cdktf.stringToTerraform(struct!.tlsClientKeySealed),
-    timeout: cdktf.stringToTerraform(struct!.timeout),
     idle_timeout: cdktf.stringToTerraform(struct!.idleTimeout),
     load_balancing_policy: cdktf.stringToTerraform(struct!.loadBalancingPolicy),
     healthy_panic_threshold: cdktf.numberToTerraform(struct!.healthyPanicThreshold),
-    redirect: bundleRouteRedirectToTerraform(struct!.redirect),
-    response: bundleRouteResponseToTerraform(struct!.response),
-    mcp: bundleRouteMcpToTerraform(struct!.mcp),
-    set_request_headers_secret: cdktf.hashMapper(bundleRouteSetRequestHeadersSecretToTerraform)(struct!.setRequestHeadersSecret),
-    rewrite_response_headers: cdktf.listMapper(bundleRouteRewriteResponseHeadersToTerraform, false)(struct!.rewriteResponseHeaders),
-    health_checks: cdktf.listMapper(bundleRouteHealthChecksToTerraform, false)(struct!.healthChecks),
-    outlier_detection: bundleRouteOutlierDetectionToTerraform(struct!.outlierDetection),
-    circuit_breaker_thresholds: bundleRouteCircuitBreakerThresholdsToTerraform(struct!.circuitBreakerThresholds),
+    maglev_lb_config: bundleRouteUpstreamMaglevLbConfigToTerraform(struct!.maglevLbConfig),
+    health_checks: cdktf.listMapper(bundleRouteUpstreamHealthChecksToTerraform, false)(struct!.healthChecks),
+    outlier_detection: bundleRouteUpstreamOutlierDetectionToTerraform(struct!.outlierDetection),
+    circuit_breaker_thresholds: bundleRouteUpstreamCircuitBreakerThresholdsToTerraform(struct!.circuitBreakerThresholds),
   }
 }
 
 
-export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+export function bundleRouteUpstreamToHclTerraform(struct?: BundleRouteUpstream | cdktf.IResolvable): any {
   if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
   if (cdktf.isComplexElement(struct)) {
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
-    name: {
-      value: cdktf.stringToHclTerraform(struct!.name),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    from: {
-      value: cdktf.stringToHclTerraform(struct!.from),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    to: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.to),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    prefix: {
-      value: cdktf.stringToHclTerraform(struct!.prefix),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    path: {
-      value: cdktf.stringToHclTerraform(struct!.path),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    regex: {
-      value: cdktf.stringToHclTerraform(struct!.regex),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    regex_priority_order: {
-      value: cdktf.numberToHclTerraform(struct!.regexPriorityOrder),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "number",
-    },
-    prefix_rewrite: {
-      value: cdktf.stringToHclTerraform(struct!.prefixRewrite),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    regex_rewrite_pattern: {
-      value: cdktf.stringToHclTerraform(struct!.regexRewritePattern),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    regex_rewrite_substitution: {
-      value: cdktf.stringToHclTerraform(struct!.regexRewriteSubstitution),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    policy: {
-      value: cdktf.stringToHclTerraform(struct!.policy),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    allow_public_unauthenticated_access: {
-      value: cdktf.booleanToHclTerraform(struct!.allowPublicUnauthenticatedAccess),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    allow_any_authenticated_user: {
-      value: cdktf.booleanToHclTerraform(struct!.allowAnyAuthenticatedUser),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    allowed_users: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedUsers),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    allowed_domains: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedDomains),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    allowed_idp_claims: {
-      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.allowedIdpClaims),
-      isBlock: false,
-      type: "map",
-      storageClassType: "stringListMap",
-    },
-    cors_allow_preflight: {
-      value: cdktf.booleanToHclTerraform(struct!.corsAllowPreflight),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    bearer_token_format: {
-      value: cdktf.stringToHclTerraform(struct!.bearerTokenFormat),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    idp_access_token_allowed_audiences: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.idpAccessTokenAllowedAudiences),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    show_error_details: {
-      value: cdktf.booleanToHclTerraform(struct!.showErrorDetails),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    preserve_host_header: {
-      value: cdktf.booleanToHclTerraform(struct!.preserveHostHeader),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    host_rewrite: {
-      value: cdktf.stringToHclTerraform(struct!.hostRewrite),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    host_rewrite_header: {
-      value: cdktf.stringToHclTerraform(struct!.hostRewriteHeader),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    host_path_regex_rewrite_pattern: {
-      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewritePattern),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    host_path_regex_rewrite_substitution: {
-      value: cdktf.stringToHclTerraform(struct!.hostPathRegexRewriteSubstitution),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
-    set_request_headers: {
-      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setRequestHeaders),
-      isBlock: false,
-      type: "map",
-      storageClassType: "stringMap",
-    },
-    remove_request_headers: {
-      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.removeRequestHeaders),
-      isBlock: false,
-      type: "list",
-      storageClassType: "stringList",
-    },
-    set_response_headers: {
-      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setResponseHeaders),
-      isBlock: false,
-      type: "map",
-      storageClassType: "stringMap",
-    },
     pass_identity_headers: {
       value: cdktf.booleanToHclTerraform(struct!.passIdentityHeaders),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "boolean",
-    },
-    allow_websockets: {
-      value: cdktf.booleanToHclTerraform(struct!.allowWebsockets),
       isBlock: false,
       type: "simple",
       storageClassType: "boolean",
@@ -3945,12 +4491,6 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
-    timeout: {
-      value: cdktf.stringToHclTerraform(struct!.timeout),
-      isBlock: false,
-      type: "simple",
-      storageClassType: "string",
-    },
     idle_timeout: {
       value: cdktf.stringToHclTerraform(struct!.idleTimeout),
       isBlock: false,
@@ -3969,53 +4509,29 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
       type: "simple",
       storageClassType: "number",
     },
-    redirect: {
-      value: bundleRouteRedirectToHclTerraform(struct!.redirect),
+    maglev_lb_config: {
+      value: bundleRouteUpstreamMaglevLbConfigToHclTerraform(struct!.maglevLbConfig),
       isBlock: true,
       type: "struct",
-      storageClassType: "BundleRouteRedirect",
-    },
-    response: {
-      value: bundleRouteResponseToHclTerraform(struct!.response),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteResponse",
-    },
-    mcp: {
-      value: bundleRouteMcpToHclTerraform(struct!.mcp),
-      isBlock: true,
-      type: "struct",
-      storageClassType: "BundleRouteMcp",
-    },
-    set_request_headers_secret: {
-      value: cdktf.hashMapperHcl(bundleRouteSetRequestHeadersSecretToHclTerraform)(struct!.setRequestHeadersSecret),
-      isBlock: true,
-      type: "map",
-      storageClassType: "BundleRouteSetRequestHeadersSecretMap",
-    },
-    rewrite_response_headers: {
-      value: cdktf.listMapperHcl(bundleRouteRewriteResponseHeadersToHclTerraform, false)(struct!.rewriteResponseHeaders),
-      isBlock: true,
-      type: "list",
-      storageClassType: "BundleRouteRewriteResponseHeadersList",
+      storageClassType: "BundleRouteUpstreamMaglevLbConfig",
     },
     health_checks: {
-      value: cdktf.listMapperHcl(bundleRouteHealthChecksToHclTerraform, false)(struct!.healthChecks),
+      value: cdktf.listMapperHcl(bundleRouteUpstreamHealthChecksToHclTerraform, false)(struct!.healthChecks),
       isBlock: true,
       type: "list",
-      storageClassType: "BundleRouteHealthChecksList",
+      storageClassType: "BundleRouteUpstreamHealthChecksList",
     },
     outlier_detection: {
-      value: bundleRouteOutlierDetectionToHclTerraform(struct!.outlierDetection),
+      value: bundleRouteUpstreamOutlierDetectionToHclTerraform(struct!.outlierDetection),
       isBlock: true,
       type: "struct",
-      storageClassType: "BundleRouteOutlierDetection",
+      storageClassType: "BundleRouteUpstreamOutlierDetection",
     },
     circuit_breaker_thresholds: {
-      value: bundleRouteCircuitBreakerThresholdsToHclTerraform(struct!.circuitBreakerThresholds),
+      value: bundleRouteUpstreamCircuitBreakerThresholdsToHclTerraform(struct!.circuitBreakerThresholds),
       isBlock: true,
       type: "struct",
-      storageClassType: "BundleRouteCircuitBreakerThresholds",
+      storageClassType: "BundleRouteUpstreamCircuitBreakerThresholds",
     },
   };
 
@@ -4023,144 +4539,27 @@ export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvab
   return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
-export class BundleRouteOutputReference extends cdktf.ComplexObject {
+export class BundleRouteUpstreamOutputReference extends cdktf.ComplexObject {
   private isEmptyObject = false;
   private resolvableValue?: cdktf.IResolvable;
 
   /**
   * @param terraformResource The parent resource
   * @param terraformAttribute The attribute on the parent resource this class is referencing
-  * @param complexObjectKey the key of this item in the map
   */
-  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
-    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
   }
 
-  public get internalValue(): BundleRoute | cdktf.IResolvable | undefined {
+  public get internalValue(): BundleRouteUpstream | cdktf.IResolvable | undefined {
     if (this.resolvableValue) {
       return this.resolvableValue;
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
-    if (this._name !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.name = this._name;
-    }
-    if (this._from !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.from = this._from;
-    }
-    if (this._to !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.to = this._to;
-    }
-    if (this._prefix !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.prefix = this._prefix;
-    }
-    if (this._path !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.path = this._path;
-    }
-    if (this._regex !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.regex = this._regex;
-    }
-    if (this._regexPriorityOrder !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.regexPriorityOrder = this._regexPriorityOrder;
-    }
-    if (this._prefixRewrite !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.prefixRewrite = this._prefixRewrite;
-    }
-    if (this._regexRewritePattern !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.regexRewritePattern = this._regexRewritePattern;
-    }
-    if (this._regexRewriteSubstitution !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.regexRewriteSubstitution = this._regexRewriteSubstitution;
-    }
-    if (this._policy !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.policy = this._policy;
-    }
-    if (this._allowPublicUnauthenticatedAccess !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowPublicUnauthenticatedAccess = this._allowPublicUnauthenticatedAccess;
-    }
-    if (this._allowAnyAuthenticatedUser !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowAnyAuthenticatedUser = this._allowAnyAuthenticatedUser;
-    }
-    if (this._allowedUsers !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedUsers = this._allowedUsers;
-    }
-    if (this._allowedDomains !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedDomains = this._allowedDomains;
-    }
-    if (this._allowedIdpClaims !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowedIdpClaims = this._allowedIdpClaims;
-    }
-    if (this._corsAllowPreflight !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.corsAllowPreflight = this._corsAllowPreflight;
-    }
-    if (this._bearerTokenFormat !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.bearerTokenFormat = this._bearerTokenFormat;
-    }
-    if (this._idpAccessTokenAllowedAudiences !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.idpAccessTokenAllowedAudiences = this._idpAccessTokenAllowedAudiences;
-    }
-    if (this._showErrorDetails !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.showErrorDetails = this._showErrorDetails;
-    }
-    if (this._preserveHostHeader !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.preserveHostHeader = this._preserveHostHeader;
-    }
-    if (this._hostRewrite !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.hostRewrite = this._hostRewrite;
-    }
-    if (this._hostRewriteHeader !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.hostRewriteHeader = this._hostRewriteHeader;
-    }
-    if (this._hostPathRegexRewritePattern !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.hostPathRegexRewritePattern = this._hostPathRegexRewritePattern;
-    }
-    if (this._hostPathRegexRewriteSubstitution !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.hostPathRegexRewriteSubstitution = this._hostPathRegexRewriteSubstitution;
-    }
-    if (this._setRequestHeaders !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.setRequestHeaders = this._setRequestHeaders;
-    }
-    if (this._removeRequestHeaders !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.removeRequestHeaders = this._removeRequestHeaders;
-    }
-    if (this._setResponseHeaders !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.setResponseHeaders = this._setResponseHeaders;
-    }
     if (this._passIdentityHeaders !== undefined) {
       hasAnyValues = true;
       internalValueResult.passIdentityHeaders = this._passIdentityHeaders;
-    }
-    if (this._allowWebsockets !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.allowWebsockets = this._allowWebsockets;
     }
     if (this._http2 !== undefined) {
       hasAnyValues = true;
@@ -4198,10 +4597,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.tlsClientKeySealed = this._tlsClientKeySealed;
     }
-    if (this._timeout !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.timeout = this._timeout;
-    }
     if (this._idleTimeout !== undefined) {
       hasAnyValues = true;
       internalValueResult.idleTimeout = this._idleTimeout;
@@ -4214,25 +4609,9 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.healthyPanicThreshold = this._healthyPanicThreshold;
     }
-    if (this._redirect?.internalValue !== undefined) {
+    if (this._maglevLbConfig?.internalValue !== undefined) {
       hasAnyValues = true;
-      internalValueResult.redirect = this._redirect?.internalValue;
-    }
-    if (this._response?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.response = this._response?.internalValue;
-    }
-    if (this._mcp?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.mcp = this._mcp?.internalValue;
-    }
-    if (this._setRequestHeadersSecret?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.setRequestHeadersSecret = this._setRequestHeadersSecret?.internalValue;
-    }
-    if (this._rewriteResponseHeaders?.internalValue !== undefined) {
-      hasAnyValues = true;
-      internalValueResult.rewriteResponseHeaders = this._rewriteResponseHeaders?.internalValue;
+      internalValueResult.maglevLbConfig = this._maglevLbConfig?.internalValue;
     }
     if (this._healthChecks?.internalValue !== undefined) {
       hasAnyValues = true;
@@ -4249,40 +4628,11 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return hasAnyValues ? internalValueResult : undefined;
   }
 
-  public set internalValue(value: BundleRoute | cdktf.IResolvable | undefined) {
+  public set internalValue(value: BundleRouteUpstream | cdktf.IResolvable | undefined) {
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
-      this._name = undefined;
-      this._from = undefined;
-      this._to = undefined;
-      this._prefix = undefined;
-      this._path = undefined;
-      this._regex = undefined;
-      this._regexPriorityOrder = undefined;
-      this._prefixRewrite = undefined;
-      this._regexRewritePattern = undefined;
-      this._regexRewriteSubstitution = undefined;
-      this._policy = undefined;
-      this._allowPublicUnauthenticatedAccess = undefined;
-      this._allowAnyAuthenticatedUser = undefined;
-      this._allowedUsers = undefined;
-      this._allowedDomains = undefined;
-      this._allowedIdpClaims = undefined;
-      this._corsAllowPreflight = undefined;
-      this._bearerTokenFormat = undefined;
-      this._idpAccessTokenAllowedAudiences = undefined;
-      this._showErrorDetails = undefined;
-      this._preserveHostHeader = undefined;
-      this._hostRewrite = undefined;
-      this._hostRewriteHeader = undefined;
-      this._hostPathRegexRewritePattern = undefined;
-      this._hostPathRegexRewriteSubstitution = undefined;
-      this._setRequestHeaders = undefined;
-      this._removeRequestHeaders = undefined;
-      this._setResponseHeaders = undefined;
       this._passIdentityHeaders = undefined;
-      this._allowWebsockets = undefined;
       this._http2 = undefined;
       this._tlsSkipVerify = undefined;
       this._tlsServerName = undefined;
@@ -4292,15 +4642,10 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientCertSealed = undefined;
       this._tlsClientKeyRef = undefined;
       this._tlsClientKeySealed = undefined;
-      this._timeout = undefined;
       this._idleTimeout = undefined;
       this._loadBalancingPolicy = undefined;
       this._healthyPanicThreshold = undefined;
-      this._redirect.internalValue = undefined;
-      this._response.internalValue = undefined;
-      this._mcp.internalValue = undefined;
-      this._setRequestHeadersSecret.internalValue = undefined;
-      this._rewriteResponseHeaders.internalValue = undefined;
+      this._maglevLbConfig.internalValue = undefined;
       this._healthChecks.internalValue = undefined;
       this._outlierDetection.internalValue = undefined;
       this._circuitBreakerThresholds.internalValue = undefined;
@@ -4312,36 +4657,7 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
-      this._name = value.name;
-      this._from = value.from;
-      this._to = value.to;
-      this._prefix = value.prefix;
-      this._path = value.path;
-      this._regex = value.regex;
-      this._regexPriorityOrder = value.regexPriorityOrder;
-      this._prefixRewrite = value.prefixRewrite;
-      this._regexRewritePattern = value.regexRewritePattern;
-      this._regexRewriteSubstitution = value.regexRewriteSubstitution;
-      this._policy = value.policy;
-      this._allowPublicUnauthenticatedAccess = value.allowPublicUnauthenticatedAccess;
-      this._allowAnyAuthenticatedUser = value.allowAnyAuthenticatedUser;
-      this._allowedUsers = value.allowedUsers;
-      this._allowedDomains = value.allowedDomains;
-      this._allowedIdpClaims = value.allowedIdpClaims;
-      this._corsAllowPreflight = value.corsAllowPreflight;
-      this._bearerTokenFormat = value.bearerTokenFormat;
-      this._idpAccessTokenAllowedAudiences = value.idpAccessTokenAllowedAudiences;
-      this._showErrorDetails = value.showErrorDetails;
-      this._preserveHostHeader = value.preserveHostHeader;
-      this._hostRewrite = value.hostRewrite;
-      this._hostRewriteHeader = value.hostRewriteHeader;
-      this._hostPathRegexRewritePattern = value.hostPathRegexRewritePattern;
-      this._hostPathRegexRewriteSubstitution = value.hostPathRegexRewriteSubstitution;
-      this._setRequestHeaders = value.setRequestHeaders;
-      this._removeRequestHeaders = value.removeRequestHeaders;
-      this._setResponseHeaders = value.setResponseHeaders;
       this._passIdentityHeaders = value.passIdentityHeaders;
-      this._allowWebsockets = value.allowWebsockets;
       this._http2 = value.http2;
       this._tlsSkipVerify = value.tlsSkipVerify;
       this._tlsServerName = value.tlsServerName;
@@ -4351,464 +4667,14 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
       this._tlsClientCertSealed = value.tlsClientCertSealed;
       this._tlsClientKeyRef = value.tlsClientKeyRef;
       this._tlsClientKeySealed = value.tlsClientKeySealed;
-      this._timeout = value.timeout;
       this._idleTimeout = value.idleTimeout;
       this._loadBalancingPolicy = value.loadBalancingPolicy;
       this._healthyPanicThreshold = value.healthyPanicThreshold;
-      this._redirect.internalValue = value.redirect;
-      this._response.internalValue = value.response;
-      this._mcp.internalValue = value.mcp;
-      this._setRequestHeadersSecret.internalValue = value.setRequestHeadersSecret;
-      this._rewriteResponseHeaders.internalValue = value.rewriteResponseHeaders;
+      this._maglevLbConfig.internalValue = value.maglevLbConfig;
       this._healthChecks.internalValue = value.healthChecks;
       this._outlierDetection.internalValue = value.outlierDetection;
       this._circuitBreakerThresholds.internalValue = value.circuitBreakerThresholds;
     }
-  }
-
-  // name - computed: false, optional: true, required: false
-  private _name?: string; 
-  public get name() {
-    return this.getStringAttribute('name');
-  }
-  public set name(value: string) {
-    this._name = value;
-  }
-  public resetName() {
-    this._name = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get nameInput() {
-    return this._name;
-  }
-
-  // from - computed: false, optional: false, required: true
-  private _from?: string; 
-  public get from() {
-    return this.getStringAttribute('from');
-  }
-  public set from(value: string) {
-    this._from = value;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get fromInput() {
-    return this._from;
-  }
-
-  // to - computed: false, optional: true, required: false
-  private _to?: string[]; 
-  public get to() {
-    return this.getListAttribute('to');
-  }
-  public set to(value: string[]) {
-    this._to = value;
-  }
-  public resetTo() {
-    this._to = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get toInput() {
-    return this._to;
-  }
-
-  // prefix - computed: false, optional: true, required: false
-  private _prefix?: string; 
-  public get prefix() {
-    return this.getStringAttribute('prefix');
-  }
-  public set prefix(value: string) {
-    this._prefix = value;
-  }
-  public resetPrefix() {
-    this._prefix = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get prefixInput() {
-    return this._prefix;
-  }
-
-  // path - computed: false, optional: true, required: false
-  private _path?: string; 
-  public get path() {
-    return this.getStringAttribute('path');
-  }
-  public set path(value: string) {
-    this._path = value;
-  }
-  public resetPath() {
-    this._path = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get pathInput() {
-    return this._path;
-  }
-
-  // regex - computed: false, optional: true, required: false
-  private _regex?: string; 
-  public get regex() {
-    return this.getStringAttribute('regex');
-  }
-  public set regex(value: string) {
-    this._regex = value;
-  }
-  public resetRegex() {
-    this._regex = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get regexInput() {
-    return this._regex;
-  }
-
-  // regex_priority_order - computed: false, optional: true, required: false
-  private _regexPriorityOrder?: number; 
-  public get regexPriorityOrder() {
-    return this.getNumberAttribute('regex_priority_order');
-  }
-  public set regexPriorityOrder(value: number) {
-    this._regexPriorityOrder = value;
-  }
-  public resetRegexPriorityOrder() {
-    this._regexPriorityOrder = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get regexPriorityOrderInput() {
-    return this._regexPriorityOrder;
-  }
-
-  // prefix_rewrite - computed: false, optional: true, required: false
-  private _prefixRewrite?: string; 
-  public get prefixRewrite() {
-    return this.getStringAttribute('prefix_rewrite');
-  }
-  public set prefixRewrite(value: string) {
-    this._prefixRewrite = value;
-  }
-  public resetPrefixRewrite() {
-    this._prefixRewrite = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get prefixRewriteInput() {
-    return this._prefixRewrite;
-  }
-
-  // regex_rewrite_pattern - computed: false, optional: true, required: false
-  private _regexRewritePattern?: string; 
-  public get regexRewritePattern() {
-    return this.getStringAttribute('regex_rewrite_pattern');
-  }
-  public set regexRewritePattern(value: string) {
-    this._regexRewritePattern = value;
-  }
-  public resetRegexRewritePattern() {
-    this._regexRewritePattern = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get regexRewritePatternInput() {
-    return this._regexRewritePattern;
-  }
-
-  // regex_rewrite_substitution - computed: false, optional: true, required: false
-  private _regexRewriteSubstitution?: string; 
-  public get regexRewriteSubstitution() {
-    return this.getStringAttribute('regex_rewrite_substitution');
-  }
-  public set regexRewriteSubstitution(value: string) {
-    this._regexRewriteSubstitution = value;
-  }
-  public resetRegexRewriteSubstitution() {
-    this._regexRewriteSubstitution = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get regexRewriteSubstitutionInput() {
-    return this._regexRewriteSubstitution;
-  }
-
-  // policy - computed: false, optional: true, required: false
-  private _policy?: string; 
-  public get policy() {
-    return this.getStringAttribute('policy');
-  }
-  public set policy(value: string) {
-    this._policy = value;
-  }
-  public resetPolicy() {
-    this._policy = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get policyInput() {
-    return this._policy;
-  }
-
-  // allow_public_unauthenticated_access - computed: false, optional: true, required: false
-  private _allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable; 
-  public get allowPublicUnauthenticatedAccess() {
-    return this.getBooleanAttribute('allow_public_unauthenticated_access');
-  }
-  public set allowPublicUnauthenticatedAccess(value: boolean | cdktf.IResolvable) {
-    this._allowPublicUnauthenticatedAccess = value;
-  }
-  public resetAllowPublicUnauthenticatedAccess() {
-    this._allowPublicUnauthenticatedAccess = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowPublicUnauthenticatedAccessInput() {
-    return this._allowPublicUnauthenticatedAccess;
-  }
-
-  // allow_any_authenticated_user - computed: false, optional: true, required: false
-  private _allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable; 
-  public get allowAnyAuthenticatedUser() {
-    return this.getBooleanAttribute('allow_any_authenticated_user');
-  }
-  public set allowAnyAuthenticatedUser(value: boolean | cdktf.IResolvable) {
-    this._allowAnyAuthenticatedUser = value;
-  }
-  public resetAllowAnyAuthenticatedUser() {
-    this._allowAnyAuthenticatedUser = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowAnyAuthenticatedUserInput() {
-    return this._allowAnyAuthenticatedUser;
-  }
-
-  // allowed_users - computed: false, optional: true, required: false
-  private _allowedUsers?: string[]; 
-  public get allowedUsers() {
-    return this.getListAttribute('allowed_users');
-  }
-  public set allowedUsers(value: string[]) {
-    this._allowedUsers = value;
-  }
-  public resetAllowedUsers() {
-    this._allowedUsers = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedUsersInput() {
-    return this._allowedUsers;
-  }
-
-  // allowed_domains - computed: false, optional: true, required: false
-  private _allowedDomains?: string[]; 
-  public get allowedDomains() {
-    return this.getListAttribute('allowed_domains');
-  }
-  public set allowedDomains(value: string[]) {
-    this._allowedDomains = value;
-  }
-  public resetAllowedDomains() {
-    this._allowedDomains = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedDomainsInput() {
-    return this._allowedDomains;
-  }
-
-  // allowed_idp_claims - computed: false, optional: true, required: false
-  private _allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable; 
-  public get allowedIdpClaims() {
-    return this.interpolationForAttribute('allowed_idp_claims');
-  }
-  public set allowedIdpClaims(value: { [key: string]: string[] } | cdktf.IResolvable) {
-    this._allowedIdpClaims = value;
-  }
-  public resetAllowedIdpClaims() {
-    this._allowedIdpClaims = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowedIdpClaimsInput() {
-    return this._allowedIdpClaims;
-  }
-
-  // cors_allow_preflight - computed: false, optional: true, required: false
-  private _corsAllowPreflight?: boolean | cdktf.IResolvable; 
-  public get corsAllowPreflight() {
-    return this.getBooleanAttribute('cors_allow_preflight');
-  }
-  public set corsAllowPreflight(value: boolean | cdktf.IResolvable) {
-    this._corsAllowPreflight = value;
-  }
-  public resetCorsAllowPreflight() {
-    this._corsAllowPreflight = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get corsAllowPreflightInput() {
-    return this._corsAllowPreflight;
-  }
-
-  // bearer_token_format - computed: false, optional: true, required: false
-  private _bearerTokenFormat?: string; 
-  public get bearerTokenFormat() {
-    return this.getStringAttribute('bearer_token_format');
-  }
-  public set bearerTokenFormat(value: string) {
-    this._bearerTokenFormat = value;
-  }
-  public resetBearerTokenFormat() {
-    this._bearerTokenFormat = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get bearerTokenFormatInput() {
-    return this._bearerTokenFormat;
-  }
-
-  // idp_access_token_allowed_audiences - computed: false, optional: true, required: false
-  private _idpAccessTokenAllowedAudiences?: string[]; 
-  public get idpAccessTokenAllowedAudiences() {
-    return this.getListAttribute('idp_access_token_allowed_audiences');
-  }
-  public set idpAccessTokenAllowedAudiences(value: string[]) {
-    this._idpAccessTokenAllowedAudiences = value;
-  }
-  public resetIdpAccessTokenAllowedAudiences() {
-    this._idpAccessTokenAllowedAudiences = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get idpAccessTokenAllowedAudiencesInput() {
-    return this._idpAccessTokenAllowedAudiences;
-  }
-
-  // show_error_details - computed: false, optional: true, required: false
-  private _showErrorDetails?: boolean | cdktf.IResolvable; 
-  public get showErrorDetails() {
-    return this.getBooleanAttribute('show_error_details');
-  }
-  public set showErrorDetails(value: boolean | cdktf.IResolvable) {
-    this._showErrorDetails = value;
-  }
-  public resetShowErrorDetails() {
-    this._showErrorDetails = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get showErrorDetailsInput() {
-    return this._showErrorDetails;
-  }
-
-  // preserve_host_header - computed: false, optional: true, required: false
-  private _preserveHostHeader?: boolean | cdktf.IResolvable; 
-  public get preserveHostHeader() {
-    return this.getBooleanAttribute('preserve_host_header');
-  }
-  public set preserveHostHeader(value: boolean | cdktf.IResolvable) {
-    this._preserveHostHeader = value;
-  }
-  public resetPreserveHostHeader() {
-    this._preserveHostHeader = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get preserveHostHeaderInput() {
-    return this._preserveHostHeader;
-  }
-
-  // host_rewrite - computed: false, optional: true, required: false
-  private _hostRewrite?: string; 
-  public get hostRewrite() {
-    return this.getStringAttribute('host_rewrite');
-  }
-  public set hostRewrite(value: string) {
-    this._hostRewrite = value;
-  }
-  public resetHostRewrite() {
-    this._hostRewrite = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get hostRewriteInput() {
-    return this._hostRewrite;
-  }
-
-  // host_rewrite_header - computed: false, optional: true, required: false
-  private _hostRewriteHeader?: string; 
-  public get hostRewriteHeader() {
-    return this.getStringAttribute('host_rewrite_header');
-  }
-  public set hostRewriteHeader(value: string) {
-    this._hostRewriteHeader = value;
-  }
-  public resetHostRewriteHeader() {
-    this._hostRewriteHeader = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get hostRewriteHeaderInput() {
-    return this._hostRewriteHeader;
-  }
-
-  // host_path_regex_rewrite_pattern - computed: false, optional: true, required: false
-  private _hostPathRegexRewritePattern?: string; 
-  public get hostPathRegexRewritePattern() {
-    return this.getStringAttribute('host_path_regex_rewrite_pattern');
-  }
-  public set hostPathRegexRewritePattern(value: string) {
-    this._hostPathRegexRewritePattern = value;
-  }
-  public resetHostPathRegexRewritePattern() {
-    this._hostPathRegexRewritePattern = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get hostPathRegexRewritePatternInput() {
-    return this._hostPathRegexRewritePattern;
-  }
-
-  // host_path_regex_rewrite_substitution - computed: false, optional: true, required: false
-  private _hostPathRegexRewriteSubstitution?: string; 
-  public get hostPathRegexRewriteSubstitution() {
-    return this.getStringAttribute('host_path_regex_rewrite_substitution');
-  }
-  public set hostPathRegexRewriteSubstitution(value: string) {
-    this._hostPathRegexRewriteSubstitution = value;
-  }
-  public resetHostPathRegexRewriteSubstitution() {
-    this._hostPathRegexRewriteSubstitution = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get hostPathRegexRewriteSubstitutionInput() {
-    return this._hostPathRegexRewriteSubstitution;
-  }
-
-  // set_request_headers - computed: false, optional: true, required: false
-  private _setRequestHeaders?: { [key: string]: string }; 
-  public get setRequestHeaders() {
-    return this.getStringMapAttribute('set_request_headers');
-  }
-  public set setRequestHeaders(value: { [key: string]: string }) {
-    this._setRequestHeaders = value;
-  }
-  public resetSetRequestHeaders() {
-    this._setRequestHeaders = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get setRequestHeadersInput() {
-    return this._setRequestHeaders;
-  }
-
-  // remove_request_headers - computed: false, optional: true, required: false
-  private _removeRequestHeaders?: string[]; 
-  public get removeRequestHeaders() {
-    return this.getListAttribute('remove_request_headers');
-  }
-  public set removeRequestHeaders(value: string[]) {
-    this._removeRequestHeaders = value;
-  }
-  public resetRemoveRequestHeaders() {
-    this._removeRequestHeaders = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get removeRequestHeadersInput() {
-    return this._removeRequestHeaders;
-  }
-
-  // set_response_headers - computed: false, optional: true, required: false
-  private _setResponseHeaders?: { [key: string]: string }; 
-  public get setResponseHeaders() {
-    return this.getStringMapAttribute('set_response_headers');
-  }
-  public set setResponseHeaders(value: { [key: string]: string }) {
-    this._setResponseHeaders = value;
-  }
-  public resetSetResponseHeaders() {
-    this._setResponseHeaders = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get setResponseHeadersInput() {
-    return this._setResponseHeaders;
   }
 
   // pass_identity_headers - computed: false, optional: true, required: false
@@ -4825,22 +4691,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get passIdentityHeadersInput() {
     return this._passIdentityHeaders;
-  }
-
-  // allow_websockets - computed: false, optional: true, required: false
-  private _allowWebsockets?: boolean | cdktf.IResolvable; 
-  public get allowWebsockets() {
-    return this.getBooleanAttribute('allow_websockets');
-  }
-  public set allowWebsockets(value: boolean | cdktf.IResolvable) {
-    this._allowWebsockets = value;
-  }
-  public resetAllowWebsockets() {
-    this._allowWebsockets = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get allowWebsocketsInput() {
-    return this._allowWebsockets;
   }
 
   // http2 - computed: false, optional: true, required: false
@@ -4987,22 +4837,6 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._tlsClientKeySealed;
   }
 
-  // timeout - computed: false, optional: true, required: false
-  private _timeout?: string; 
-  public get timeout() {
-    return this.getStringAttribute('timeout');
-  }
-  public set timeout(value: string) {
-    this._timeout = value;
-  }
-  public resetTimeout() {
-    this._timeout = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get timeoutInput() {
-    return this._timeout;
-  }
-
   // idle_timeout - computed: false, optional: true, required: false
   private _idleTimeout?: string; 
   public get idleTimeout() {
@@ -5051,36 +4885,759 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._healthyPanicThreshold;
   }
 
-  // redirect - computed: false, optional: true, required: false
-  private _redirect = new BundleRouteRedirectOutputReference(this, "redirect");
-  public get redirect() {
-    return this._redirect;
+  // maglev_lb_config - computed: false, optional: true, required: false
+  private _maglevLbConfig = new BundleRouteUpstreamMaglevLbConfigOutputReference(this, "maglev_lb_config");
+  public get maglevLbConfig() {
+    return this._maglevLbConfig;
   }
-  public putRedirect(value: BundleRouteRedirect) {
-    this._redirect.internalValue = value;
+  public putMaglevLbConfig(value: BundleRouteUpstreamMaglevLbConfig) {
+    this._maglevLbConfig.internalValue = value;
   }
-  public resetRedirect() {
-    this._redirect.internalValue = undefined;
+  public resetMaglevLbConfig() {
+    this._maglevLbConfig.internalValue = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get redirectInput() {
-    return this._redirect.internalValue;
+  public get maglevLbConfigInput() {
+    return this._maglevLbConfig.internalValue;
   }
 
-  // response - computed: false, optional: true, required: false
-  private _response = new BundleRouteResponseOutputReference(this, "response");
-  public get response() {
-    return this._response;
+  // health_checks - computed: false, optional: true, required: false
+  private _healthChecks = new BundleRouteUpstreamHealthChecksList(this, "health_checks", false);
+  public get healthChecks() {
+    return this._healthChecks;
   }
-  public putResponse(value: BundleRouteResponse) {
-    this._response.internalValue = value;
+  public putHealthChecks(value: BundleRouteUpstreamHealthChecks[] | cdktf.IResolvable) {
+    this._healthChecks.internalValue = value;
   }
-  public resetResponse() {
-    this._response.internalValue = undefined;
+  public resetHealthChecks() {
+    this._healthChecks.internalValue = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get responseInput() {
-    return this._response.internalValue;
+  public get healthChecksInput() {
+    return this._healthChecks.internalValue;
+  }
+
+  // outlier_detection - computed: false, optional: true, required: false
+  private _outlierDetection = new BundleRouteUpstreamOutlierDetectionOutputReference(this, "outlier_detection");
+  public get outlierDetection() {
+    return this._outlierDetection;
+  }
+  public putOutlierDetection(value: BundleRouteUpstreamOutlierDetection) {
+    this._outlierDetection.internalValue = value;
+  }
+  public resetOutlierDetection() {
+    this._outlierDetection.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get outlierDetectionInput() {
+    return this._outlierDetection.internalValue;
+  }
+
+  // circuit_breaker_thresholds - computed: false, optional: true, required: false
+  private _circuitBreakerThresholds = new BundleRouteUpstreamCircuitBreakerThresholdsOutputReference(this, "circuit_breaker_thresholds");
+  public get circuitBreakerThresholds() {
+    return this._circuitBreakerThresholds;
+  }
+  public putCircuitBreakerThresholds(value: BundleRouteUpstreamCircuitBreakerThresholds) {
+    this._circuitBreakerThresholds.internalValue = value;
+  }
+  public resetCircuitBreakerThresholds() {
+    this._circuitBreakerThresholds.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get circuitBreakerThresholdsInput() {
+    return this._circuitBreakerThresholds.internalValue;
+  }
+}
+export interface BundleRoute {
+  /**
+  * Name of the route: part of its key, and what lists and pages show. Default: made from `from` and the path
+  *
+  */
+  readonly name?: string;
+  /**
+  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
+  *
+  */
+  readonly from: string;
+  /**
+  * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers. Default: `redirect` or `response` answers
+  *
+  */
+  readonly to?: string[];
+  /**
+  * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base. Default: every path of the host
+  *
+  */
+  readonly prefix?: string;
+  /**
+  * The route takes requests with exactly this path. Not together with `prefix`. Default: every path of the host
+  *
+  */
+  readonly path?: string;
+  /**
+  * Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins. JSON text; write it with `jsonencode(…)`. Default: everything is denied
+  *
+  */
+  readonly policy?: string;
+  /**
+  * Everybody may pass, signed in or not. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable;
+  /**
+  * Everybody who is signed in may pass. The policy's deny rules still hold. Default: `false`.
+  *
+  */
+  readonly allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable;
+  /**
+  * Pass the incoming Host header upstream instead of the host of the route's `to` URL. Default: `false`.
+  *
+  */
+  readonly preserveHostHeader?: boolean | cdktf.IResolvable;
+  /**
+  * Set the Host header to this fixed `host` or `host:port`. Default: the host of `to`
+  *
+  */
+  readonly hostRewrite?: string;
+  /**
+  * Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`. Default: no headers are set
+  *
+  */
+  readonly setRequestHeaders?: { [key: string]: string };
+  /**
+  * Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed. Default: no headers are removed
+  *
+  */
+  readonly removeRequestHeaders?: string[];
+  /**
+  * Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused. Default: only the global `set_response_headers`
+  *
+  */
+  readonly setResponseHeaders?: { [key: string]: string };
+  /**
+  * Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes. Default: `false`.
+  *
+  */
+  readonly allowWebsockets?: boolean | cdktf.IResolvable;
+  /**
+  * Longest wait for the upstream's answer to begin; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
+  *
+  */
+  readonly timeout?: string;
+  /**
+  * Which requests the route takes by pattern, how their path changes on the way, and answers without an upstream.
+  *
+  */
+  readonly routing?: BundleRouteRouting;
+  /**
+  * Who may pass beside those whom the policy allows, and how they show who they are.
+  *
+  */
+  readonly access?: BundleRouteAccess;
+  /**
+  * Model Context Protocol: exactly one of `server` and `client`. Default: an ordinary route
+  *
+  */
+  readonly mcp?: BundleRouteMcp;
+  /**
+  * Rarer rules about headers: Host from the request, values that are secrets, rewritten response headers.
+  *
+  */
+  readonly headers?: BundleRouteHeaders;
+  /**
+  * How the gateway speaks to the upstream: protocol, TLS, silences; and with several of them which takes a request, which are left out, how much each is given.
+  *
+  */
+  readonly upstream?: BundleRouteUpstream;
+}
+
+export function bundleRouteToTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    name: cdktf.stringToTerraform(struct!.name),
+    from: cdktf.stringToTerraform(struct!.from),
+    to: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.to),
+    prefix: cdktf.stringToTerraform(struct!.prefix),
+    path: cdktf.stringToTerraform(struct!.path),
+    policy: cdktf.stringToTerraform(struct!.policy),
+    allow_public_unauthenticated_access: cdktf.booleanToTerraform(struct!.allowPublicUnauthenticatedAccess),
+    allow_any_authenticated_user: cdktf.booleanToTerraform(struct!.allowAnyAuthenticatedUser),
+    preserve_host_header: cdktf.booleanToTerraform(struct!.preserveHostHeader),
+    host_rewrite: cdktf.stringToTerraform(struct!.hostRewrite),
+    set_request_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setRequestHeaders),
+    remove_request_headers: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.removeRequestHeaders),
+    set_response_headers: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.setResponseHeaders),
+    allow_websockets: cdktf.booleanToTerraform(struct!.allowWebsockets),
+    timeout: cdktf.stringToTerraform(struct!.timeout),
+    routing: bundleRouteRoutingToTerraform(struct!.routing),
+    access: bundleRouteAccessToTerraform(struct!.access),
+    mcp: bundleRouteMcpToTerraform(struct!.mcp),
+    headers: bundleRouteHeadersToTerraform(struct!.headers),
+    upstream: bundleRouteUpstreamToTerraform(struct!.upstream),
+  }
+}
+
+
+export function bundleRouteToHclTerraform(struct?: BundleRoute | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    name: {
+      value: cdktf.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    from: {
+      value: cdktf.stringToHclTerraform(struct!.from),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    to: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.to),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    prefix: {
+      value: cdktf.stringToHclTerraform(struct!.prefix),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    policy: {
+      value: cdktf.stringToHclTerraform(struct!.policy),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    allow_public_unauthenticated_access: {
+      value: cdktf.booleanToHclTerraform(struct!.allowPublicUnauthenticatedAccess),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    allow_any_authenticated_user: {
+      value: cdktf.booleanToHclTerraform(struct!.allowAnyAuthenticatedUser),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    preserve_host_header: {
+      value: cdktf.booleanToHclTerraform(struct!.preserveHostHeader),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    host_rewrite: {
+      value: cdktf.stringToHclTerraform(struct!.hostRewrite),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    set_request_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setRequestHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    remove_request_headers: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.removeRequestHeaders),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    set_response_headers: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.setResponseHeaders),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    allow_websockets: {
+      value: cdktf.booleanToHclTerraform(struct!.allowWebsockets),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    timeout: {
+      value: cdktf.stringToHclTerraform(struct!.timeout),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    routing: {
+      value: bundleRouteRoutingToHclTerraform(struct!.routing),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteRouting",
+    },
+    access: {
+      value: bundleRouteAccessToHclTerraform(struct!.access),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteAccess",
+    },
+    mcp: {
+      value: bundleRouteMcpToHclTerraform(struct!.mcp),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcp",
+    },
+    headers: {
+      value: bundleRouteHeadersToHclTerraform(struct!.headers),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteHeaders",
+    },
+    upstream: {
+      value: bundleRouteUpstreamToHclTerraform(struct!.upstream),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteUpstream",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleRoute | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._name !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.name = this._name;
+    }
+    if (this._from !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.from = this._from;
+    }
+    if (this._to !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.to = this._to;
+    }
+    if (this._prefix !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.prefix = this._prefix;
+    }
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
+    if (this._policy !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.policy = this._policy;
+    }
+    if (this._allowPublicUnauthenticatedAccess !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowPublicUnauthenticatedAccess = this._allowPublicUnauthenticatedAccess;
+    }
+    if (this._allowAnyAuthenticatedUser !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowAnyAuthenticatedUser = this._allowAnyAuthenticatedUser;
+    }
+    if (this._preserveHostHeader !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.preserveHostHeader = this._preserveHostHeader;
+    }
+    if (this._hostRewrite !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hostRewrite = this._hostRewrite;
+    }
+    if (this._setRequestHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setRequestHeaders = this._setRequestHeaders;
+    }
+    if (this._removeRequestHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.removeRequestHeaders = this._removeRequestHeaders;
+    }
+    if (this._setResponseHeaders !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.setResponseHeaders = this._setResponseHeaders;
+    }
+    if (this._allowWebsockets !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowWebsockets = this._allowWebsockets;
+    }
+    if (this._timeout !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.timeout = this._timeout;
+    }
+    if (this._routing?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.routing = this._routing?.internalValue;
+    }
+    if (this._access?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.access = this._access?.internalValue;
+    }
+    if (this._mcp?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.mcp = this._mcp?.internalValue;
+    }
+    if (this._headers?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.headers = this._headers?.internalValue;
+    }
+    if (this._upstream?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.upstream = this._upstream?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRoute | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._name = undefined;
+      this._from = undefined;
+      this._to = undefined;
+      this._prefix = undefined;
+      this._path = undefined;
+      this._policy = undefined;
+      this._allowPublicUnauthenticatedAccess = undefined;
+      this._allowAnyAuthenticatedUser = undefined;
+      this._preserveHostHeader = undefined;
+      this._hostRewrite = undefined;
+      this._setRequestHeaders = undefined;
+      this._removeRequestHeaders = undefined;
+      this._setResponseHeaders = undefined;
+      this._allowWebsockets = undefined;
+      this._timeout = undefined;
+      this._routing.internalValue = undefined;
+      this._access.internalValue = undefined;
+      this._mcp.internalValue = undefined;
+      this._headers.internalValue = undefined;
+      this._upstream.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._name = value.name;
+      this._from = value.from;
+      this._to = value.to;
+      this._prefix = value.prefix;
+      this._path = value.path;
+      this._policy = value.policy;
+      this._allowPublicUnauthenticatedAccess = value.allowPublicUnauthenticatedAccess;
+      this._allowAnyAuthenticatedUser = value.allowAnyAuthenticatedUser;
+      this._preserveHostHeader = value.preserveHostHeader;
+      this._hostRewrite = value.hostRewrite;
+      this._setRequestHeaders = value.setRequestHeaders;
+      this._removeRequestHeaders = value.removeRequestHeaders;
+      this._setResponseHeaders = value.setResponseHeaders;
+      this._allowWebsockets = value.allowWebsockets;
+      this._timeout = value.timeout;
+      this._routing.internalValue = value.routing;
+      this._access.internalValue = value.access;
+      this._mcp.internalValue = value.mcp;
+      this._headers.internalValue = value.headers;
+      this._upstream.internalValue = value.upstream;
+    }
+  }
+
+  // name - computed: false, optional: true, required: false
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  public resetName() {
+    this._name = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // from - computed: false, optional: false, required: true
+  private _from?: string; 
+  public get from() {
+    return this.getStringAttribute('from');
+  }
+  public set from(value: string) {
+    this._from = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get fromInput() {
+    return this._from;
+  }
+
+  // to - computed: false, optional: true, required: false
+  private _to?: string[]; 
+  public get to() {
+    return this.getListAttribute('to');
+  }
+  public set to(value: string[]) {
+    this._to = value;
+  }
+  public resetTo() {
+    this._to = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get toInput() {
+    return this._to;
+  }
+
+  // prefix - computed: false, optional: true, required: false
+  private _prefix?: string; 
+  public get prefix() {
+    return this.getStringAttribute('prefix');
+  }
+  public set prefix(value: string) {
+    this._prefix = value;
+  }
+  public resetPrefix() {
+    this._prefix = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get prefixInput() {
+    return this._prefix;
+  }
+
+  // path - computed: false, optional: true, required: false
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  public resetPath() {
+    this._path = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
+  }
+
+  // policy - computed: false, optional: true, required: false
+  private _policy?: string; 
+  public get policy() {
+    return this.getStringAttribute('policy');
+  }
+  public set policy(value: string) {
+    this._policy = value;
+  }
+  public resetPolicy() {
+    this._policy = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get policyInput() {
+    return this._policy;
+  }
+
+  // allow_public_unauthenticated_access - computed: false, optional: true, required: false
+  private _allowPublicUnauthenticatedAccess?: boolean | cdktf.IResolvable; 
+  public get allowPublicUnauthenticatedAccess() {
+    return this.getBooleanAttribute('allow_public_unauthenticated_access');
+  }
+  public set allowPublicUnauthenticatedAccess(value: boolean | cdktf.IResolvable) {
+    this._allowPublicUnauthenticatedAccess = value;
+  }
+  public resetAllowPublicUnauthenticatedAccess() {
+    this._allowPublicUnauthenticatedAccess = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowPublicUnauthenticatedAccessInput() {
+    return this._allowPublicUnauthenticatedAccess;
+  }
+
+  // allow_any_authenticated_user - computed: false, optional: true, required: false
+  private _allowAnyAuthenticatedUser?: boolean | cdktf.IResolvable; 
+  public get allowAnyAuthenticatedUser() {
+    return this.getBooleanAttribute('allow_any_authenticated_user');
+  }
+  public set allowAnyAuthenticatedUser(value: boolean | cdktf.IResolvable) {
+    this._allowAnyAuthenticatedUser = value;
+  }
+  public resetAllowAnyAuthenticatedUser() {
+    this._allowAnyAuthenticatedUser = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowAnyAuthenticatedUserInput() {
+    return this._allowAnyAuthenticatedUser;
+  }
+
+  // preserve_host_header - computed: false, optional: true, required: false
+  private _preserveHostHeader?: boolean | cdktf.IResolvable; 
+  public get preserveHostHeader() {
+    return this.getBooleanAttribute('preserve_host_header');
+  }
+  public set preserveHostHeader(value: boolean | cdktf.IResolvable) {
+    this._preserveHostHeader = value;
+  }
+  public resetPreserveHostHeader() {
+    this._preserveHostHeader = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get preserveHostHeaderInput() {
+    return this._preserveHostHeader;
+  }
+
+  // host_rewrite - computed: false, optional: true, required: false
+  private _hostRewrite?: string; 
+  public get hostRewrite() {
+    return this.getStringAttribute('host_rewrite');
+  }
+  public set hostRewrite(value: string) {
+    this._hostRewrite = value;
+  }
+  public resetHostRewrite() {
+    this._hostRewrite = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostRewriteInput() {
+    return this._hostRewrite;
+  }
+
+  // set_request_headers - computed: false, optional: true, required: false
+  private _setRequestHeaders?: { [key: string]: string }; 
+  public get setRequestHeaders() {
+    return this.getStringMapAttribute('set_request_headers');
+  }
+  public set setRequestHeaders(value: { [key: string]: string }) {
+    this._setRequestHeaders = value;
+  }
+  public resetSetRequestHeaders() {
+    this._setRequestHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setRequestHeadersInput() {
+    return this._setRequestHeaders;
+  }
+
+  // remove_request_headers - computed: false, optional: true, required: false
+  private _removeRequestHeaders?: string[]; 
+  public get removeRequestHeaders() {
+    return this.getListAttribute('remove_request_headers');
+  }
+  public set removeRequestHeaders(value: string[]) {
+    this._removeRequestHeaders = value;
+  }
+  public resetRemoveRequestHeaders() {
+    this._removeRequestHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get removeRequestHeadersInput() {
+    return this._removeRequestHeaders;
+  }
+
+  // set_response_headers - computed: false, optional: true, required: false
+  private _setResponseHeaders?: { [key: string]: string }; 
+  public get setResponseHeaders() {
+    return this.getStringMapAttribute('set_response_headers');
+  }
+  public set setResponseHeaders(value: { [key: string]: string }) {
+    this._setResponseHeaders = value;
+  }
+  public resetSetResponseHeaders() {
+    this._setResponseHeaders = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get setResponseHeadersInput() {
+    return this._setResponseHeaders;
+  }
+
+  // allow_websockets - computed: false, optional: true, required: false
+  private _allowWebsockets?: boolean | cdktf.IResolvable; 
+  public get allowWebsockets() {
+    return this.getBooleanAttribute('allow_websockets');
+  }
+  public set allowWebsockets(value: boolean | cdktf.IResolvable) {
+    this._allowWebsockets = value;
+  }
+  public resetAllowWebsockets() {
+    this._allowWebsockets = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowWebsocketsInput() {
+    return this._allowWebsockets;
+  }
+
+  // timeout - computed: false, optional: true, required: false
+  private _timeout?: string; 
+  public get timeout() {
+    return this.getStringAttribute('timeout');
+  }
+  public set timeout(value: string) {
+    this._timeout = value;
+  }
+  public resetTimeout() {
+    this._timeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get timeoutInput() {
+    return this._timeout;
+  }
+
+  // routing - computed: false, optional: true, required: false
+  private _routing = new BundleRouteRoutingOutputReference(this, "routing");
+  public get routing() {
+    return this._routing;
+  }
+  public putRouting(value: BundleRouteRouting) {
+    this._routing.internalValue = value;
+  }
+  public resetRouting() {
+    this._routing.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get routingInput() {
+    return this._routing.internalValue;
+  }
+
+  // access - computed: false, optional: true, required: false
+  private _access = new BundleRouteAccessOutputReference(this, "access");
+  public get access() {
+    return this._access;
+  }
+  public putAccess(value: BundleRouteAccess) {
+    this._access.internalValue = value;
+  }
+  public resetAccess() {
+    this._access.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get accessInput() {
+    return this._access.internalValue;
   }
 
   // mcp - computed: false, optional: true, required: false
@@ -5099,84 +5656,36 @@ export class BundleRouteOutputReference extends cdktf.ComplexObject {
     return this._mcp.internalValue;
   }
 
-  // set_request_headers_secret - computed: false, optional: true, required: false
-  private _setRequestHeadersSecret = new BundleRouteSetRequestHeadersSecretMap(this, "set_request_headers_secret");
-  public get setRequestHeadersSecret() {
-    return this._setRequestHeadersSecret;
+  // headers - computed: false, optional: true, required: false
+  private _headers = new BundleRouteHeadersOutputReference(this, "headers");
+  public get headers() {
+    return this._headers;
   }
-  public putSetRequestHeadersSecret(value: { [key: string]: BundleRouteSetRequestHeadersSecret } | cdktf.IResolvable) {
-    this._setRequestHeadersSecret.internalValue = value;
+  public putHeaders(value: BundleRouteHeaders) {
+    this._headers.internalValue = value;
   }
-  public resetSetRequestHeadersSecret() {
-    this._setRequestHeadersSecret.internalValue = undefined;
+  public resetHeaders() {
+    this._headers.internalValue = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get setRequestHeadersSecretInput() {
-    return this._setRequestHeadersSecret.internalValue;
+  public get headersInput() {
+    return this._headers.internalValue;
   }
 
-  // rewrite_response_headers - computed: false, optional: true, required: false
-  private _rewriteResponseHeaders = new BundleRouteRewriteResponseHeadersList(this, "rewrite_response_headers", false);
-  public get rewriteResponseHeaders() {
-    return this._rewriteResponseHeaders;
+  // upstream - computed: false, optional: true, required: false
+  private _upstream = new BundleRouteUpstreamOutputReference(this, "upstream");
+  public get upstream() {
+    return this._upstream;
   }
-  public putRewriteResponseHeaders(value: BundleRouteRewriteResponseHeaders[] | cdktf.IResolvable) {
-    this._rewriteResponseHeaders.internalValue = value;
+  public putUpstream(value: BundleRouteUpstream) {
+    this._upstream.internalValue = value;
   }
-  public resetRewriteResponseHeaders() {
-    this._rewriteResponseHeaders.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get rewriteResponseHeadersInput() {
-    return this._rewriteResponseHeaders.internalValue;
-  }
-
-  // health_checks - computed: false, optional: true, required: false
-  private _healthChecks = new BundleRouteHealthChecksList(this, "health_checks", false);
-  public get healthChecks() {
-    return this._healthChecks;
-  }
-  public putHealthChecks(value: BundleRouteHealthChecks[] | cdktf.IResolvable) {
-    this._healthChecks.internalValue = value;
-  }
-  public resetHealthChecks() {
-    this._healthChecks.internalValue = undefined;
+  public resetUpstream() {
+    this._upstream.internalValue = undefined;
   }
   // Temporarily expose input value. Use with caution.
-  public get healthChecksInput() {
-    return this._healthChecks.internalValue;
-  }
-
-  // outlier_detection - computed: false, optional: true, required: false
-  private _outlierDetection = new BundleRouteOutlierDetectionOutputReference(this, "outlier_detection");
-  public get outlierDetection() {
-    return this._outlierDetection;
-  }
-  public putOutlierDetection(value: BundleRouteOutlierDetection) {
-    this._outlierDetection.internalValue = value;
-  }
-  public resetOutlierDetection() {
-    this._outlierDetection.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get outlierDetectionInput() {
-    return this._outlierDetection.internalValue;
-  }
-
-  // circuit_breaker_thresholds - computed: false, optional: true, required: false
-  private _circuitBreakerThresholds = new BundleRouteCircuitBreakerThresholdsOutputReference(this, "circuit_breaker_thresholds");
-  public get circuitBreakerThresholds() {
-    return this._circuitBreakerThresholds;
-  }
-  public putCircuitBreakerThresholds(value: BundleRouteCircuitBreakerThresholds) {
-    this._circuitBreakerThresholds.internalValue = value;
-  }
-  public resetCircuitBreakerThresholds() {
-    this._circuitBreakerThresholds.internalValue = undefined;
-  }
-  // Temporarily expose input value. Use with caution.
-  public get circuitBreakerThresholdsInput() {
-    return this._circuitBreakerThresholds.internalValue;
+  public get upstreamInput() {
+    return this._upstream.internalValue;
   }
 }
 

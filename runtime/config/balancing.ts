@@ -1,11 +1,12 @@
 /** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
 import { quotedWish, readable } from "./checks.ts";
 import { block, blockList, choice, count, duration, text } from "./kinds.ts";
+import { MAX_MAGLEV_TABLE_SIZE, maglevRules } from "./maglev-rules.ts";
 import { fault, type Finding } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 import { parseHostHeader, parseRoutePath } from "./values.ts";
 
-export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash"] as const;
+export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
 const httpHealthCheck = block(
   {
@@ -33,10 +34,25 @@ const httpHealthCheck = block(
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
-    doc: "Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`) always the same one for the same user, or for the same address without a user.",
+    doc: "Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.",
     default: "round_robin",
     annotation: "load_balancing_policy",
   }),
+  maglev_lb_config: block(
+    {
+      table_size: count({
+        doc: "Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.",
+        default: "65537",
+        min: 2,
+        max: MAX_MAGLEV_TABLE_SIZE,
+      }),
+    },
+    {
+      doc: "Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one.",
+      default: "- 65,537 places",
+      annotation: "maglev_lb_config",
+    },
+  ),
   health_checks: blockList(
     {
       interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
@@ -142,6 +158,7 @@ export const balancingShape = {
 const MAX_CHECKS = 5;
 
 export function* balancingRules(route: Partial<RouteDoc>): Iterable<Finding> {
+  yield* maglevRules(route);
   const checks = route.health_checks ?? [];
   if (checks.length > MAX_CHECKS)
     yield fault(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);

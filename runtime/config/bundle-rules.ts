@@ -3,6 +3,7 @@ import { certificateRules } from "./access-rules.ts";
 import { coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
 import { parseFrom } from "./from.ts";
 import { setNames } from "./header-rules.ts";
+import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "./maglev-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import { ownAddressRules, ownHostRules } from "./own-addresses.ts";
@@ -31,7 +32,17 @@ export function judgeBundle(bundle: Bundle): void {
       for (const finding of routeRules(route, bundle, origins)) report(route, finding);
     }
   }
+  judgeTables(slices);
   judgeSettings(bundle);
+}
+
+/** Every process holds them all. */
+function judgeTables(slices: readonly ReadSlice[]): void {
+  const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.sound, owner: route })));
+  const route = firstBeyondPlaces(routes);
+  if (!route) return;
+  const wish = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
+  report(route, fault(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${wish}`));
 }
 
 /** Addresses that users visit; wildcards, which no upstream can be, left out. */

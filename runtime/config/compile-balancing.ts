@@ -1,6 +1,7 @@
 /** The upstream settings of a route → their compiled form, defaults filled in. */
 import type { Balancing, HealthCheck, UpstreamLimits } from "./compiled.ts";
 import type { RouteDoc } from "./route.ts";
+import { MAGLEV_TABLE_SIZE } from "./maglev-rules.ts";
 import { parseDuration } from "./values.ts";
 
 type HealthCheckDoc = NonNullable<RouteDoc["health_checks"]>[number];
@@ -12,6 +13,7 @@ export function compileBalancing(doc: RouteDoc): Balancing | undefined {
   if ([policy, checks, outliers, panicPercent].every((each) => each === undefined)) return undefined;
   return {
     policy: policy ?? "round_robin",
+    maglevTableSize: doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE,
     healthChecks: (checks ?? []).map(compileHealthCheck),
     outliers: outliers && {
       consecutive5xx: outliers.consecutive_5xx ?? 5,

@@ -157,7 +157,9 @@ export interface UpstreamLimits {
 
 /** How a route chooses among its upstreams. */
 export interface Balancing {
-  readonly policy: "round_robin" | "random" | "least_request" | "ring_hash";
+  readonly policy: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
+  /** Prime; at least as many places as the route has upstreams. */
+  readonly maglevTableSize: number;
   readonly healthChecks: readonly HealthCheck[];
   readonly outliers: OutlierDetection | undefined;
   /** With a smaller share of healthy upstreams all are used; 0 = never; undefined = when none is healthy. */

@@ -29,11 +29,8 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
 
 function policyOf(value: unknown, where: string, report: Report): unknown {
   const policy = String(value).toLowerCase();
-  if (policy === "maglev") {
-    report("differs", where, '"maglev" is written "ring_hash": a user stays with an upstream, chosen in another way');
-    return "ring_hash";
-  }
-  if (policy === "ring_hash") report("differs", where, "a user meets another upstream than there, and stays with it");
+  if (policy === "ring_hash" || policy === "maglev")
+    report("differs", where, "a user meets another upstream than there, and stays with it");
   return policy;
 }
 

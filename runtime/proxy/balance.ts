@@ -5,8 +5,9 @@
  */
 import type { CompiledRoute, Upstream } from "../config/compiled.ts";
 import type { Clock } from "../ports.ts";
-import { chooserOf, type Caller, type Peer } from "./choose-upstream.ts";
+import { byMaglev, chooserOf, type Caller, type Peer } from "./choose-upstream.ts";
 import type { UpstreamFailure } from "./forward-transport.ts";
+import { maglevOf } from "./maglev-tables.ts";
 import { createOutliers } from "./outliers.ts";
 import { hasState, statesOf, type UpstreamState } from "./upstream-state.ts";
 
@@ -43,12 +44,13 @@ export function createBalancer(route: Pick<CompiledRoute, "key" | "to" | "balanc
 
   const states = statesOf(route);
   const panicPercent = balancing?.panicPercent;
-  const choose = chooserOf(balancing?.policy ?? "round_robin");
   const peers: Peer[] = to.map((upstream, index) => ({
     upstream,
     state: states[index] as UpstreamState,
     current: 0,
   }));
+  const { policy = "round_robin" } = balancing ?? {};
+  const choose = policy === "maglev" ? byMaglev(peers, maglevOf(route)) : chooserOf(policy);
   const peerOf = (upstream: Upstream): Peer | undefined => peers.find((peer) => peer.upstream === upstream);
 
   const usable = (nowMs: number): readonly Peer[] => {

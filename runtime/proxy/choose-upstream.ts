@@ -1,5 +1,7 @@
 /** The ways to choose one of several upstreams that may all be used. */
 import type { Balancing, Upstream } from "../config/compiled.ts";
+import { hashText } from "./hash-text.ts";
+import type { RouteMaglev } from "./maglev-tables.ts";
 import type { UpstreamState } from "./upstream-state.ts";
 
 export interface Peer {
@@ -18,7 +20,7 @@ export interface Caller {
 /** @param peers at least one */
 export type Choose = (peers: readonly Peer[], caller: Caller) => Peer;
 
-export function chooserOf(policy: Balancing["policy"], random: () => number = Math.random): Choose {
+export function chooserOf(policy: Exclude<Balancing["policy"], "maglev">, random: () => number = Math.random): Choose {
   switch (policy) {
     case "round_robin":
       return inTurns;
@@ -69,12 +71,12 @@ function leastBusy(peers: readonly Peer[]): Peer {
  * Rendezvous hashing by weight: each upstream draws a number for the caller, and the highest wins. Only the callers of an
  * upstream that goes away meet another one, and they come back when it does.
  */
-function sameForCaller(peers: readonly Peer[], { principal, exchange }: Caller): Peer {
-  const caller = principal?.user.id ?? exchange.remoteAddress;
+function sameForCaller(peers: readonly Peer[], caller: Caller): Peer {
+  const name = nameOf(caller);
   let best = peers[0] as Peer;
   let highest = Number.NEGATIVE_INFINITY;
   for (const peer of peers) {
-    const score = -peer.upstream.weight / Math.log(fractionOf(`${peer.state.address} ${caller}`));
+    const score = -peer.upstream.weight / Math.log(fractionOf(`${peer.state.address} ${name}`));
     if (score <= highest) continue;
     highest = score;
     best = peer;
@@ -82,11 +84,34 @@ function sameForCaller(peers: readonly Peer[], { principal, exchange }: Caller):
   return best;
 }
 
-/** FNV-1a with the final mixing of MurmurHash3, as a number between 0 and 1, both excluded. The same in all processes. */
+/** Between 0 and 1, both excluded. */
 function fractionOf(text: string): number {
-  let hash = 0x81_1c_9d_c5;
-  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32 + 2 ** -33;
+  return hashText(text) / 2 ** 32 + 2 ** -33;
+}
+
+/** Beyond that so few upstreams are left that weighing each of them is faster. */
+const MAX_PLACES = 32;
+
+/**
+ * By a Maglev table of all upstreams. A caller whose upstream may not be used is hashed anew until a place belongs to one
+ * that may: the table stays as it is, so that nobody else is moved, and those who were come back.
+ *
+ * @param all in the order of `to`
+ */
+export function byMaglev(all: readonly Peer[], { table, order }: RouteMaglev): Choose {
+  const owner = (text: string): Peer => all[order[table.at(hashText(text))] as number] as Peer;
+  return (peers, caller) => {
+    const name = nameOf(caller);
+    let peer = owner(name);
+    if (peers.length === all.length) return peer;
+    for (let turn = 1; turn < MAX_PLACES; turn += 1) {
+      if (peers.includes(peer)) return peer;
+      peer = owner(`${turn} ${name}`);
+    }
+    return sameForCaller(peers, caller);
+  };
+}
+
+function nameOf({ principal, exchange }: Caller): string {
+  return principal?.user.id ?? exchange.remoteAddress;
 }

@@ -35,13 +35,18 @@ export class UpstreamState {
   constructor(route: string, upstream: Upstream) {
     this.route = route;
     this.upstream = upstream;
-    this.address = upstream.origin + upstream.basePath;
+    this.address = addressOf(upstream);
   }
 
   /** What is known to be so; in contrast to `skipUntilMs`, which is guessed. */
   isHealthy(nowMs: number): boolean {
     return this.ejectedUntilMs <= nowMs && this.checks.every(({ healthy }) => healthy);
   }
+}
+
+/** As `to` has it, without the weight. */
+export function addressOf({ origin, basePath }: Upstream): string {
+  return origin + basePath;
 }
 
 /** The states of a route's upstreams, in the order of `to`. */

@@ -47,6 +47,7 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
   ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
   ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
+  ["MaglevLbConfig", fieldsAt(routeFields, "maglev_lb_config"), propsOf("MaglevLbConfig")],
   ["HealthCheck", fieldsAt(routeFields, "health_checks"), propsOf("HealthCheck")],
   ["HttpHealthCheck", fieldsAt(routeFields, "health_checks", "http_health_check"), propsOf("HttpHealthCheck")],
   [
@@ -100,6 +101,7 @@ test("every block of the Field tree is covered above", () => {
     "set_request_headers_secret",
     "redirect",
     "response",
+    "maglev_lb_config",
     "health_checks",
     "http_health_check",
     "expected_statuses",

@@ -14,6 +14,7 @@ const routeOf = (to: readonly Upstream[], balancing?: Partial<Balancing>) => ({
   to,
   balancing: balancing && {
     policy: "round_robin" as const,
+    maglevTableSize: 65_537,
     healthChecks: [],
     outliers: undefined,
     panicPercent: undefined,
@@ -94,35 +95,87 @@ describe("createBalancer()", () => {
     expect(hostsOf(balancer, clock)).toBe("y");
   });
 
-  test("ring_hash gives a user the same upstream, and another one only while that is away", () => {
-    const clock = createTestClock();
-    const hosts = ["k", "l", "m", "n"].map((host) => upstream(host));
-    const route = routeOf(hosts, { policy: "ring_hash" });
-    const balancer = createBalancer(route);
-    const users = Array.from({ length: 400 }, (_, index) => `user-${index}`);
-    const placeOf = (user: string): string | undefined => balancer.pick(clock, caller(user))?.host;
-    const before = new Map(users.map((user) => [user, placeOf(user)]));
-    for (const host of hosts) {
-      expect([...before.values()].filter((each) => each === host.host).length).toBeGreaterThan(60);
-    }
-    const [first] = statesOf(route);
-    if (first) first.ejectedUntilMs = clock.now() + 1_000;
-    for (const user of users) {
-      if (before.get(user) === "k") expect(placeOf(user)).not.toBe("k");
-      else expect(placeOf(user)).toBe(before.get(user));
-    }
-    clock.advance(1_000);
-    for (const user of users) expect(placeOf(user)).toBe(before.get(user));
-  });
+  test.each(["ring_hash", "maglev"] as const)(
+    "%s gives a user the same upstream, and another one only while that is away",
+    (policy) => {
+      const clock = createTestClock();
+      const hosts = ["k", "l", "m", "n"].map((host) => upstream(host));
+      const route = routeOf(hosts, { policy });
+      const balancer = createBalancer(route);
+      const users = Array.from({ length: 400 }, (_, index) => `user-${index}`);
+      const placeOf = (user: string): string | undefined => balancer.pick(clock, caller(user))?.host;
+      const before = new Map(users.map((user) => [user, placeOf(user)]));
+      for (const host of hosts) {
+        expect([...before.values()].filter((each) => each === host.host).length).toBeGreaterThan(60);
+      }
+      const [first] = statesOf(route);
+      if (first) first.ejectedUntilMs = clock.now() + 1_000;
+      for (const user of users) {
+        if (before.get(user) === "k") expect(placeOf(user)).not.toBe("k");
+        else expect(placeOf(user)).toBe(before.get(user));
+      }
+      clock.advance(1_000);
+      for (const user of users) expect(placeOf(user)).toBe(before.get(user));
+    },
+  );
 
-  test("ring_hash knows callers without a user by their address", () => {
+  test.each(["ring_hash", "maglev"] as const)("%s knows callers without a user by their address", (policy) => {
     const clock = createTestClock();
-    const balancer = createBalancer(routeOf([upstream("k"), upstream("l")], { policy: "ring_hash" }));
+    const balancer = createBalancer(routeOf([upstream("k"), upstream("l")], { policy }));
     const placeOf = (remoteAddress: string): string | undefined =>
       balancer.pick(clock, { principal: undefined, exchange: { remoteAddress } })?.host;
     const addresses = Array.from({ length: 40 }, (_, index) => `192.0.2.${index}`);
     expect(new Set(addresses.map(placeOf)).size).toBe(2);
     for (const address of addresses) expect(placeOf(address)).toBe(placeOf(address));
+  });
+});
+
+describe("maglev", () => {
+  const users = Array.from({ length: 4_000 }, (_, index) => `user-${index}`);
+  const clock = createTestClock();
+  const placesOf = (route: ReturnType<typeof routeOf>, except?: Upstream): readonly string[] => {
+    const balancer = createBalancer(route);
+    return users.map((user) => balancer.pick(clock, caller(user), except)?.host ?? "none");
+  };
+  const hosts = Array.from({ length: 20 }, (_, index) => upstream(`u${index}`));
+
+  test("does not depend on the order of upstreams", () => {
+    const turned = routeOf(hosts.toReversed(), { policy: "maglev" });
+    expect(placesOf(turned)).toEqual(placesOf(routeOf(hosts, { policy: "maglev" })));
+  });
+
+  test("moves hardly anybody else when an upstream goes or comes", () => {
+    const before = placesOf(routeOf(hosts, { policy: "maglev" }));
+    const after = placesOf(routeOf(hosts.slice(1), { policy: "maglev" }));
+    const moved = before.filter((host, index) => host !== "u0" && host !== after[index]);
+    expect(moved.length).toBeLessThan(users.length * 0.01);
+    expect(after).not.toContain("u0");
+  });
+
+  test("spreads callers by weight, also those of an upstream that is away", () => {
+    const weighted = [upstream("a", 6), upstream("b", 3), upstream("c", 1)];
+    const route = routeOf(weighted, { policy: "maglev" });
+    const share = (places: readonly string[], host: string): number =>
+      places.filter((each) => each === host).length / users.length;
+    const before = placesOf(route);
+    expect(share(before, "a")).toBeCloseTo(0.6, 1);
+    expect(share(before, "c")).toBeCloseTo(0.1, 1);
+    for (const state of statesOf(route)) if (state.upstream.host === "a") state.ejectedUntilMs = clock.now() + 1;
+    const without = placesOf(route);
+    expect(share(without, "b")).toBeCloseTo(0.75, 1);
+    expect(share(without, "c")).toBeCloseTo(0.25, 1);
+  });
+
+  test("finds the only one of many that may be used, always the same of two, and none that may not", () => {
+    const many = Array.from({ length: 200 }, (_, index) => upstream(`m${index}`));
+    const route = routeOf(many, { policy: "maglev" });
+    for (const state of statesOf(route)) {
+      if (!["m3", "m5"].includes(state.upstream.host)) state.ejectedUntilMs = clock.now() + 1;
+    }
+    const two = placesOf(route);
+    expect(new Set(two)).toEqual(new Set(["m3", "m5"]));
+    expect(placesOf(route)).toEqual(two);
+    expect(new Set(placesOf(route, many[3]))).toEqual(new Set(["m5"]));
   });
 });
 
