@@ -1,13 +1,14 @@
 /**
  * The program with the real terraform, a real gateway and live traffic. With `CDKTF` in the environment (the command of
- * cdktf-cli 0.21) its `synth`, `diff` and `deploy` are used; without it the same steps are done by terraform.
+ * cdktf-cli 0.21) its `synth`, `diff`, `deploy`, `output` and `destroy` are used; without it terraform does the same.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
 
+import { digestOf } from "../../runtime/config/slice.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { startLiveGateway } from "../../test/support/live-gateway.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../../test/support/terraform.ts";
@@ -29,11 +30,13 @@ if (missing === undefined) await play();
 else console.log(`skipped: all further steps, ${missing}`);
 process.exitCode = steps.end();
 
-/** The three commands of a pipeline. Each returns what it printed. */
+/** The commands of a pipeline. Each returns what it printed. */
 interface Tool {
   readonly name: string;
+  synth(): Promise<string>;
   diff(): Promise<string>;
   deploy(): Promise<string>;
+  output(): Promise<string>;
   destroy(): Promise<string>;
 }
 
@@ -55,6 +58,12 @@ async function play(): Promise<void> {
   const tool = command === undefined ? byTerraform(workspace, environment) : byCli(command, workspace, environment);
   try {
     await copyProgram(workspace.directory);
+    await steps.step("the program becomes what terraform reads, without asking anybody", async () => {
+      await tool.synth();
+      const { resource } = JSON.parse(workspace.read(join(stackFolder, "cdk.tf.json"))) as { resource: object };
+      steps.equal(Object.keys(resource).toSorted().join(), "gateway_bundle,terraform_data");
+      return join(stackFolder, "cdk.tf.json");
+    });
     await steps.step(`the plan shows a reviewer every route (${tool.name})`, async () => {
       const plan = await tool.diff();
       for (const name of ["issues", "status", "wiki"]) steps.match(plan, new RegExp(`\\+ route "${name}"`));
@@ -72,6 +81,12 @@ async function play(): Promise<void> {
       steps.equal(headers.get("x-frame-options"), "DENY");
       steps.equal((await gateway.get("/wiki/")).status, 401, "nobody is signed in");
       return `X-Tier: ${seen["x-tier"]}, X-Release: ${seen["x-release"]}`;
+    });
+    await steps.step("the outputs tell the digest that is in force", async () => {
+      const sha256 = /sha256 = "?([0-9a-f]{64})/.exec(await tool.output())?.[1] ?? "none";
+      const slice: unknown = JSON.parse(await readFile(join(gateway.directory, "team.json"), "utf8"));
+      steps.equal(digestOf(slice), sha256);
+      return sha256;
     });
     await steps.step("the secret is in no plan, state or bundle", async () => {
       const files = [join(stackFolder, "terraform.tfstate"), join(stackFolder, "cdk.tf.json")];
@@ -140,34 +155,41 @@ async function copyProgram(directory: string): Promise<void> {
 }
 
 function byTerraform(workspace: Workspace, environment: Environment): Tool {
+  const synth = (): Promise<string> => run(process.execPath, ["main.ts"], workspace.directory, environment);
   const terraform = async (...args: string[]): Promise<string> => {
-    await run(process.execPath, ["main.ts"], workspace.directory, environment);
+    await synth();
     await workspace.succeed(`-chdir=${stackFolder}`, "init", "-no-color");
     return workspace.succeed(`-chdir=${stackFolder}`, ...args, "-no-color");
   };
   return {
     name: "node and terraform",
+    synth,
     diff: () => terraform("plan"),
     deploy: () => terraform("apply", "-auto-approve"),
+    output: () => workspace.succeed(`-chdir=${stackFolder}`, "output", "-no-color"),
     destroy: () => terraform("destroy", "-auto-approve"),
   };
 }
 
 function byCli(command: string, workspace: Workspace, environment: Environment): Tool {
+  const cdktf = (...args: string[]): Promise<string> => run(command, args, workspace.directory, environment);
   // The CLI locks hashes of a registry's providers, and this one comes from a mirror.
-  const cdktf = (...args: string[]): Promise<string> =>
-    run(command, [...args, "--skip-provider-lock"], workspace.directory, environment);
+  const noLock = "--skip-provider-lock";
   return {
     name: "cdktf-cli",
-    diff: () => cdktf("diff", "team"),
-    deploy: () => cdktf("deploy", "team", "--auto-approve"),
-    destroy: () => cdktf("destroy", "team", "--auto-approve"),
+    synth: () => cdktf("synth"),
+    diff: () => cdktf("diff", "team", noLock),
+    deploy: () => cdktf("deploy", "team", "--auto-approve", noLock),
+    output: () => cdktf("output", "team", noLock),
+    destroy: () => cdktf("destroy", "team", "--auto-approve", noLock),
   };
 }
 
 /** @returns what it printed, without colours. @throws Error with the same when it fails */
 async function run(command: string, args: readonly string[], cwd: string, environment: Environment): Promise<string> {
-  const env = { PATH: process.env["PATH"], HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...environment };
+  // The program needs this Node, whichever the CLI runs under.
+  const path = `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}`;
+  const env = { PATH: path, HOME: cwd, CHECKPOINT_DISABLE: "1", CI: "1", ...environment };
   const plain = (text: unknown): string => stripVTControlCharacters(String(text));
   try {
     const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, env, timeout: 120_000 });

@@ -1,0 +1,59 @@
+/**
+ * The command line of CDKTF, as npm has it, beside a Node that it was made for: a native module of it is shipped compiled
+ * for Node 18 to 22. The programs it starts run under whichever Node is first on the PATH.
+ */
+import { execFile } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export interface CdktfCli {
+  /** Path of the command, for `CDKTF` of examples/cdktf/check.ts. */
+  readonly command: string;
+  close(): void;
+}
+
+const CLI = "cdktf-cli@0.21.0";
+const NODE_VERSION = "22.23.3";
+/** Most of it is the download, where npm's cache is cold. */
+const INSTALL_WITHIN_MS = 180_000;
+
+/**
+ * Installs it into a directory of its own: nobody else needs its half gigabyte.
+ *
+ * @returns why it cannot be had here, as a text
+ * @throws Error instead with GATEWAY_REQUIRE_ALL
+ */
+export async function installCdktfCli(): Promise<CdktfCli | string> {
+  const directory = mkdtempSync(join(tmpdir(), "gateway-cdktf-"));
+  const close = (): void => rmSync(directory, { recursive: true, force: true });
+  const node = nodePackage();
+  try {
+    writeFileSync(join(directory, "package.json"), JSON.stringify({ private: true }));
+    // No install scripts: what they would fetch or build is in the packages.
+    const options = ["--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+    await promisify(execFile)("npm", ["install", ...options, CLI, `${node}@${NODE_VERSION}`], {
+      cwd: directory,
+      timeout: INSTALL_WITHIN_MS,
+    });
+    const modules = join(directory, "node_modules");
+    const command = join(directory, "cdktf");
+    const words = [join(modules, node, "bin/node"), join(modules, "cdktf-cli/bundle/bin/cdktf")];
+    writeFileSync(command, `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(" ")} "$@"\n`);
+    chmodSync(command, 0o755);
+    await promisify(execFile)(command, ["--version"], { env: { ...process.env, CHECKPOINT_DISABLE: "1" } });
+    return { command, close };
+  } catch (error) {
+    close();
+    const reason = `${CLI} cannot be installed: ${String(error)}`;
+    if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(reason, { cause: error });
+    return reason;
+  }
+}
+
+/** Where npm has the binary of Node for this machine. */
+function nodePackage(): string {
+  const { platform, arch } = process;
+  return `${platform === "darwin" && arch === "arm64" ? "node-bin" : "node"}-${platform}-${arch}`;
+}
