@@ -1,6 +1,6 @@
 /**
  * The steps of the Dockerfile in a scratch directory, then the container's process: non-root, read-only, health check, and a
- * stop that loses no request. A line per step, then "N passed, N failed". The image itself is not built: that needs a daemon.
+ * stop that loses no request. A line per step, then "N passed, N failed". The image itself is not built: its base has to be pulled.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -203,5 +203,5 @@ try {
   application.close();
   await rm(scratch, { recursive: true, force: true });
 }
-console.log("The image was not built: that needs a Docker daemon (docker build -f examples/container/Dockerfile .)");
+console.log("The image itself was not built: docker build -f examples/container/Dockerfile -t gateway .");
 process.exitCode = steps.end();

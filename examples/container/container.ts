@@ -1,6 +1,6 @@
 /** The image's processes, started from the stage's folder as the container would start them: same user, same words. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { chmod, chown, mkdir, readdir } from "node:fs/promises";
+import { chmod, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Image } from "./dockerfile.ts";
@@ -18,14 +18,10 @@ export interface Container {
 /** Root can start processes of another user; anybody else is not root already. */
 const isRoot = process.getuid?.() === 0;
 
-/** Makes the files what a read-only file system is to the container's user, and gives it its volumes. */
+/** Makes the files what a read-only file system is to the container's user, and the volumes as a daemon makes them. */
 export async function sealImage(image: Image): Promise<void> {
-  for (const volume of image.volumes) {
-    const path = join(image.root, volume);
-    await mkdir(path, { recursive: true });
-    const { uid, gid } = userOf(image);
-    if (isRoot) await chown(path, uid, gid);
-  }
+  // A new volume is a copy of what the image has there, owner included; where it has nothing, a folder of root.
+  for (const volume of image.volumes) await mkdir(join(image.root, volume), { recursive: true });
   if (isRoot) return;
   // Our own files would be writable.
   const entries = await readdir(join(image.root, "app"), { recursive: true, withFileTypes: true });

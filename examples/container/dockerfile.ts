@@ -3,7 +3,7 @@
  * for this example's file; it says so where it meets something else.
  */
 import { spawn } from "node:child_process";
-import { copyFile, cp, mkdir, readFile } from "node:fs/promises";
+import { copyFile, cp, lchown, lstat, mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 export interface Instruction {
@@ -89,7 +89,7 @@ async function buildStage(
         await mkdir(directory, { recursive: true });
         break;
       case "COPY":
-        await copy(text, directory, roots, options.context);
+        await copy(text, { root, directory }, roots, options.context);
         break;
       case "RUN":
         await options.step(text, () => run(text, directory, root, environment));
@@ -125,19 +125,37 @@ async function buildStage(
 
 async function copy(
   text: string,
-  directory: string,
+  here: { readonly root: string; readonly directory: string },
   roots: ReadonlyMap<string, string>,
   context: string,
 ): Promise<void> {
   const words = text.split(/\s+/);
-  const stage = words[0]?.startsWith("--from=") ? (words.shift() ?? "").slice("--from=".length) : undefined;
+  const options = new Map<string, string>();
+  for (;;) {
+    const [whole, name, value] = /^--(from|chown)=(\S+)$/.exec(words[0] ?? "") ?? [];
+    if (whole === undefined || name === undefined || value === undefined) break;
+    options.set(name, value);
+    words.shift();
+  }
+  const stage = options.get("from");
   const from = stage === undefined ? context : roots.get(stage);
   const target = words.pop();
   if (from === undefined || target === undefined) throw new Error(`Cannot copy "${text}": there is no such stage`);
+  const place = target.startsWith("/") ? join(here.root, target) : join(here.directory, target);
   for (const source of words) {
-    const to = target.endsWith("/") ? join(directory, target, basename(source)) : join(directory, target);
+    const to = target.endsWith("/") ? join(place, basename(source)) : place;
     await cp(join(from, source), to, { recursive: true, verbatimSymlinks: true });
+    const owner = options.get("chown");
+    if (owner !== undefined) await giveTo(owner, to);
   }
+}
+
+/** Only root can; whoever else runs this owns all of it anyway. */
+async function giveTo(owner: string, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const [uid = Number.NaN, gid = Number.NaN] = owner.split(":").map(Number);
+  const entries = (await lstat(path)).isDirectory() ? await readdir(path, { recursive: true }) : [];
+  for (const entry of ["", ...entries]) await lchown(join(path, entry), uid, gid);
 }
 
 function run(command: string, cwd: string, root: string, environment: Readonly<Record<string, string>>): Promise<void> {
