@@ -15,6 +15,7 @@ import { processName, startPresence } from "./bundle/presence.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
 import { closeAll } from "./close-all.ts";
+import { createDevices } from "./device/device.ts";
 import { openCertificates } from "./http/certificates.ts";
 import { startRedirectServer } from "./http/redirect-server.ts";
 import { createSafeFetch } from "./http/safe-fetch.ts";
@@ -115,9 +116,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         clock,
         onRefresh,
         // Made further down, from this very session.
-        userSections: [(...of) => upstream.userSection(...of), (who, snapshot) => issuer.userSection(who, snapshot)],
+        userSections: [
+          (...of) => devices.userSection(...of),
+          (...of) => upstream.userSection(...of),
+          (who, snapshot) => issuer.userSection(who, snapshot),
+        ],
       }),
     );
+    const devices = createDevices({ store, keys, session, log, clock });
     const fetch = createSafeFetch({ development: boot.development });
     const fetchClientDocument = createFetchDocument({ fetch });
     const { development } = boot;
@@ -154,9 +160,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
             log,
           }),
           ...upstream.endpoints,
+          ...devices.endpoints,
         ],
         authenticator: session.authenticator,
         signIn: session.signIn,
+        deviceProofs: devices.proofs,
         programs: session.programs,
         current: session.current,
         assertions: session.assertions,

@@ -24,6 +24,8 @@ export type KeyPurpose =
   | "bundle-secret"
   | "assertion-signing"
   | "programmatic-login"
+  | "device-request"
+  | "device-challenge"
   | "gateway-id";
 
 /** Authenticated encryption for one purpose. */

@@ -31,6 +31,10 @@ const rules: Readonly<Record<string, Rule>> = {
   session: { may: [...middle], why: "identity knows nothing of OAuth clients or MCP messages" },
   issuer: { may: [...middle, "session"], why: "the authorization server never reaches into the upstream side" },
   upstream: { may: [...middle, "session"], why: "the upstream client never reaches into the authorization server" },
+  device: {
+    may: [...middle, "session"],
+    why: "proofs of devices, written into sessions; who is asked for one is policy's",
+  },
   mcp: { may: [...middle, "session"], why: "messages only" },
   tracing: { may: [...pure, "http"], why: "told by others what happens; asks nobody" },
   proxy: { may: [...middle, "session", "mcp", "issuer", "upstream", "admin", "tracing"], why: "the hot path" },
@@ -41,7 +45,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "close-all": { may: ["ports"], why: "the ground, for the composition root" },
   records: { may: ["store", "session", "issuer", "upstream"], why: "the kinds of records, from their owners" },
   commands: {
-    may: [...middle, "bundle", "session", "issuer", "records"],
+    may: [...middle, "bundle", "session", "issuer", "device", "records"],
     why: "administration from outside: records, no sockets",
   },
   terraform: { may: pure, why: "a separate process: configuration and policy only" },
@@ -68,6 +72,8 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
     why: "outgoing connections are opened in few places",
   },
   "openid-client": { where: /^runtime\/session\//, why: "sign-in at the provider" },
+  "@simplewebauthn/server": { where: /^runtime\/device\/webauthn\.ts$/, why: "loaded at the first ceremony" },
+  "@simplewebauthn/server/helpers": { where: /^runtime\/device\/webauthn\.ts$/, why: "the same" },
   oauth4webapi: { where: /^runtime\/upstream\//, why: "upstream OAuth" },
   "@kubernetes/client-node": { where: /^runtime\/kubernetes\/client\.ts$/, why: "only the controller loads it" },
   pg: { where: /^runtime\/store\//, why: "database driver" },

@@ -3,6 +3,7 @@
  *
  * @see design D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
  */
+import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { McpMessage } from "./message.ts";
 import type { McpRefusal } from "./refusals.ts";
@@ -29,22 +30,25 @@ export function refusalAnswer(refusal: McpRefusal, requestId: string): WireAnswe
 }
 
 /**
- * A denial by policy: a tool call that expects an answer gets one, with its own id; everything else gets 403. Never 401:
- * signing in again would not help, and clients would try it in a loop.
+ * A denial by policy: a tool call that expects an answer gets one, with its own id; everything else gets 403, or 450 where
+ * a device is asked for. Never 401: signing in again would not help, and clients would try it in a loop.
  *
  * @param message absent for requests without a body
  */
 export function denialAnswer(message: McpMessage | undefined, decision: Decision, requestId: string): WireAnswer {
   const isToolCall = message?.kind === "request" && message.facts.method === "tools/call";
   const isByTool = decision.allowWhyFalse.includes(TOOL_UNAUTHORIZED);
+  const isByDevice = !decision.denied && decision.allowWhyFalse.includes(DEVICE_UNAUTHENTICATED);
+  const reason = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
+  const why = isByDevice ? "policy: it asks for a registered device, which MCP clients cannot prove" : "policy";
   const error = {
     code: ACCESS_DENIED_CODE,
-    message: `${isToolCall ? "Tool call" : "Request"} denied by policy (request id ${requestId})`,
-    data: { reason: isByTool ? TOOL_UNAUTHORIZED : "access-denied", request_id: requestId },
+    message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request id ${requestId})`,
+    data: { reason, request_id: requestId },
   };
   return isToolCall
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
-    : { status: 403, headers: HEADERS, body: errorBody(undefined, error) };
+    : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
 }
 
 /** @param id JSON text; without one the member is left out, as MCP has it for errors that answer no request */

@@ -39,6 +39,7 @@ export function errorPage(parts: ErrorPageParts): string {
 /** A heading for people; codes say more than the status where they know more. */
 export function errorTitle(status: number, code: string): string {
   if (code.startsWith("sign-in.")) return status === 401 ? "Please sign in" : "Sign-in did not work";
+  if (code.startsWith("device.")) return status === 450 ? "A registered device is needed" : "The device was not taken";
   if (status === 401) return "Please sign in";
   if (status === 403) return "Access denied";
   if (status === 404) return "Nothing here";

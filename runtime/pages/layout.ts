@@ -1,5 +1,6 @@
 /**
- * The frame of every page: one column, readable in light and dark, with keyboard and screen reader, without script.
+ * The frame of every page: one column, readable in light and dark, with keyboard and screen reader, without script but for
+ * the page of devices, which can only speak to a device by one.
  *
  * Promise: nothing is loaded from anywhere. The one stylesheet stands in the page and is allowed by its hash, so that
  * markup that slips through somewhere still can neither run, load, frame nor send anything.
@@ -81,10 +82,12 @@ export function page(parts: PageParts): string {
  *
  * @param formTargets origins that a form may reach besides our own host. Browsers hold a form's redirects to it too, so a
  *   form whose answer redirects elsewhere (consent → client, sign-out → provider) must name that origin
+ * @param script the whole address of the one script that may run; ours, from the configuration. None by default
  */
-export function contentSecurityPolicy(formTargets: readonly string[] = []): string {
+export function contentSecurityPolicy(formTargets: readonly string[] = [], script?: string): string {
   const targets = ["'self'", ...formTargets.filter(isSourceExpression)].join(" ");
-  return `default-src 'none'; style-src ${STYLE_HASH}; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
+  const scripts = script === undefined ? "" : ` script-src ${script};`;
+  return `default-src 'none'; style-src ${STYLE_HASH};${scripts} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`;
 }
 
 /** The policy of pages whose forms stay on their own host. */
@@ -93,12 +96,13 @@ export const PAGE_CONTENT_SECURITY_POLICY = contentSecurityPolicy();
 /**
  * Headers that belong to every page, flat: name, value, …
  *
- * @param formTargets see `contentSecurityPolicy`
+ * @param formTargets see `contentSecurityPolicy`, and for `script`
  */
-export function pageHeaders(formTargets: readonly string[] = []): string[] {
+export function pageHeaders(formTargets: readonly string[] = [], script?: string): string[] {
+  const isPlain = formTargets.length === 0 && script === undefined;
   return [
     "content-security-policy",
-    formTargets.length === 0 ? PAGE_CONTENT_SECURITY_POLICY : contentSecurityPolicy(formTargets),
+    isPlain ? PAGE_CONTENT_SECURITY_POLICY : contentSecurityPolicy(formTargets, script),
     "x-content-type-options",
     "nosniff",
     "x-frame-options",

@@ -19,6 +19,7 @@ import type { Facts } from "./facts.ts";
 import { TRUE, UNKNOWN } from "./finding.ts";
 import type { Outcome } from "./finding.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
+import { DEVICE_MATCH_SCHEMA, readDeviceMatch } from "./device-match.ts";
 
 /** Pure; reads only the facts. Called only when what the criterion is about is known. */
 export type Test = (facts: Facts) => boolean;
@@ -36,8 +37,8 @@ export interface Criterion {
   readonly takesPath: boolean;
   /** One sentence for users. */
   readonly doc: string;
-  /** What must be known to judge: without a signed-in user, or before a message is read, the outcome is unknown. */
-  readonly about: "user" | "tool" | "certificate" | "request" | "nothing";
+  /** What must be known to judge: without a signed-in user, a proven device, or before a message is read, the outcome is unknown. */
+  readonly about: "user" | "device" | "tool" | "certificate" | "request" | "nothing";
   /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
   /** About the certificate: what is found instead where there is none that counts. */
@@ -53,6 +54,8 @@ export interface Criterion {
 }
 
 export const USER_UNAUTHENTICATED = "user-unauthenticated";
+export const DEVICE_UNAUTHENTICATED = "device-unauthenticated";
+export const DEVICE_UNAUTHORIZED = "device-unauthorized";
 export const CERTIFICATE_REQUIRED = "client-certificate-required";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
 export const TOOL_OK = "mcp-tool-ok";
@@ -112,6 +115,20 @@ export const CRITERIA: readonly Criterion[] = [
     doc: "A claim of the user, written claim/<path>; a claim with one value is a list of one.",
     about: "user",
     reasons: { ok: "claim-ok", no: "claim-unauthorized" },
+  },
+  {
+    name: "device",
+    takesPath: false,
+    doc: "A registered device that the browser session has proven to have: this id (is), approved by an administrator or not, registered as this type (any, enclave_only); one device must be all that is written.",
+    about: "device",
+    reasons: { ok: "device-ok", no: DEVICE_UNAUTHORIZED },
+    schema: DEVICE_MATCH_SCHEMA,
+    read(data, _subPath, path, report) {
+      const read = readDeviceMatch(data, path, report);
+      return read && { canonical: read.match, test: ({ devices = [] }) => devices.some(read.matches) };
+    },
+    actual: ({ devices = [] }) =>
+      JSON.stringify(devices.map(({ id, isApproved, type }) => ({ is: id, approved: isApproved, type }))),
   },
   {
     ...text("mcp_tool", asIs, toolName),

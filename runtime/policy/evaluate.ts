@@ -6,12 +6,13 @@
  *
  * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
  * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
+ * So it is with devices of which none is proven.
  */
 import { GatewayError } from "../errors.ts";
 import { TOOL_OK } from "./criteria.ts";
 import type { Criterion } from "./criteria.ts";
 import type { Decision, Facts } from "./facts.ts";
-import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./finding.ts";
+import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { canonicalPolicy, parsePolicy } from "./parse.ts";
 import type { PolicyDoc, RulesDoc } from "./parse.ts";
@@ -27,6 +28,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly doc: readonly RulesDoc[];
   /** Has an `mcp_tool` criterion. */
   readonly needsTool: boolean;
+  /** Has a `device` criterion. */
+  readonly needsDevice: boolean;
   /** Has a criterion about the client's certificate. */
   readonly needsCertificate: boolean;
   /** Some request without a signed-in user could be allowed. */
@@ -59,6 +62,7 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
     ...tree,
     doc: rules,
     needsTool: isAbout("tool"),
+    needsDevice: isAbout("device"),
     needsCertificate: isAbout("certificate"),
     mayAllowAnonymous: mayReachSomething(tree, undefined),
     known: [new Map(), new Map()],
@@ -106,7 +110,10 @@ function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isT
 function makeDecision(names: readonly string[], allow: Finding, deny: Finding, isToolCall: boolean): Decision {
   const denied = outcomeOf(deny) === TRUE;
   const allowed = outcomeOf(allow) === TRUE && outcomeOf(deny) === FALSE;
-  const whyNot = (outcomeOf(allow) === TRUE ? 0 : reasonsOf(allow)) | (outcomeOf(deny) === FALSE ? 0 : reasonsOf(deny));
+  const whyNot = unite(
+    outcomeOf(allow) === TRUE ? 0 : reasonsOf(allow),
+    outcomeOf(deny) === FALSE ? 0 : reasonsOf(deny),
+  );
   const whyAllowed = allowed ? reasonNames(reasonsOf(allow), names) : [];
   // Every tool call that passes says so, also where no `mcp_tool` rule, or only one under deny, spoke of it.
   if (allowed && isToolCall && !whyAllowed.includes(TOOL_OK)) whyAllowed.push(TOOL_OK);

@@ -32,9 +32,20 @@ export interface CertificateFacts {
   readonly sanUri: readonly string[];
 }
 
+/** A registered device whose key this browser session has shown to have. */
+export interface DeviceFacts {
+  readonly id: string;
+  /** An administrator vouches for it. */
+  readonly isApproved: boolean;
+  /** As it was registered: `enclave_only` is bound to the device it was made on, and asks for its person. */
+  readonly type: "any" | "enclave_only";
+}
+
 export interface Facts {
   /** Absent when nobody is signed in. */
   readonly user?: UserFacts;
+  /** At least one; absent when the session has proven none, and for programs, which cannot. */
+  readonly devices?: readonly DeviceFacts[];
   readonly http: {
     readonly method: string;
     /** Canonical path without query. */

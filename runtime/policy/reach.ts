@@ -41,6 +41,8 @@ function possibleRule({ operator, leaves }: OperatorRule, user: UserFacts | unde
 function possibleLeaf(leaf: Leaf, user: UserFacts | undefined): Possible {
   const about = leaf.criterion.about;
   if (about === "tool" || about === "request" || about === "certificate") return { true: true, false: true };
+  // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
+  if (about === "device") return { true: false, false: false };
   if (about === "user" && user === undefined) return { true: false, false: false };
   try {
     const holds = leaf.test(user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });

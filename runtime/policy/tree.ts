@@ -1,9 +1,15 @@
 /** The compiled form of a policy: operators over leaves, each leaf with the findings it can give. */
 import { GatewayError } from "../errors.ts";
-import { CERTIFICATE_REQUIRED, NOT_A_TOOL_CALL, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
+import {
+  CERTIFICATE_REQUIRED,
+  DEVICE_UNAUTHENTICATED,
+  NOT_A_TOOL_CALL,
+  USER_UNAUTHENTICATED,
+  findCriterion,
+} from "./criteria.ts";
 import type { Criterion, Test } from "./criteria.ts";
 import type { Facts } from "./facts.ts";
-import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonsOf } from "./finding.ts";
+import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonAt, reasonsOf, unite } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { ACTIONS, OPERATORS } from "./parse.ts";
 import type { Action, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
@@ -19,8 +25,10 @@ export interface Leaf {
   readonly test: Test;
   readonly yes: Finding;
   readonly no: Finding;
-  /** The criterion is about the user, and nobody is signed in. */
+  /** The criterion is about the user or a device of theirs, and nobody is signed in. */
   readonly unauthenticated: Finding;
+  /** The criterion is about a device, and the session has proven none. */
+  readonly noDevice: Finding;
   /** `mcp_tool` on a message that calls no tool. */
   readonly notToolCall: Finding;
   /** The criterion is about the certificate, and there is none that counts. */
@@ -72,6 +80,10 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
 export function findLeaf(leaf: Leaf, facts: Facts): Finding {
   const about = leaf.criterion.about;
   if (about === "user" && facts.user === undefined) return leaf.unauthenticated;
+  if (about === "device") {
+    if (facts.user === undefined) return leaf.unauthenticated;
+    if (facts.devices === undefined) return leaf.noDevice;
+  }
   if (about === "tool" && facts.mcp?.method !== "tools/call") return leaf.notToolCall;
   if (about === "certificate" && leaf.criterion.without?.isMissing(facts) === true) return leaf.noCertificate;
   return leaf.test(facts) ? leaf.yes : leaf.no;
@@ -87,9 +99,9 @@ export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Find
   for (const leaf of leaves) {
     const one = findLeaf(leaf, facts);
     const outcome = outcomeOf(one);
-    if (outcome === TRUE) held |= reasonsOf(one);
-    else if (outcome === FALSE) missed |= reasonsOf(one);
-    else unknown |= reasonsOf(one);
+    if (outcome === TRUE) held = unite(held, reasonsOf(one));
+    else if (outcome === FALSE) missed = unite(missed, reasonsOf(one));
+    else unknown = unite(unknown, reasonsOf(one));
   }
   switch (operator) {
     case "and":
@@ -116,9 +128,9 @@ export function findAny(rules: readonly OperatorRule[], facts: Facts): Finding {
   for (const rule of rules) {
     const one = findRule(rule, facts);
     const outcome = outcomeOf(one);
-    if (outcome === TRUE) held |= reasonsOf(one);
-    else if (outcome === FALSE) missed |= reasonsOf(one);
-    else unknown |= reasonsOf(one);
+    if (outcome === TRUE) held = unite(held, reasonsOf(one));
+    else if (outcome === FALSE) missed = unite(missed, reasonsOf(one));
+    else unknown = unite(unknown, reasonsOf(one));
   }
   if (held !== 0) return finding(TRUE, held);
   return unknown === 0 ? finding(FALSE, missed) : finding(UNKNOWN, unknown);
@@ -130,7 +142,7 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     throw new GatewayError("policy.invalid", `Cannot compile the policy: "${path}" ${message}`);
   });
   if (!read) throw new GatewayError("policy.invalid", `Cannot compile the policy: "${key}" cannot be read`);
-  const bit = (reason: string): number => 1 << reasons.indexOf(reason);
+  const bit = (reason: string): number => reasonAt(reasons.indexOf(reason));
   const { yes, no } = spokenReasons(criterion, action, operator);
   return {
     criterion,
@@ -140,7 +152,8 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     test: read.test,
     yes: finding(TRUE, bit(yes)),
     no: finding(FALSE, bit(no)),
-    unauthenticated: finding(UNKNOWN, criterion.about === "user" ? bit(USER_UNAUTHENTICATED) : 0),
+    unauthenticated: finding(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
+    noDevice: finding(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
     notToolCall: finding(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
     noCertificate: criterion.without
       ? finding(criterion.without.outcome, bit(CERTIFICATE_REQUIRED))
@@ -161,8 +174,14 @@ function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): rea
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
   if (criterion.about === "user") return [yes, no, USER_UNAUTHENTICATED];
+  if (criterion.about === "device") return [yes, no, USER_UNAUTHENTICATED, DEVICE_UNAUTHENTICATED];
   if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];
   return criterion.about === "tool" ? [yes, no, NOT_A_TOOL_CALL] : [yes, no];
+}
+
+/** Unknown while nobody is signed in. */
+function isAboutPerson({ about }: Criterion): boolean {
+  return about === "user" || about === "device";
 }
 
 function openCriterion(doc: CriterionDoc): { key: string; data: unknown; criterion: Criterion; subPath: string } {

@@ -2,11 +2,11 @@
 import type { Exchange } from "../http/exchange.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
-import type { Decision, Facts, McpFacts, UserFacts } from "../policy/facts.ts";
+import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
 import { formatRecord } from "../policy/record.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
-import type { AuthFailureReason } from "../session/principal.ts";
+import type { AuthFailureReason, Principal } from "../session/principal.ts";
 import type { Passage, ProxyMetrics } from "./passage.ts";
 
 export interface DecideDeps {
@@ -32,7 +32,7 @@ export interface Checked {
 export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
   const { exchange, plan, principal } = passage;
   const facts = factsOf(
-    principal?.user,
+    principal,
     httpFacts(exchange, plan.route.policy.needsCertificate),
     plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
@@ -57,9 +57,18 @@ function httpFacts(exchange: Exchange, withCertificate = false): Facts["http"] {
 }
 
 /** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */
-function factsOf(user: UserFacts | undefined, http: Facts["http"], mcp: McpFacts | undefined): Facts {
-  if (mcp === undefined) return user ? { user, http } : { http };
-  return user ? { user, http, mcp } : { http, mcp };
+function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: McpFacts | undefined): Facts {
+  if (principal === undefined) return mcp === undefined ? { http } : { http, mcp };
+  const { user, devices } = principal;
+  // Only browser sessions have devices, and they do not reach MCP servers.
+  if (mcp !== undefined) return { user, http, mcp };
+  return devices === undefined ? { user, http } : { user, devices, http };
+}
+
+/** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
+export function foresee(passage: Passage, principal: Principal): Decision {
+  const { policy } = passage.plan.route;
+  return evaluate(policy, factsOf(principal, httpFacts(passage.exchange, policy.needsCertificate), undefined));
 }
 
 /**

@@ -12,6 +12,7 @@ import type {
   ApplicationTokens,
   Assertions,
   Authenticator,
+  DeviceProofs,
   ProgramCredentials,
   ProviderTokens,
   Revocations,
@@ -27,6 +28,8 @@ export interface ProxyDeps {
   readonly endpoints: readonly Endpoint[];
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
+  /** Absent = nobody is led to prove a device. */
+  readonly deviceProofs?: DeviceProofs;
   /** Absent = programs have no way into ordinary routes. */
   readonly programs?: ProgramCredentials;
   /** Who a principal is by now, for answers that stay open; absent = they are not asked about. */

@@ -9,6 +9,7 @@ import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import { evaluate } from "../policy/evaluate.ts";
 import type { Facts } from "../policy/facts.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import { isOutdated } from "../session/device-facts.ts";
 import type { Principal } from "../session/principal.ts";
 import type { Revocations } from "../session/sessions.ts";
 
@@ -69,7 +70,12 @@ export function createStreams(deps: StreamDeps): Streams {
   /** The configuration in force since the first reload. */
   let latest: Snapshot | undefined;
 
-  const unsubscribe = revocations.subscribe((key) => endEach(byKey.get(key)));
+  const unsubscribe = revocations.subscribe((key) => {
+    const meant = byKey.get(key);
+    // What is known of a device ends where it was asked for, and the session with its other streams goes on.
+    if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
+    else endEach(meant);
+  });
   const timer = setInterval(() => streams.endExpired(), TICK_MS);
   timer.unref();
   const recheckTimer = current && setInterval(() => void streams.recheck(), RECHECK_MS);
@@ -89,7 +95,9 @@ export function createStreams(deps: StreamDeps): Streams {
       if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest, routesOf(latest))) return false;
       if (principal) {
         if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
+        if (isOutdated(principal.devices, revocations) && asksForDevice(stream)) return false;
         for (const key of principal.revocationKeys) addTo(byKey, key, stream);
+        for (const { revocationKey } of principal.devices ?? []) addTo(byKey, revocationKey, stream);
         addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
         if (stream.isEndless) heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
       }
@@ -100,6 +108,7 @@ export function createStreams(deps: StreamDeps): Streams {
       if (!all.delete(stream) || !stream.principal) return;
       if (stream.isEndless) release(stream.principal.user.id);
       for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
+      for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(byKey, revocationKey, stream);
       for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
     },
     endExpired() {
@@ -138,6 +147,13 @@ export function createStreams(deps: StreamDeps): Streams {
   };
   return streams;
 
+  /** By its policy when it began, or by the one in force: a reload may have brought the question. */
+  function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
+    return [snapshot, latest ?? snapshot].some(
+      ({ routes }) => routes.find(({ key }) => key === routeKey)?.policy.needsDevice,
+    );
+  }
+
   function release(userId: string): void {
     const held = (heldBy.get(userId) ?? 0) - 1;
     if (held > 0) heldBy.set(userId, held);
@@ -171,7 +187,7 @@ export function createStreams(deps: StreamDeps): Streams {
     for (const stream of itsStreams) {
       if (!all.has(stream)) continue;
       const snapshot = latest ?? stream.snapshot;
-      const facts = stream.facts && principal && { ...stream.facts, user: principal.user };
+      const facts = stream.facts && principal && factsAbout(principal, stream.facts);
       const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
       if (!isGood || !facts || !isStillAllowed({ routeKey: stream.routeKey, facts }, snapshot, routesOf(snapshot)))
         stream.end();
@@ -186,6 +202,11 @@ export function createStreams(deps: StreamDeps): Streams {
       stream.end();
     }
   }
+}
+
+/** What was decided upon, with who the principal is by now. */
+function factsAbout({ user, devices }: Principal, { devices: _earlier, ...facts }: Facts): Facts {
+  return { ...facts, user, ...(devices && facts.mcp === undefined ? { devices } : {}) };
 }
 
 function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {

@@ -1,8 +1,10 @@
 /** The way of a request on an ordinary route or an MCP client route: people with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
 import { denialDetails } from "../policy/explain.ts";
+import type { Decision } from "../policy/facts.ts";
 import type { AuthResult } from "../session/principal.ts";
 import { decide, recordRefusal } from "./decide.ts";
+import { answerDevice, deviceReason, withNewestDevices } from "./device.ts";
 import type { Passage } from "./passage.ts";
 import { answerUnavailable, forwardAllowed, proceed, type StepDeps } from "./steps.ts";
 
@@ -15,7 +17,7 @@ export function serveWebRoute(deps: StepDeps, passage: Passage): void {
   proceed(deps, passage, deps.authenticator.cookie(exchange), (result) => {
     // After the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session.
     const shown = result.ok || plan.isMcpClient ? undefined : deps.programs?.ownBearer(exchange);
-    if (shown === undefined) authenticated(deps, passage, result);
+    if (shown === undefined) withNewestDevices(deps, passage, result, (newest) => authenticated(deps, passage, newest));
     else proceed(deps, passage, shown, (program) => asProgram(deps, passage, program));
   });
 }
@@ -47,8 +49,16 @@ function authenticated(deps: StepDeps, passage: Passage, result: AuthResult): vo
   }
   const { decision, recorded } = decide(deps, passage);
   if (decision.allowed) forwardAllowed(deps, passage, recorded);
-  // Signing in may turn a no into a yes only for somebody who has not.
-  else proceed(deps, passage, recorded, () => (passage.principal ? answerDenied(passage) : askToSignIn(deps, passage)));
+  else proceed(deps, passage, recorded, () => refuse(deps, passage, decision));
+}
+
+function refuse(deps: StepDeps, passage: Passage, decision: Decision): void {
+  const { principal } = passage;
+  // Signing in may turn a no into a yes only for somebody who has not; so may a device.
+  if (!principal) return askToSignIn(deps, passage);
+  const reason = deviceReason(decision);
+  if (reason === undefined) answerDenied(passage);
+  else answerDevice(deps, passage, principal, reason);
 }
 
 function askToSignIn(deps: StepDeps, passage: Passage): void {

@@ -15,6 +15,7 @@ import type { Store } from "../store/store.ts";
 import { BoundedCache, type Visited } from "./cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import type { Cookies } from "./cookie.ts";
+import { isOutdated } from "./device-facts.ts";
 import { audienceAllows, type ExternalTokens } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
@@ -83,6 +84,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         cache.delete(key);
         return refusal("revoked");
       }
+      // The session goes on, without what is known of its devices: read again, and waited for.
+      if (isOutdated(principal.devices, revocations)) return undefined;
       entry.epoch = revocations.epoch;
     }
     const age = now - entry.readAtMs;
@@ -141,7 +144,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return (
       now - entry.verifiedAtMs < STALE_MS &&
       now < principal.expiresAt * 1000 &&
-      !revocations.isRevoked(principal.revocationKeys)
+      !revocations.isRevoked(principal.revocationKeys) &&
+      !isOutdated(principal.devices, revocations)
     );
   };
 
@@ -201,6 +205,14 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       }
       const claimed = cookie.claimed();
       return claimed ? read(cookies, cookie.value, claimed, entry) : refusal("malformed");
+    },
+    async cookieAgain(exchange) {
+      const cookie = openCookie(exchange);
+      const claimed = cookie?.claimed();
+      if (!cookie || !claimed) return refusal(cookie ? "malformed" : "missing");
+      // One that began before may not have seen what changed.
+      await pending.get(cookie.value);
+      return read(cookies, cookie.value, claimed, cookies.get(cookie.value));
     },
     async providerTokens(principal) {
       const known = providerTokens.get(principal);

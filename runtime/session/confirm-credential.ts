@@ -6,8 +6,9 @@
  */
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
+import { provenDevices, sameDevices } from "./device-facts.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
-import { userTag, type SessionRecords } from "./records.ts";
+import { userTag, type DeviceProof, type SessionRecords } from "./records.ts";
 import { serviceAccountUser } from "./service-accounts.ts";
 import type { Revocations } from "./sessions.ts";
 
@@ -25,7 +26,7 @@ export interface Claimed {
 
 export interface ConfirmationDeps {
   readonly store: Pick<Store, "get">;
-  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts">;
+  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
   readonly identities: Pick<IdentityService, "load">;
   readonly revocations: Pick<Revocations, "isRevoked">;
 }
@@ -43,12 +44,14 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     if (revocations.isRevoked(keys)) return refusal("revoked");
     if (claimed.kind === "service-account") return confirmServiceAccount(deps, claimed, keys, earlier);
     let { userId, expiresAt } = claimed;
+    let proofs: readonly DeviceProof[] = [];
     if (claimed.sessionId !== undefined) {
       const session = await deps.records.sessions.get(claimed.sessionId);
       if (!session) return refusal("revoked");
       userId ??= session.value.userId;
       if (userId !== session.value.userId) return refusal("malformed");
       expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
+      if (claimed.kind === "session") proofs = session.value.devices ?? [];
     }
     if (claimed.grantId !== undefined) {
       const grant = await deps.store.get(`grant:${claimed.grantId}`);
@@ -59,10 +62,12 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     if (userId === undefined || sid === undefined) return refusal("malformed");
     const user = await deps.identities.load(userId);
     if (!user) return refusal("unknown-user");
+    const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // Reading took a while: a revocation may have come in between.
     if (revocations.isRevoked(keys)) return refusal("revoked");
     // The same object while nothing changed, since assertions and application tokens are remembered by it.
-    if (earlier && earlier.user.version === user.version && earlier.expiresAt === expiresAt) {
+    const isSame = earlier?.user.version === user.version && earlier.expiresAt === expiresAt;
+    if (earlier && isSame && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };
     }
     return {
@@ -74,6 +79,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
         ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        ...(devices === undefined ? {} : { devices }),
         expiresAt,
         revocationKeys: [...keys, userTag(userId)],
       },

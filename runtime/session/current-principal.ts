@@ -15,7 +15,7 @@ export type CurrentPrincipal = (principal: Principal) => Promise<Principal | und
 
 export interface CurrentPrincipalDeps {
   readonly store: Pick<Store, "get">;
-  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts">;
+  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
   readonly identities: Pick<IdentityService, "load">;
   readonly programs: Pick<ProviderTokenCredentials, "again">;
 }

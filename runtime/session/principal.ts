@@ -1,8 +1,14 @@
-import type { UserFacts } from "../policy/facts.ts";
+import type { DeviceFacts, UserFacts } from "../policy/facts.ts";
 
 /** The user as the newest identity record has them. `version` grows whenever claims change. */
 export interface User extends UserFacts {
   readonly version: number;
+}
+
+/** A device that a browser session has proven, as its record has it. */
+export interface ProvenDevice extends DeviceFacts {
+  /** Key of the revocation feed that ends these facts, and nothing else of the principal. */
+  readonly revocationKey: string;
 }
 
 /** Who makes a request, by which credential. */
@@ -18,6 +24,8 @@ export interface Principal {
   readonly sid: string;
   readonly sessionId?: string;
   readonly grantId?: string;
+  /** Of browser sessions alone, at least one: a token may be anywhere. */
+  readonly devices?: readonly ProvenDevice[];
   /** OAuth client, for grants. */
   readonly clientId?: string;
   /** Epoch seconds after which the credential is worth nothing; open streams end then. */

@@ -43,6 +43,48 @@ export interface SessionRecord {
   readonly createdAt: number;
   /** Sealed; tells the provider at sign-out which of its sessions ends. */
   readonly idToken?: string;
+  /** Devices whose keys signed a challenge of this session, the newest last. */
+  readonly devices?: readonly DeviceProof[];
+}
+
+/** A device that a session has proven; worth nothing once the device's record is gone, or is another's. */
+export interface DeviceProof {
+  /** What follows "device:" in the key of its record. */
+  readonly key: string;
+  /** Id of the device. */
+  readonly id: string;
+}
+
+/** `device:<hash of credential id>`: a registered device of a user. Ends when it was not used for a year. */
+export interface DeviceRecord {
+  /** Public: what policies and administrators call it. Random, so that it never comes back. */
+  readonly id: string;
+  readonly userId: string;
+  /** As the user calls it. */
+  readonly name: string;
+  readonly type: "any" | "enclave_only";
+  /** The host name that its key is bound to. */
+  readonly rpId: string;
+  /** Base64url, as the browser has it. */
+  readonly credentialId: string;
+  /** COSE, base64url. */
+  readonly publicKey: string;
+  /** Signatures so far, as far as the device counts them. */
+  readonly counter: number;
+  readonly transports: readonly string[];
+  /** Its key may be copied to other devices of the same account. */
+  readonly isSynced: boolean;
+  readonly createdAt: number;
+  readonly usedAt: number;
+  /** When an administrator vouched for it; absent: nobody does. */
+  readonly approvedAt?: number;
+  /** How often that was taken back: tells facts from before, see `deviceKey`. */
+  readonly withdrawals: number;
+}
+
+/** `device-answer:<hash of challenge>`: this challenge was answered. Ends with the challenge. */
+export interface DeviceAnswerRecord {
+  readonly userId: string;
 }
 
 /** `sign-in:<id>`: where a sign-in goes back to, when that is too long for the browser to carry. */
@@ -86,6 +128,8 @@ export interface SessionRecords {
   readonly signIns: RecordSet<SignInRecord>;
   readonly signInCodes: RecordSet<SignInCodeRecord>;
   readonly serviceAccounts: RecordSet<ServiceAccountRecord>;
+  readonly devices: RecordSet<DeviceRecord>;
+  readonly deviceAnswers: RecordSet<DeviceAnswerRecord>;
 }
 
 export function createRecords(store: Store): SessionRecords {
@@ -95,6 +139,8 @@ export function createRecords(store: Store): SessionRecords {
     signIns: recordSet(store, "sign-in:"),
     signInCodes: recordSet(store, "sign-in-code:"),
     serviceAccounts: recordSet(store, "service-account:"),
+    devices: recordSet(store, "device:"),
+    deviceAnswers: recordSet(store, "device-answer:"),
   };
 }
 
@@ -108,10 +154,21 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
 }
 
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
-export const SESSION_FORMATS = firstFormats(["identity", "session", "sign-in", "sign-in-code", "service-account"]);
+export const SESSION_FORMATS = firstFormats([
+  "identity",
+  "session",
+  "sign-in",
+  "sign-in-code",
+  "service-account",
+  "device",
+  "device-answer",
+]);
 
 /** Lists all sessions. */
 export const SESSIONS_TAG = "sessions";
+
+/** Lists all devices. */
+export const DEVICES_TAG = "devices";
 
 /** Lists and ends everything of one user. */
 export function userTag(userId: string): string {

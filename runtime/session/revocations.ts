@@ -1,7 +1,8 @@
 /**
  * Revocation, as every process learns it: an append-only feed of keys in the store.
  *
- * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid. "user:…"
+ * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid; so does
+ * "device:…", what was known of a device before its approval was withdrawn or it was removed. "user:…"
  * and "client:…" end everything that exists under them now: each session, grant and service account with that tag is
  * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too. Codes on their
  * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
@@ -99,10 +100,10 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       return epoch;
     },
     async revoke(key) {
-      if (!/^(session|grant|service-account|client|user):./.test(key)) {
+      if (!/^(session|grant|service-account|device|client|user):./.test(key)) {
         throw new GatewayError(
           "revocation.key",
-          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, client or user`,
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, device, client or user`,
         );
       }
       await (isWide(key) ? revokeAll(key) : revokeOne(key));

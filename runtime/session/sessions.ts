@@ -18,6 +18,8 @@ export interface Authenticator {
   bearer(token: string, audience: TokenAudience): AuthResult | Promise<AuthResult>;
   /** The session cookie of this host. `missing` when there is none. */
   cookie(exchange: Exchange): AuthResult | Promise<AuthResult>;
+  /** The same from the records as they are now, whatever is remembered: for answers that hang on a step just done. */
+  cookieAgain(exchange: Exchange): Promise<AuthResult>;
   providerTokens(principal: Principal): Promise<ProviderTokens>;
 }
 
@@ -43,6 +45,17 @@ export interface TokenAudience {
 export interface SignIn {
   /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */
   redirect(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
+/** Proof of a device to the session of a browser. */
+export interface DeviceProofs {
+  /**
+   * Answers a GET/HEAD navigation with the redirect to where the person proves or registers a device, and comes back.
+   *
+   * @param type the only kind of device that helps; absent: any
+   * @returns false for anything else: nothing is answered
+   */
+  redirect(exchange: Exchange, snapshot: Snapshot, principal: Principal, type?: "enclave_only"): boolean;
 }
 
 /** Signed identity header, D14. */

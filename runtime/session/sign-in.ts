@@ -139,14 +139,15 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
 }
 
 /** True for a person's browser going to a page, as opposed to a script, an image or a program asking. */
-function isNavigation(exchange: Exchange): boolean {
+export function isNavigation(exchange: Exchange): boolean {
   if (exchange.method !== "GET" && exchange.method !== "HEAD") return false;
   if (exchange.header("x-requested-with") !== undefined) return false;
   const mode = exchange.header("sec-fetch-mode");
   return mode === undefined ? acceptsHtml(exchange) : mode === "navigate";
 }
 
-function isReturnPath(path: string): boolean {
+/** A path with query that a person may be led back to. */
+export function isReturnPath(path: string): boolean {
   return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
 }
 

@@ -16,7 +16,7 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
   // Whatever a page would ask for elsewhere finds nothing.
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1",
 ];
 const TIMEOUT_MS = 10_000;
 /** Pictures of the pages; not kept in the repository. */

@@ -11,6 +11,7 @@ import type { Certificates } from "../../runtime/http/certificates.ts";
 import { createHttpServer, type HttpServer } from "../../runtime/http/server.ts";
 import { createKeys } from "../../runtime/keys.ts";
 import { silentLog, type Log } from "../../runtime/log.ts";
+import type { Exchange } from "../../runtime/http/exchange.ts";
 import type { RecordWriter } from "../../runtime/policy/record-writer.ts";
 import { systemClock, type Clock } from "../../runtime/ports.ts";
 import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/handle.ts";
@@ -127,12 +128,14 @@ export function createTestAuthenticator(clock: Clock): Authenticator {
     }
     return result;
   };
+  const cookie = (exchange: Exchange): AuthResult => {
+    const name = parseCookies(exchange).get("gateway_session");
+    return name === undefined ? { ok: false, reason: "missing" } : find(name, "session");
+  };
   return {
     bearer: (token) => (token.startsWith("gwt_") ? find(token.slice(4), "grant") : { ok: false, reason: "malformed" }),
-    cookie(exchange) {
-      const name = parseCookies(exchange).get("gateway_session");
-      return name === undefined ? { ok: false, reason: "missing" } : find(name, "session");
-    },
+    cookie,
+    cookieAgain: (exchange) => Promise.resolve(cookie(exchange)),
     providerTokens: (principal) =>
       Promise.resolve({ accessToken: `access-${principal.user.id}`, idToken: `id-${principal.user.id}` }),
   };

@@ -1,0 +1,158 @@
+/** Pages of registered devices: registering and proving one, and the user page's list of them. */
+import type { EndForm } from "./access.ts";
+import { html, type Html } from "./html.ts";
+import { page } from "./layout.ts";
+
+/** One WebAuthn ceremony; the script of device-script.ts runs it and sends the form. */
+export interface CeremonyParts {
+  readonly kind: "create" | "get";
+  /** For `PublicKeyCredential.parse…OptionsFromJSON`. */
+  readonly options: object;
+  readonly action: string;
+  readonly csrfToken: string;
+  /** Sealed challenge. */
+  readonly ticket: string;
+  /** Sealed way back; absent when somebody only came to register. */
+  readonly request: string | undefined;
+}
+
+export interface DevicePageParts {
+  readonly user: string;
+  /** The address that asks for a device. */
+  readonly address: string | undefined;
+  readonly scriptPath: string;
+  /** Absent without a device that could be proven. */
+  readonly prove: CeremonyParts | undefined;
+  readonly registerBuiltIn: CeremonyParts | undefined;
+  readonly registerOther: CeremonyParts | undefined;
+  /** Why none can be registered. */
+  readonly isFull: boolean;
+}
+
+export const MAX_NAME_CHARACTERS = 64;
+
+export function devicePage(parts: DevicePageParts): string {
+  const { user, address, prove, registerBuiltIn, registerOther, isFull } = parts;
+  return page({
+    title: address === undefined ? "Register a device" : "Prove your device",
+    body: html`${
+        address === undefined
+          ? html`<p>
+              You are signed in as <strong>${user}</strong>. Some addresses open only on devices that you registered.
+            </p>`
+          : html`<p>
+              You are signed in as <strong>${user}</strong>, and <code>${address}</code> asks for a device of yours that
+              is registered.
+            </p>`
+      }
+      <noscript
+        ><p class="warning">Devices speak to a page only with JavaScript. Please allow it for this page.</p></noscript
+      >
+      <p id="outcome" role="status"></p>
+      ${
+        prove &&
+        html`<section aria-labelledby="prove">
+          <h2 id="prove">A device that you registered</h2>
+          ${ceremony(prove, html`<button class="primary" type="submit">Use a registered device</button>`)}
+        </section>`
+      }
+      ${
+        registerBuiltIn &&
+        html`<section aria-labelledby="built-in">
+          <h2 id="built-in">This device</h2>
+          <p class="dim">It asks you with fingerprint, face or PIN, and the key stays on it.</p>
+          ${ceremony(registerBuiltIn, html`${nameField("built-in-name")}<button type="submit">Register this device</button>`)}
+        </section>`
+      }
+      ${
+        registerOther &&
+        html`<section aria-labelledby="other">
+          <h2 id="other">Another device</h2>
+          <p class="dim">A security key, a phone, or a passkey of your account.</p>
+          ${ceremony(registerOther, html`${nameField("other-name")}<button type="submit">Register another device</button>`)}
+        </section>`
+      }
+      ${isFull && html`<p>You have registered as many devices as you may. Remove one to register another.</p>`}
+      <p><a href="/.gateway/">See your devices</a></p>
+      <script src="${parts.scriptPath}" defer></script>`,
+  });
+}
+
+/** `/.gateway/device-enrolled` */
+export function deviceEnrolledPage(parts: {
+  readonly id: string;
+  readonly name: string;
+  readonly isApproved: boolean;
+}): string {
+  return page({
+    title: "Device registered",
+    body: html`<dl>
+        <dt>Name</dt>
+        <dd>${parts.name}</dd>
+        <dt>Device</dt>
+        <dd><code>${parts.id}</code></dd>
+      </dl>
+      ${!parts.isApproved && html`<p>Some addresses open only when an administrator has approved it, by this id.</p>`}
+      <p><a class="button" href="/.gateway/">See your devices</a></p>`,
+  });
+}
+
+export interface DeviceParts {
+  readonly id: string;
+  readonly name: string;
+  readonly isBuiltIn: boolean;
+  readonly isSynced: boolean;
+  readonly isApproved: boolean;
+  /** This session has proven it. */
+  readonly isProven: boolean;
+  readonly registered: Date;
+  readonly used: Date;
+}
+
+/** @param devices this user's */
+export function devicesSection(devices: readonly DeviceParts[], form: EndForm, registerPath: string): Html {
+  return html`<h2>Registered devices</h2>
+    ${devices.length === 0 && html`<p>You have registered no device.</p>`}
+    ${devices.map(
+      ({ id, name, isBuiltIn, isSynced, isApproved, isProven, registered, used }) =>
+        html`<article>
+          <h3>${name}</h3>
+          <p class="dim">
+            <code>${id}</code>,
+            ${isBuiltIn ? "built into its machine" : isSynced ? "a passkey of an account" : "a security key or phone"},
+            ${isApproved ? "approved" : "not approved"}${isProven && ", proven in this session"}. Registered
+            ${day(registered)}, used ${day(used)}.
+          </p>
+          <form method="post" action="${form.action}">
+            <input type="hidden" name="csrf" value="${form.csrfToken}" />
+            <input type="hidden" name="device" value="${id}" />
+            <button type="submit">Remove ${name}</button>
+          </form>
+        </article>`,
+    )}
+    <p><a href="${registerPath}">Register a device</a></p>`;
+}
+
+function ceremony(parts: CeremonyParts, controls: Html): Html {
+  return html`<form
+    method="post"
+    action="${parts.action}"
+    data-ceremony="${parts.kind}"
+    data-options="${JSON.stringify(parts.options)}"
+  >
+    <input type="hidden" name="csrf" value="${parts.csrfToken}" />
+    <input type="hidden" name="ticket" value="${parts.ticket}" />
+    ${parts.request !== undefined && html`<input type="hidden" name="request" value="${parts.request}" />`}
+    <input type="hidden" name="answer" value="" />
+    ${controls}
+  </form>`;
+}
+
+function nameField(id: string): Html {
+  return html`<label for="${id}">Name, for your list</label>
+    <p><input id="${id}" name="name" maxlength="${MAX_NAME_CHARACTERS}" autocomplete="off" /></p>`;
+}
+
+function day(date: Date): Html {
+  return html`<time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>`;
+}

@@ -1,0 +1,72 @@
+/** The data of `device`: which of the devices that a browser session has proven are meant. */
+import type { DeviceFacts } from "./facts.ts";
+import { type JsonSchema, type Report, describe, isRecord } from "./match.ts";
+import { unknownWord } from "./suggest.ts";
+
+/** Canonical, in this order. All members must hold of one device. */
+export interface DeviceMatch {
+  is?: string;
+  approved?: boolean;
+  /** `any` leaves the kind open. */
+  type?: DeviceFacts["type"];
+}
+
+/** Kinds in which devices are registered. */
+export const DEVICE_TYPES = ["any", "enclave_only"] as const satisfies readonly DeviceFacts["type"][];
+
+const MEMBERS = ["is", "approved", "type"] as const;
+
+export const DEVICE_MATCH_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    is: { type: "string", minLength: 1 },
+    approved: { type: "boolean" },
+    type: { enum: DEVICE_TYPES },
+  },
+};
+
+/** @returns undefined after everything wrong with the data was reported */
+export function readDeviceMatch(
+  data: unknown,
+  path: string,
+  report: Report,
+): { readonly match: DeviceMatch; readonly matches: (device: DeviceFacts) => boolean } | undefined {
+  if (!isRecord(data)) {
+    report(path, `is ${describe(data)}, must be an object with ${MEMBERS.join(", ")}`);
+    return undefined;
+  }
+  let sound = true;
+  const fail = (at: string, message: string): void => {
+    sound = false;
+    report(at, message);
+  };
+  for (const key of Object.keys(data)) {
+    if (!(MEMBERS as readonly string[]).includes(key)) fail(`${path}.${key}`, unknownWord("member", key, MEMBERS));
+  }
+  // `type: any` says "whichever device", where that is what is meant.
+  if (Object.keys(data).length === 0) fail(path, `is empty, must have at least one of ${MEMBERS.join(", ")}`);
+  const match: DeviceMatch = {};
+  const { is, approved, type } = data;
+  if (Object.hasOwn(data, "is")) {
+    if (typeof is === "string" && is !== "") match.is = is;
+    else fail(`${path}.is`, `is ${describe(is)}, must be the id of a device`);
+  }
+  if (Object.hasOwn(data, "approved")) {
+    if (typeof approved === "boolean") match.approved = approved;
+    else fail(`${path}.approved`, `is ${describe(approved)}, must be true or false`);
+  }
+  if (Object.hasOwn(data, "type")) {
+    const known = DEVICE_TYPES.find((each) => each === type);
+    if (known !== undefined) match.type = known;
+    else fail(`${path}.type`, `is ${describe(type)}, must be one of ${DEVICE_TYPES.join(", ")}`);
+  }
+  return sound ? { match, matches: (device) => isMeant(match, device) } : undefined;
+}
+
+function isMeant({ is, approved, type }: DeviceMatch, device: DeviceFacts): boolean {
+  if (is !== undefined && device.id !== is) return false;
+  if (approved !== undefined && device.isApproved !== approved) return false;
+  return type === undefined || type === "any" || device.type === type;
+}

@@ -1,0 +1,83 @@
+/**
+ * Policies that ask for a registered device, on ordinary routes: a browser session can prove one, nobody else can.
+ *
+ * Promise: who is refused for a device alone is told so (450, which no standard has: 401 would make clients sign in again,
+ * and 403 would say that nothing helps); a proof or an approval that was given a moment ago, in whichever process, counts
+ * at the next request.
+ *
+ * @see facts on the reference's order of decision: device before other reasons
+ */
+import { respondError } from "../http/respond.ts";
+import { DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED } from "../policy/criteria.ts";
+import type { DeviceMatch } from "../policy/device-match.ts";
+import type { CompiledPolicy } from "../policy/evaluate.ts";
+import type { Decision } from "../policy/facts.ts";
+import type { AuthResult, Principal } from "../session/principal.ts";
+import { foresee } from "./decide.ts";
+import type { Passage } from "./passage.ts";
+import { proceed, type StepDeps } from "./steps.ts";
+
+/** Not of any standard; what the reference answers. */
+export const DEVICE_STATUS = 450;
+
+/**
+ * Goes on with what is known of the session's devices; with what the records say now, where that might turn a no into a
+ * yes. Others pay nothing for it.
+ */
+export function withNewestDevices(
+  deps: StepDeps,
+  passage: Passage,
+  result: AuthResult,
+  next: (result: AuthResult) => void,
+): void {
+  const isAsked = passage.plan.route.policy.needsDevice && result.ok && result.principal.kind === "session";
+  if (!isAsked || deviceReason(foresee(passage, result.principal)) === undefined) next(result);
+  else proceed(deps, passage, deps.authenticator.cookieAgain(passage.exchange), next);
+}
+
+/**
+ * Why the devices are in the way, when another one could help: not when a deny rule holds that has nothing to do with
+ * devices.
+ */
+export function deviceReason({ allowed, denied, allowWhyFalse, denyWhyTrue }: Decision): DeviceReason | undefined {
+  if (allowed) return undefined;
+  const reasons = denied ? denyWhyTrue : allowWhyFalse;
+  return DEVICE_REASONS.find((reason) => reasons.includes(reason));
+}
+
+type DeviceReason = typeof DEVICE_UNAUTHENTICATED | typeof DEVICE_UNAUTHORIZED;
+const DEVICE_REASONS: readonly DeviceReason[] = [DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED];
+
+/** Leads a person to the proof; refuses programs, and persons whose device is not the one. */
+export function answerDevice(deps: StepDeps, passage: Passage, principal: Principal, reason: DeviceReason): void {
+  const { exchange, snapshot, plan } = passage;
+  const type = neededType(plan.route.policy);
+  const isUnproven = reason === DEVICE_UNAUTHENTICATED && principal.kind === "session";
+  if (isUnproven && deps.deviceProofs?.redirect(exchange, snapshot, principal, type) === true) return;
+  respondError(exchange, DEVICE_STATUS, {
+    code: reason === DEVICE_UNAUTHENTICATED ? "device.unauthenticated" : "device.unauthorized",
+    message: messageOf(principal, reason),
+    // So that the person can tell an administrator which device to approve.
+    ...(principal.devices && { details: principal.devices.map(({ id }) => ["Device", id] as const) }),
+    links: [
+      { href: "/.gateway/webauthn", text: "Use another device" },
+      { href: "/.gateway/", text: "See your devices" },
+    ],
+  });
+}
+
+function messageOf({ kind }: Principal, reason: DeviceReason): string {
+  if (kind !== "session")
+    return "This address asks for a registered device, which only a browser can prove: programs cannot pass here";
+  return reason === DEVICE_UNAUTHENTICATED
+    ? "This address asks for a registered device: open it in a browser to prove yours"
+    : "The policy of this address does not take your device; an administrator may have to approve it first";
+}
+
+/** The kind of device that a policy wants, where it wants one alone. */
+function neededType({ allow, deny }: CompiledPolicy): "enclave_only" | undefined {
+  const types = [...allow, ...deny].flatMap(({ leaves }) =>
+    leaves.flatMap(({ criterion, data }) => (criterion.about === "device" ? [(data as DeviceMatch).type] : [])),
+  );
+  return types.includes("enclave_only") && !types.includes("any") ? "enclave_only" : undefined;
+}
