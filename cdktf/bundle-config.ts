@@ -1,10 +1,11 @@
 /** A slice as the settings of the L1 `Bundle`, and as the text of `gateway.bundle.json`. */
 import { canonicalRoute } from "../runtime/config/canonical.ts";
 import type { Field } from "../runtime/config/fields.ts";
-import type { RouteDoc } from "../runtime/config/route.ts";
+import { type RouteDoc, routeFields } from "../runtime/config/route.ts";
 import type { Slice } from "../runtime/config/slice.ts";
 import { renderSlice, sliceText } from "../runtime/terraform/bundle-document.ts";
 import { noStandIn } from "../runtime/terraform/document.ts";
+import { nestMembers } from "../runtime/config/groups.ts";
 import { bundleFields, ROUTE_BLOCK } from "../runtime/terraform/schema.ts";
 import type { ValueMap } from "../runtime/terraform/value.ts";
 import { type Document, propName } from "./document.ts";
@@ -25,7 +26,7 @@ export function canonicalDocument(route: RouteDoc, name: string): RouteDoc {
 export function bundleText(slice: Slice): string {
   const blocks = Object.entries(slice.routes).map(([name, { policy, ...route }]) => {
     const text = policy === undefined ? {} : { policy: JSON.stringify(policy) };
-    return [name, { ...(sorted(route) as Document), ...text }] as const;
+    return [name, { ...nestMembers(routeFields, sorted(route) as Document), ...text }] as const;
   });
   const values = {
     ...(sorted(slice.settings ?? {}) as Document),
@@ -49,7 +50,7 @@ export function routeBlocks(routes: Slice["routes"]): Document {
 }
 
 function routeBlock({ policy, ...route }: RouteDoc): Document {
-  const block = escapeAllForTerraform(route) as Document;
+  const block = nestMembers(routeFields, escapeAllForTerraform(route) as Document);
   return policy === undefined ? block : { ...block, policy: jsonForTerraform(policy) };
 }
 

@@ -3,6 +3,7 @@ import type { Field } from "../config/fields.ts";
 import { isMembers, type Members } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import { settingsFields } from "../config/settings.ts";
+import { nestFields, nestMembers } from "../config/groups.ts";
 import type { Converted } from "./convert.ts";
 
 export function writeHcl({ owner, settings, routes }: Converted): string {
@@ -14,7 +15,7 @@ export function writeHcl({ owner, settings, routes }: Converted): string {
     ...Object.entries(routes).flatMap(([name, route]) => [
       "",
       `route ${quoted(name)} {`,
-      ...indented(blockBody(routeFields, { ...route, ...(typeof route["to"] === "string" && { to: [route["to"]] }) })),
+      ...indented(routeBody(route)),
       "}",
     ]),
     "",
@@ -37,6 +38,11 @@ export function writeHcl({ owner, settings, routes }: Converted): string {
     "}",
     "",
   ].join("\n");
+}
+
+function routeBody(route: Members): readonly string[] {
+  const written = { ...route, ...(typeof route["to"] === "string" && { to: [route["to"]] }) };
+  return blockBody(nestFields(routeFields), nestMembers(routeFields, written));
 }
 
 /** Attributes first, then the blocks, each after an empty line. */

@@ -6,7 +6,7 @@ import { type AttributePath, type PathStep, pathText } from "./diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "./document.ts";
 import type { SchemaBlock } from "./schema-model.ts";
 import type { PublishedSlice } from "./publish.ts";
-import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
 import { isMap, Unknown, type ValueMap } from "./value.ts";
 
 /** The slice document, members in a fixed readable order. */
@@ -37,7 +37,7 @@ export function bundleValues(slice: Doc, prior: ValueMap): ValueMap {
   const before = routesOf(prior);
   const routes = Object.entries(published).map(([label, route]) => [
     label,
-    fromDocument(routeFields, route, before[label] ?? null),
+    fromDocument(routeBlockFields, route, before[label] ?? null),
   ]);
   return { ...fromDocument(bundleFields, slice["settings"], prior), [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }
@@ -94,26 +94,29 @@ function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
   if (name === undefined) return [];
   const field = fields.find((each) => each.name === name || (each.kind === "secret" && secretSpelling(each, name)));
   if (!field) return [];
-  const here: PathStep = { attribute: String(name) };
+  const here: PathStep[] = [
+    ...(field.group === undefined ? [] : [{ attribute: field.group.name }]),
+    { attribute: String(name) },
+  ];
   const [member, ...below] = rest;
   switch (field.kind) {
     case "block":
-      return [here, ...stepsBelow(field.fields ?? [], rest)];
+      return [...here, ...stepsBelow(field.fields ?? [], rest)];
     case "block-list":
-      return typeof member === "number" ? [here, { index: member }, ...stepsBelow(field.fields ?? [], below)] : [here];
+      return typeof member === "number" ? [...here, { index: member }, ...stepsBelow(field.fields ?? [], below)] : here;
     case "labelled":
-      return member === undefined ? [here] : [here, { key: String(member) }, ...stepsBelow(field.fields ?? [], below)];
+      return member === undefined ? here : [...here, { key: String(member) }, ...stepsBelow(field.fields ?? [], below)];
     case "domain-pattern-list":
     case "text-list":
     case "url-list":
-      return typeof member === "number" ? [here, { index: member }] : [here];
+      return typeof member === "number" ? [...here, { index: member }] : here;
     case "text-map":
     case "template-map":
     case "text-list-map":
-      return member === undefined ? [here] : [here, { key: String(member) }];
+      return member === undefined ? here : [...here, { key: String(member) }];
     default:
       // Inside a policy there are only characters of one string.
-      return [here];
+      return here;
   }
 }
 

@@ -4,7 +4,6 @@
  * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
  * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
  */
-import { routeFields } from "../config/route.ts";
 import { digestOf } from "../config/slice.ts";
 import { GatewayError } from "../errors.ts";
 import type { Connection } from "./admin-token.ts";
@@ -18,8 +17,9 @@ import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
 import type { Planned, Resource } from "./provider.ts";
 import { failedPublish, notLive } from "./publish-failure.ts";
-import { bundleFields, bundleSchema, ROUTE_BLOCK } from "./schema.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
 import { sealSecret } from "./seal.ts";
+import { upgradeBundleState } from "./state.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
 export function createBundleResource(connection: Connection): Resource {
@@ -65,6 +65,8 @@ export function createBundleResource(connection: Connection): Resource {
     },
 
     importState: (id) => importBundle(id, connection),
+
+    upgradeState: upgradeBundleState,
   };
 }
 
@@ -93,7 +95,7 @@ function plannedContent(config: ValueMap, prior: ValueMap | null): { values: Val
   const routes = Object.entries(configured).map(([label, route]): [string, Value] => {
     const old = before[label] ?? null;
     const path = [{ attribute: ROUTE_BLOCK }, { key: label }];
-    return [label, isMap(route) ? planValues(routeFields, route, isMap(old) ? old : null, path, context) : route];
+    return [label, isMap(route) ? planValues(routeBlockFields, route, isMap(old) ? old : null, path, context) : route];
   });
   return { values: { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) }, replaced };
 }
@@ -115,7 +117,7 @@ async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap
   const configured = routesOf(config);
   const routes: [string, Value][] = [];
   for (const [label, route] of Object.entries(routesOf(planned))) {
-    routes.push([label, await sealValues(routeFields, route, configured[label] ?? null, seal)]);
+    routes.push([label, await sealValues(routeBlockFields, route, configured[label] ?? null, seal)]);
   }
   return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }

@@ -1,12 +1,11 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
-import { routeFields } from "../config/route.ts";
 import { placeToPointAt, routesOf } from "./bundle-document.ts";
 import { secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import { httpProblems } from "./http-rules.ts";
 import type { Caller } from "./provider.ts";
 import { isPublishable, RESERVED_OWNER } from "./publish.ts";
-import { bundleFields, ROUTE_BLOCK } from "./schema.ts";
+import { bundleFields, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
 
@@ -38,7 +37,7 @@ const HAND_WRITTEN_OWNER = "default";
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   yield* secretPlaces(bundleFields, bundle, []);
   for (const [label, route] of Object.entries(routesOf(bundle))) {
-    yield* secretPlaces(routeFields, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
+    yield* secretPlaces(routeBlockFields, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Field } from "../config/fields.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
+import { attributeNames, type GroupField, isAbsent, isGroup } from "../config/groups.ts";
 import { policyFault, policyText, readPolicy } from "./policy-text.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "./value.ts";
 
@@ -33,12 +34,22 @@ export const noStandIn: StandIn = (_field, path) => {
   throw new TypeError(`Cannot render "${formatPath(path)}": its value is not known yet`);
 };
 
-/** Values of a block → members of the document, in the order of the fields. */
+/**
+ * Values of a block → members of the document, in the order of the fields.
+ *
+ * @param fields as documents have them; values of those with a group are in the block of its name
+ */
 export function toDocument(fields: readonly Field[], value: ValueMap, path: ValuePath, options: ToDocument): Doc {
   const doc: Doc = {};
   for (const field of fields) {
+    const holder = field.group === undefined ? value : (value[field.group.name] ?? null);
+    if (holder === null) continue;
     for (const name of field.kind === "secret" ? secretNames(field) : [field.name]) {
-      const member = toMember(field, value[name] ?? null, [...path, name], options);
+      const member =
+        holder instanceof Unknown
+          ? // Nobody knows whether the block will be there: what it may hold is left out like a block.
+            options.standIn({ ...field, kind: "block" }, [...path, name], false)
+          : toMember(field, (holder as ValueMap)[name] ?? null, path, name, options);
       if (member !== undefined) doc[name] = member;
     }
   }
@@ -50,8 +61,10 @@ export function secretNames({ name }: Field): readonly [plain: string, reference
   return [name, `${name}_ref`, `${name}_sealed`];
 }
 
-function toMember(field: Field, value: Value, path: ValuePath, options: ToDocument): unknown {
+/** @param above path of the block around it: most members are not there, and there are thousands of them */
+function toMember(field: Field, value: Value, above: ValuePath, name: string, options: ToDocument): unknown {
   if (value === null) return undefined;
+  const path = [...above, name];
   if (value instanceof Unknown) return options.standIn(field, path, false);
   switch (field.kind) {
     case "block":
@@ -109,16 +122,28 @@ function policyMember(text: string, path: ValuePath, { faults }: ToDocument): un
   return [];
 }
 
-/** Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift. */
+/**
+ * Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift.
+ *
+ * @param fields nested as Terraform has them, see groups.ts
+ */
 export function fromDocument(fields: readonly Field[], doc: unknown, prior: Value): ValueMap {
   const members = isRecord(doc) ? doc : {};
   const before = isMap(prior) ? prior : {};
   const value: Record<string, Value> = {};
   for (const field of fields) {
-    if (field.kind === "secret") Object.assign(value, secretValues(field, members, before));
+    if (isGroup(field)) value[field.name] = groupValue(field, members, before[field.name] ?? null);
+    else if (field.kind === "secret") Object.assign(value, secretValues(field, members, before));
     else value[field.name] = fromMember(field, own(members, field.name), before[field.name] ?? null);
   }
   return value;
+}
+
+/** A block without content says nothing, but whoever wrote it would see it vanish. */
+function groupValue(group: GroupField, members: Doc, prior: Value): Value {
+  const value = fromDocument(group.fields, members, prior);
+  const isWritten = group.fields.some((field) => attributeNames(field).some((name) => !isAbsent(field, value[name])));
+  return isWritten || isMap(prior) ? value : null;
 }
 
 function fromMember(field: Field, member: unknown, prior: Value): Value {

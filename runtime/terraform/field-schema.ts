@@ -1,5 +1,6 @@
 /** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
 import type { Field } from "../config/fields.ts";
+import { isGroup } from "../config/groups.ts";
 import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
 import type { ValueType } from "./value.ts";
 
@@ -31,8 +32,10 @@ export function blockOf(fields: readonly Field[], doc: string, isRoute = false):
   const blocks: SchemaNested[] = [];
   for (const field of fields) {
     const nesting = NESTED[field.kind];
-    if (nesting) blocks.push({ name: field.name, nesting, block: blockOf(field.fields ?? [], docOf(field)) });
-    else if (field.kind === "secret")
+    if (nesting) {
+      const block = blockOf(field.fields ?? [], docOf(field), isRoute && isGroup(field));
+      blocks.push({ name: field.name, nesting, block });
+    } else if (field.kind === "secret")
       attributes.push(...(isRoute ? referenceAttributes(field) : secretAttributes(field)));
     else attributes.push(attributeOf(field));
   }
@@ -47,9 +50,9 @@ function attributeOf(field: Field): SchemaAttribute {
 }
 
 /**
- * A secret among the flat settings of a route: by reference or sealed only. Terraform follows each sensitive and each
- * write-only attribute of each route, set or not, through every other one: with three of them 200 routes took 20 s to
- * plan, 1,000 would take minutes.
+ * A secret of a route's own, flat or in the block of a group: by reference or sealed only. Terraform follows each
+ * sensitive and each write-only attribute of each route that has room for it, set or not, through every other one: with
+ * three of them flat 200 routes took 20 s to plan, 1,000 would take minutes. One setting of a group would bring them back.
  */
 function referenceAttributes(field: Field): SchemaAttribute[] {
   return secretAttributes(field).flatMap((attribute) => {

@@ -77,9 +77,11 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     },
     // Called at every refresh, also when the version is the same: the state comes as JSON and goes as MessagePack.
     UpgradeResourceState(request) {
-      const { type } = find(request);
+      const { resource, type } = find(request);
       const raw = request["state"] as { json?: Buffer } | undefined;
-      const state = raw?.json ? valueFromJson(type, parseJson(raw.json.toString())) : null;
+      const version = (request["version"] as number | undefined) ?? 0;
+      const json = raw?.json ? parseJson(raw.json.toString()) : null;
+      const state = valueFromJson(type, resource.upgradeState?.(json, version) ?? json);
       return { state: { msgpack: encodeValue(type, state) } };
     },
     async ReadResource(request) {

@@ -31,6 +31,8 @@ export interface Resource {
   apply(prior: ValueMap | null, planned: ValueMap | null, config: ValueMap | null): Promise<StateOutcome>;
   read(state: ValueMap): Promise<StateOutcome>;
   importState(id: string): Promise<StateOutcome>;
+  /** A state's JSON as an older schema wrote it → as today's would have. */
+  upgradeState?(state: unknown, version: number): unknown;
 }
 
 export interface DataSource {

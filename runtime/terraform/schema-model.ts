@@ -19,6 +19,8 @@ export interface SchemaNested {
 }
 
 export interface SchemaBlock {
+  /** Of the resource; 0 when absent. */
+  readonly version?: number;
   readonly doc: string;
   readonly attributes: readonly SchemaAttribute[];
   readonly blocks: readonly SchemaNested[];
@@ -46,7 +48,7 @@ export function blockType(block: SchemaBlock): ValueType {
 }
 
 export function wireSchema(block: SchemaBlock): Message {
-  return { version: 0, block: wireBlock(block) };
+  return { version: block.version ?? 0, block: wireBlock(block) };
 }
 
 function wireBlock(block: SchemaBlock): Message {
@@ -89,7 +91,7 @@ export function wireFunction(fn: SchemaFunction): Message {
 
 /** Exactly the shape that `terraform providers schema -json` prints for one block. */
 export function jsonSchema(block: SchemaBlock): unknown {
-  return { version: 0, block: jsonBlock(block) };
+  return { version: block.version ?? 0, block: jsonBlock(block) };
 }
 
 function jsonBlock(block: SchemaBlock): Record<string, unknown> {

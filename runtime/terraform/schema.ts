@@ -9,6 +9,7 @@ import { routeFields } from "../config/route.ts";
 import { settingsFields } from "../config/settings.ts";
 import { functionSchemas } from "./functions.ts";
 import { blockOf } from "./field-schema.ts";
+import { isGroup, nestFields } from "../config/groups.ts";
 import {
   jsonFunction,
   jsonSchema,
@@ -24,10 +25,15 @@ import { STATUS_TYPE, statusSchema } from "./status-data-source.ts";
 export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
 export const PROVIDER_SOURCE = "gateform/gateway";
 export const BUNDLE_TYPE = "gateway_bundle";
+/** Grows when states of an older schema cannot be read as they are; see state.ts. */
+export const BUNDLE_VERSION = 1;
 export const ROUTE_BLOCK = "route";
 
 /** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
 export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
+
+/** Settings of a route as Terraform nests them. */
+export const routeBlockFields: readonly Field[] = nestFields(routeFields);
 
 /** Names at the top of the resource that are about publishing and not about the gateway. */
 export const PUBLISHING_NAMES = [
@@ -120,8 +126,11 @@ const httpTarget: SchemaNested = {
   },
 };
 
+const ROUTE_DOC =
+  "A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.";
+
 /** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
-export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeFields);
+export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeBlockFields);
 
 export const providerBlock: SchemaBlock = {
   doc: "Publishes routes, policies and settings of a gateway as one bundle.",
@@ -137,19 +146,28 @@ export const providerBlock: SchemaBlock = {
   blocks: [],
 };
 
+/** @param route nested, see groups.ts */
 export function makeBundleSchema(settings: readonly Field[], route: readonly Field[]): SchemaBlock {
   for (const { name } of settings) {
     if ([...PUBLISHING_NAMES, ...RESERVED_NAMES].includes(name)) {
       throw new TypeError(`Cannot make the Terraform schema: the name "${name}" is not free for a setting`);
     }
   }
+  // A document has the members of a group where it has the others, so no two may have one name.
+  const inDocument = route.flatMap((field) => (isGroup(field) ? [field, ...field.fields] : [field]));
+  for (const { name } of inDocument.filter(
+    (field, at) => inDocument.findIndex((each) => each.name === field.name) !== at,
+  )) {
+    throw new TypeError(`Cannot make the Terraform schema: a route has "${name}" twice`);
+  }
   const top = blockOf(settings, "");
   const routes: SchemaNested = {
     name: ROUTE_BLOCK,
     nesting: "map",
-    block: blockOf(route, "A route; the label is its name, unique within the owner.", true),
+    block: blockOf(route, ROUTE_DOC, true),
   };
   return {
+    version: BUNDLE_VERSION,
     doc: "One owner's settings and routes, checked and published as a whole.",
     attributes: [...publishingAttributes, ...top.attributes],
     blocks: [fileTarget, httpTarget, ...top.blocks, routes],

@@ -144,7 +144,7 @@ describe("Gateway", () => {
           },
           remove_request_headers: ["X-Debug"],
           set_response_headers: { "X-A": "a$$b" },
-          rewrite_response_headers: [{ header: "Location", prefix: "http://", value: "https://$$/" }],
+          headers: { rewrite_response_headers: [{ header: "Location", prefix: "http://", value: "https://$$/" }] },
           timeout: "5s",
         },
         github: {
@@ -226,7 +226,11 @@ describe("Gateway", () => {
 });
 
 describe("secrets of a route's own settings", () => {
-  const attributes = bundleSchema.blocks.find(({ name }) => name === "route")!.block.attributes.map(({ name }) => name);
+  const { block } = bundleSchema.blocks.find(({ name }) => name === "route")!;
+  // Flat, or in a block of Terraform's alone.
+  const attributes = [block, ...block.blocks.map((nested) => nested.block)].flatMap((each) =>
+    each.attributes.map(({ name }) => name),
+  );
   const secrets = routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name);
 
   test.each(secrets)("%s is refused in plain text, which the resource has no attribute for", (name) => {
@@ -250,7 +254,7 @@ describe("secrets of a route's own settings", () => {
     });
     const { route } = resourceOf(app) as { route: Record<string, Record<string, unknown>> };
     expect(route["wiki"]).toMatchObject({
-      tls_custom_ca_ref: "file:/etc/ca.pem",
+      upstream: { tls_custom_ca_ref: "file:/etc/ca.pem" },
       mcp: { server: { upstream_oauth2: { client_secret: "hush" } } },
     });
   });

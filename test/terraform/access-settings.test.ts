@@ -1,35 +1,14 @@
 /** Access keys and policies that say nothing, with the real Terraform. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import {
-  bundleConfig,
-  createWorkspace,
-  type InProcessProvider,
-  serveInProcess,
-  terraformMissing,
-  type Workspace,
-} from "../support/terraform.ts";
+import { bundleConfig } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 
-const missing = terraformMissing();
-if (missing) console.log(`skipped: ${missing}`);
-
-describe.skipIf(missing !== undefined)("access settings of a route", () => {
-  let provider: InProcessProvider;
-  let workspace: Workspace;
-
-  beforeAll(async () => {
-    provider = await serveInProcess();
-    workspace = createWorkspace(provider.env);
-  });
-  afterAll(() => {
-    workspace.close();
-    provider.close();
-  });
-
+describeTerraform("access settings of a route", {}, (terraform) => {
   const config = (settings: string, more = ""): string => `${bundleConfig(`
   owner = "team"
   file {
-    directory = "${workspace.path("slices")}"
+    directory = "${terraform.workspace.path("slices")}"
   }
   programmatic_redirect_domain_whitelist = ["localhost", "*.tools.example.com"]
   route "app" {
@@ -40,24 +19,26 @@ describe.skipIf(missing !== undefined)("access settings of a route", () => {
 ${more}`;
 
   test("are published as they are written, lists of claims included, and a second plan is empty", async () => {
-    workspace.write(
+    terraform.workspace.write(
       "main.tf",
       config(
         `
-    allowed_users      = ["alice@example.com"]
-    allowed_domains    = ["example.com"]
-    allowed_idp_claims = { department = ["sales", "support"], level = [terraform_data.level.output] }
-    cors_allow_preflight = true
-    bearer_token_format  = "idp_access_token"
-    idp_access_token_allowed_audiences = ["https://app.example.com"]
-    show_error_details = true`,
+    access {
+      allowed_users      = ["alice@example.com"]
+      allowed_domains    = ["example.com"]
+      allowed_idp_claims = { department = ["sales", "support"], level = [terraform_data.level.output] }
+      cors_allow_preflight = true
+      bearer_token_format  = "idp_access_token"
+      idp_access_token_allowed_audiences = ["https://app.example.com"]
+      show_error_details = true
+    }`,
         'resource "terraform_data" "level" {\n  input = "3"\n}',
       ),
     );
 
-    await workspace.succeed("apply", "-auto-approve");
+    await terraform.apply();
 
-    expect(JSON.parse(workspace.read("slices/team.json"))).toMatchObject({
+    expect(JSON.parse(terraform.workspace.read("slices/team.json"))).toMatchObject({
       settings: { programmatic_redirect_domain_whitelist: ["localhost", "*.tools.example.com"] },
       routes: {
         app: {
@@ -71,7 +52,7 @@ ${more}`;
         },
       },
     });
-    expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+    expect(await terraform.planCode()).toBe(0);
   });
 
   test.each([
@@ -84,13 +65,13 @@ ${more}`;
     ["an empty and", "policy = jsonencode([{ allow = { and = [] } }])", "is an empty list"],
     [
       "a list beside a public route",
-      'allow_public_unauthenticated_access = true\n    allowed_users = ["a@example.com"]',
+      'allow_public_unauthenticated_access = true\n    access {\n    allowed_users = ["a@example.com"]\n    }',
       "which lets everybody pass anyway",
     ],
   ])("%s is refused by validate, at its line", async (_, settings, message) => {
-    workspace.write("main.tf", config(settings));
+    terraform.workspace.write("main.tf", config(settings));
 
-    const { code, stdout, stderr } = await workspace.run("validate");
+    const { code, stdout, stderr } = await terraform.workspace.run("validate");
 
     expect(code).toBe(1);
     expect((stdout + stderr).replaceAll(/[\s│]+/g, " ")).toContain(message);

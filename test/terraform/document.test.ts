@@ -2,10 +2,17 @@ import { describe, expect, test } from "vitest";
 
 import type { Field } from "../../runtime/config/fields.ts";
 import { parsePath } from "../../runtime/terraform/judge.ts";
+import { nestFields } from "../../runtime/config/groups.ts";
 import { formatPath } from "../../runtime/config/problem.ts";
 import { attributePath, bundleValues, placeToPointAt, renderSlice } from "../../runtime/terraform/bundle-document.ts";
 import { pathText } from "../../runtime/terraform/diagnostics.ts";
-import { type DocumentFault, fromDocument, noStandIn, toDocument } from "../../runtime/terraform/document.ts";
+import {
+  type DocumentFault,
+  fromDocument,
+  noStandIn,
+  type StandIn,
+  toDocument,
+} from "../../runtime/terraform/document.ts";
 import { blockType } from "../../runtime/terraform/schema-model.ts";
 import { bundleSchema } from "../../runtime/terraform/schema.ts";
 import { valueFromJson } from "../../runtime/terraform/value-codec.ts";
@@ -177,6 +184,10 @@ test("renderSlice() and bundleValues() are inverse for a bundle", () => {
         from: "https://app.example.com",
         to: ["http://10.0.0.1"],
         mcp: { server: { max_request_bytes: 1, upstream_oauth2: { client_id: "x", client_secret_ref: "env:X" } } },
+        tls_server_name: "app.internal",
+        health_checks: [{ tcp_health_check: {} }],
+        allowed_users: ["a@example.com"],
+        prefix_rewrite: "/",
         rewrite_response_headers: [{ header: "Location", prefix: "", value: "" }],
       },
       client: { from: "https://c.example.com", to: ["http://10.0.0.2"], mcp: { client: {} } },
@@ -189,6 +200,54 @@ test("renderSlice() and bundleValues() are inverse for a bundle", () => {
   expect(renderSlice(typed, { standIn: noStandIn, faults: [] })).toEqual(slice);
 });
 
+describe("settings with a group", () => {
+  const rare = { name: "rare", doc: "Rare settings." };
+  const grouped: readonly Field[] = [
+    { ...about, name: "first", kind: "text", group: rare },
+    { ...about, name: "flat", kind: "text" },
+    { ...about, name: "named", kind: "labelled", group: rare, fields: [{ ...about, name: "a", kind: "text" }] },
+    { ...about, name: "key", kind: "secret", group: rare },
+  ];
+  const nested = nestFields(grouped);
+  const render = (value: ValueMap): unknown => toDocument(grouped, value, [], { standIn: noStandIn, faults: [] });
+
+  test("are in a block of Terraform's, and beside the others in a document, in its order", () => {
+    const doc = { first: "1", flat: "2", named: { x: { a: "3" } }, key_ref: "env:K" };
+    const value = fromDocument(nested, doc, null);
+    expect(value).toMatchObject({ flat: "2", rare: { first: "1", named: { x: { a: "3" } }, key_ref: "env:K" } });
+    expect(Object.keys(value)).toEqual(["rare", "flat"]);
+    expect(JSON.stringify(render(value))).toBe(JSON.stringify(doc));
+  });
+
+  test.each([{ first: "1" }, { named: { x: {} } }, { key_sealed: "a.b.c.d.e" }])("bring the block: %j", (doc) => {
+    expect(fromDocument(nested, doc, null)["rare"]).not.toBeNull();
+    expect(render(fromDocument(nested, doc, null))).toEqual(doc);
+  });
+
+  test("bring no block when none is written, and leave one without content where it was", () => {
+    expect(fromDocument(nested, { flat: "2" }, null)).toEqual({ rare: null, flat: "2" });
+    expect(fromDocument(nested, { flat: "2" }, { rare: { first: "1" } })["rare"]).toMatchObject({
+      first: null,
+      named: {},
+    });
+    expect(render({ rare: null, flat: "2" })).toEqual({ flat: "2" });
+    expect(render({ rare: {}, flat: "2" })).toEqual({ flat: "2" });
+  });
+
+  test("are asked for one by one when nobody knows the block", () => {
+    const asked: string[] = [];
+    const standIn: StandIn = (field, path, item) => void asked.push(`${formatPath(path)} ${field.kind} ${item}`);
+    expect(toDocument(grouped, { rare: UNKNOWN, flat: "2" }, [], { standIn, faults: [] })).toEqual({ flat: "2" });
+    expect(asked).toEqual([
+      "first block false",
+      "named block false",
+      "key block false",
+      "key_ref block false",
+      "key_sealed block false",
+    ]);
+  });
+});
+
 describe("attributePath()", () => {
   test.each<[string, string, string]>([
     ["settings.cookie_expiration", "cookie_expiration", "cookie_expiration"],
@@ -197,8 +256,20 @@ describe("attributePath()", () => {
     ['routes["my app"].to[1]', 'route["my app"].to[1]', 'route["my app"].to[1]'],
     [
       "routes.a.rewrite_response_headers[2].value",
-      'route["a"].rewrite_response_headers[2].value',
-      'route["a"].rewrite_response_headers[2].value',
+      'route["a"].headers.rewrite_response_headers[2].value',
+      'route["a"].headers.rewrite_response_headers[2].value',
+    ],
+    [
+      "routes.a.redirect.host_redirect",
+      'route["a"].routing.redirect.host_redirect',
+      'route["a"].routing.redirect.host_redirect',
+    ],
+    ["routes.a.allowed_users[1]", 'route["a"].access.allowed_users[1]', 'route["a"].access.allowed_users[1]'],
+    ["routes.a.tls_custom_ca_ref", 'route["a"].upstream.tls_custom_ca_ref', 'route["a"].upstream.tls_custom_ca_ref'],
+    [
+      'routes.a.set_request_headers_secret["X-A"].secret',
+      'route["a"].headers.set_request_headers_secret["X-A"].secret',
+      'route["a"].headers',
     ],
     ["routes.a.policy[0].allow.and[1].domain", 'route["a"].policy', 'route["a"].policy'],
     ["routes.a", 'route["a"]', 'route["a"].from'],

@@ -15,47 +15,32 @@ import { createAdminClient, type AdminClient } from "../support/admin-client.ts"
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { startForwarder, type HeldForwarder } from "../support/held-forwarder.ts";
 import { startUpstream, visit, type MarkedUpstream } from "../support/marked-upstream.ts";
-import {
-  bundleConfig,
-  createWorkspace,
-  type InProcessProvider,
-  serveInProcess,
-  terraformMissing,
-  type Workspace,
-} from "../support/terraform.ts";
-
-const missing = terraformMissing();
-if (missing) console.log(`skipped: ${missing}`);
+import { bundleConfig, createWorkspace } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 
 const OWNERS = { team: { allowed_from: ["*.example.com"] }, other: { allowed_from: ["*.example.com"] } };
 
-describe.skipIf(missing !== undefined)("gateway_bundle published over http", { timeout: 60_000 }, () => {
+describeTerraform("gateway_bundle published over http", { timeout: 60_000 }, (terraform) => {
   let gateway: TestGateway;
   let admin: AdminClient;
   let upstream: MarkedUpstream;
   let forwarder: HeldForwarder;
-  let provider: InProcessProvider;
-  let workspace: Workspace;
 
   beforeAll(async () => {
     upstream = await startUpstream();
-    provider = await serveInProcess();
     // As a pipeline has it: the provider of these tests runs in this process.
     process.env["GATEWAY_ADMIN_TOKEN"] = "admin-token-of-the-tests";
   });
   afterAll(async () => {
     delete process.env["GATEWAY_ADMIN_TOKEN"];
-    provider.close();
     await upstream.close();
   });
   beforeEach(async () => {
     gateway = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS } });
     admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
     forwarder = await startForwarder(gateway.adminOrigin);
-    workspace = createWorkspace(provider.env);
   });
   afterEach(async () => {
-    workspace.close();
     await forwarder.close();
     await gateway.close();
   });
@@ -92,16 +77,14 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
 `,
       rest,
     );
-  const write = (options?: Options): void => workspace.write("main.tf", config(options));
-  const apply = (): Promise<string> => workspace.succeed("apply", "-auto-approve");
+  const write = (options?: Options): void => terraform.workspace.write("main.tf", config(options));
+  const { apply, planCode } = terraform;
   const refused = async (...args: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await workspace.run(...args);
+    const { code, stdout, stderr } = await terraform.workspace.run(...args);
     expect(code).toBe(1);
     // Terraform draws a frame and breaks lines.
     return `${stdout}${stderr}`.replaceAll(/[\s│]+/g, " ");
   };
-  /** 0 nothing to do, 2 changes. */
-  const planCode = async (): Promise<number | null> => (await workspace.run("plan", "-detailed-exitcode")).code;
   const mark = async (): Promise<string | undefined> => (await visit(gateway.origin, "app.example.com")).mark;
   const published = async (owner = "team"): Promise<string | undefined> => {
     const answer = await admin.get(`/config/slices/${owner}`);
@@ -114,7 +97,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     expect(await mark()).toBe("1");
     expect(await planCode()).toBe(0);
     write({ mark: "2" });
-    const { stdout } = await workspace.run("plan");
+    const { stdout } = await terraform.workspace.run("plan");
     expect(stdout).toMatch(/~ "X-Mark"\s+= "1" -> "2"/);
     // Planning changes nothing.
     expect(await mark()).toBe("1");
@@ -125,10 +108,10 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
 
   test("the token gets into no state, plan or output", async () => {
     write();
-    const planned = await workspace.succeed("plan", "-out=plan");
-    const applied = await workspace.succeed("apply", "plan");
-    const shown = await workspace.succeed("show", "-json", "plan");
-    for (const text of [planned, applied, shown, workspace.read("terraform.tfstate"), gateway.log()]) {
+    const planned = await terraform.workspace.succeed("plan", "-out=plan");
+    const applied = await terraform.workspace.succeed("apply", "plan");
+    const shown = await terraform.workspace.succeed("show", "-json", "plan");
+    for (const text of [planned, applied, shown, terraform.workspace.read("terraform.tfstate"), gateway.log()]) {
       expect(text).not.toContain("admin-token-of-the-tests");
     }
   });
@@ -140,7 +123,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     drifted.routes["app"]!["timeout"] = "99s";
     drifted.routes["extra"] = { ...drifted.routes["app"], from: "http://extra.example.com" };
     expect((await admin.publish("team", JSON.stringify(drifted), "*")).status).toBe(200);
-    const { stdout } = await workspace.run("plan");
+    const { stdout } = await terraform.workspace.run("plan");
     expect(stdout).toMatch(/- timeout\s+= "99s"/);
     expect(stdout).toContain('- route "extra"');
     await apply();
@@ -155,7 +138,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     await apply();
     expect((await admin.ask("POST", "/config/rollback", {}, '{"owner":"team"}')).status).toBe(200);
     expect(await mark()).toBe("1");
-    const { stdout } = await workspace.run("plan");
+    const { stdout } = await terraform.workspace.run("plan");
     expect(stdout).toMatch(/~ "X-Mark"\s+= "1" -> "2"/);
     await apply();
     expect(await mark()).toBe("2");
@@ -165,7 +148,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     write();
     await apply();
     await admin.remove("team");
-    const { stdout } = await workspace.run("plan");
+    const { stdout } = await terraform.workspace.run("plan");
     expect(stdout).toContain("will be created");
     await apply();
     expect(await mark()).toBe("1");
@@ -175,7 +158,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     write();
     await apply();
     await admin.publish("other", '{"version":1,"owner":"other","routes":{}}');
-    await workspace.succeed("destroy", "-auto-approve");
+    await terraform.workspace.succeed("destroy", "-auto-approve");
     expect(await published()).toBeUndefined();
     expect(await published("other")).toBeDefined();
     expect(await mark()).toBeUndefined();
@@ -185,13 +168,13 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     write();
     await apply();
     write({ mark: "2" });
-    await workspace.succeed("plan", "-out=plan");
+    await terraform.workspace.succeed("plan", "-out=plan");
     const foreign = ((await published()) ?? "").replace('"X-Mark": "1"', '"X-Mark": "foreign"');
     expect((await admin.publish("team", foreign, "*")).status).toBe(200);
     const said = await refused("apply", "plan");
     expect(said).toContain("was changed outside Terraform after this plan was made; make a new plan and review it");
     expect(await mark()).toBe("foreign");
-    expect((await workspace.run("plan")).stdout).toMatch(/"foreign" -> "2"/);
+    expect((await terraform.workspace.run("plan")).stdout).toMatch(/"foreign" -> "2"/);
   });
 
   test("an existing slice is not taken over by a creation, but imported", async () => {
@@ -200,7 +183,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     const said = await refused("apply", "-auto-approve");
     const address = `${gateway.adminOrigin}/config/slices/team`;
     expect(said).toContain(`take it over with: terraform import <address> ${address}`);
-    await workspace.succeed("import", "gateway_bundle.main", address);
+    await terraform.workspace.succeed("import", "gateway_bundle.main", address);
     await apply();
     expect(await mark()).toBe("1");
     expect(await planCode()).toBe(0);
@@ -209,13 +192,13 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
   test("import writes a configuration that plans empty", async () => {
     write();
     await apply();
-    rmSync(workspace.path("terraform.tfstate"));
+    rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = config().split("\n\nresource")[0] ?? "";
     const id = `${gateway.adminOrigin}/config/slices/team`;
-    workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
-    const planned = await workspace.succeed("plan", "-generate-config-out=taken.tf");
+    terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
+    const planned = await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
     expect(planned).toContain("1 to import, 0 to add, 0 to change, 0 to destroy");
-    await workspace.succeed("apply", "-auto-approve");
+    await terraform.workspace.succeed("apply", "-auto-approve");
     expect(await planCode()).toBe(0);
   });
 
@@ -239,7 +222,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     write({ url, owner: "default" });
     const said = await refused("apply", "-auto-approve");
     expect(said).toMatch(/"owner" is "default", the owner of what \S+ says, must be another name such as "main"/);
-    expect(await workspace.succeed("state", "list")).toBe("");
+    expect(await terraform.workspace.succeed("state", "list")).toBe("");
     // The name that constructs take when none is given.
     write({ url, owner: "main" });
     await apply();
@@ -250,7 +233,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
   test("a host that another owner serves is refused", async () => {
     write();
     await apply();
-    const other = createWorkspace(provider.env);
+    const other = createWorkspace(terraform.provider.env);
     other.write("main.tf", config({ owner: "other" }));
     const { code, stderr } = await other.run("apply", "-auto-approve");
     other.close();
@@ -265,11 +248,11 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     expect(said).toContain('Cannot reach the gateway at "http://127.0.0.1:1": nobody listens there');
     write();
     await apply();
-    const state = workspace.read("terraform.tfstate");
+    const state = terraform.workspace.read("terraform.tfstate");
     await gateway.close();
     expect(await refused("plan")).toContain("nobody listens there");
     expect(await refused("apply", "-auto-approve")).toContain("nobody listens there");
-    expect(workspace.read("terraform.tfstate")).toBe(state);
+    expect(terraform.workspace.read("terraform.tfstate")).toBe(state);
   });
 
   test("an address that is no gateway's is said", async () => {
@@ -279,8 +262,8 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
 
   describe("the token", () => {
     test("comes from a reference, which is all that the state has", async () => {
-      workspace.write("token", "admin-token-of-the-tests\n");
-      write({ http: `token_ref = "file:${workspace.path("token")}"` });
+      terraform.workspace.write("token", "admin-token-of-the-tests\n");
+      write({ http: `token_ref = "file:${terraform.workspace.path("token")}"` });
       delete process.env["GATEWAY_ADMIN_TOKEN"];
       try {
         await apply();
@@ -288,7 +271,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
       } finally {
         process.env["GATEWAY_ADMIN_TOKEN"] = "admin-token-of-the-tests";
       }
-      expect(workspace.read("terraform.tfstate")).not.toContain("admin-token-of-the-tests");
+      expect(terraform.workspace.read("terraform.tfstate")).not.toContain("admin-token-of-the-tests");
     });
 
     test("comes from the provider's configuration, as an ephemeral value", async () => {
@@ -298,14 +281,14 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
       delete process.env["GATEWAY_ADMIN_TOKEN"];
       try {
         const variable = "-var=token=admin-token-of-the-tests";
-        await workspace.succeed("apply", "-auto-approve", variable);
-        expect((await workspace.run("plan", "-detailed-exitcode", variable)).code).toBe(0);
-        await workspace.succeed("destroy", "-auto-approve", variable);
+        await terraform.workspace.succeed("apply", "-auto-approve", variable);
+        expect((await terraform.workspace.run("plan", "-detailed-exitcode", variable)).code).toBe(0);
+        await terraform.workspace.succeed("destroy", "-auto-approve", variable);
       } finally {
         process.env["GATEWAY_ADMIN_TOKEN"] = "admin-token-of-the-tests";
       }
       expect(await published()).toBeUndefined();
-      expect(workspace.read("terraform.tfstate")).not.toContain("admin-token-of-the-tests");
+      expect(terraform.workspace.read("terraform.tfstate")).not.toContain("admin-token-of-the-tests");
     });
 
     test.each([
@@ -332,7 +315,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
 
   test("plan warns of a token that crosses the network in clear text", async () => {
     write({ url: "http://gateway.internal:9901" });
-    const { stdout } = await workspace.run("plan");
+    const { stdout } = await terraform.workspace.run("plan");
     expect(stdout.replaceAll(/[\s│]+/g, " ")).toContain("the admin token crosses the network in clear text");
   });
 
@@ -346,24 +329,27 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
   });
 
   test("a slice moves from a directory to a gateway, and back", async () => {
-    const inFile = config().replace(/http \{[^}]*\}/, `file {\n    directory = "${workspace.path("slices")}"\n  }`);
-    workspace.write("main.tf", inFile);
+    const inFile = config().replace(
+      /http \{[^}]*\}/,
+      `file {\n    directory = "${terraform.workspace.path("slices")}"\n  }`,
+    );
+    terraform.workspace.write("main.tf", inFile);
     await apply();
     write();
     await apply();
     expect(await mark()).toBe("1");
-    expect(() => workspace.read("slices/team.json")).toThrow("ENOENT");
-    workspace.write("main.tf", inFile);
+    expect(() => terraform.workspace.read("slices/team.json")).toThrow("ENOENT");
+    terraform.workspace.write("main.tf", inFile);
     await apply();
     expect(await published()).toBeUndefined();
-    expect(workspace.read("slices/team.json")).toContain("app.example.com");
+    expect(terraform.workspace.read("slices/team.json")).toContain("app.example.com");
   });
 
   describe("a process of the gateway that lags behind", () => {
     let store: Store;
     beforeEach(async () => {
       await gateway.close();
-      const storageUrl = `sqlite:${workspace.path("gateway.db")}`;
+      const storageUrl = `sqlite:${terraform.workspace.path("gateway.db")}`;
       gateway = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS, storage_url: storageUrl } });
       admin = createAdminClient(gateway.adminOrigin, gateway.adminToken);
       store = await openRecords(storageUrl, { clock: systemClock, log: silentLog() });
@@ -400,11 +386,11 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
       write({ mark: "2" });
       expect(await refused("apply", "-auto-approve")).toContain("Not live everywhere");
       expect(await mark()).toBe("2");
-      const { code, stdout } = await workspace.run("plan", "-detailed-exitcode");
+      const { code, stdout } = await terraform.workspace.run("plan", "-detailed-exitcode");
       expect(code).toBe(0);
       expect(stdout).toContain("Not live everywhere");
       await recover();
-      expect((await workspace.run("plan", "-detailed-exitcode")).stdout).not.toContain("Not live everywhere");
+      expect((await terraform.workspace.run("plan", "-detailed-exitcode")).stdout).not.toContain("Not live everywhere");
     });
   });
 
@@ -417,20 +403,19 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
     });
     afterAll(() => rmSync(mirrorRoot, { recursive: true, force: true }));
     beforeEach(async () => {
-      workspace.close();
       // A provider of its own process, which ends when Terraform does.
-      workspace = createWorkspace({
+      terraform.renew({
         TF_CLI_CONFIG_FILE: cliConfigFile,
         GATEWAY_ADMIN_TOKEN: "admin-token-of-the-tests",
       });
       write({ url: forwarder.origin });
-      await workspace.succeed("init");
+      await terraform.workspace.succeed("init");
     });
 
     /** Starts an apply, ends it by the signal while it is held, and waits for its end. */
     async function interrupted(where: "before" | "after", signal: NodeJS.Signals): Promise<number | null> {
       const held = forwarder.hold(where);
-      const child = workspace.start("apply", "-auto-approve", "-no-color");
+      const child = terraform.workspace.start("apply", "-auto-approve", "-no-color");
       const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
       let said = "";
       child.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -448,7 +433,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle published over http", { t
       async (where) => {
         await interrupted(where, "SIGINT");
         expect(await mark()).toBe("1");
-        expect(workspace.read("terraform.tfstate")).toContain('"sha256"');
+        expect(terraform.workspace.read("terraform.tfstate")).toContain('"sha256"');
         expect(await planCode()).toBe(0);
       },
     );

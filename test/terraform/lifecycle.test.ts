@@ -1,21 +1,18 @@
 /** A bundle's life with the real Terraform: plan, apply, drift, import, destroy. */
 import { existsSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import {
-  bundleConfig,
-  createWorkspace,
-  type InProcessProvider,
-  serveInProcess,
-  terraformMissing,
-  type Workspace,
-} from "../support/terraform.ts";
-
-const missing = terraformMissing();
-if (missing) console.log(`skipped: ${missing}`);
+import { bundleConfig } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 
 const POLICY = 'jsonencode([{ allow = { and = [{ domain = { is = "example.com" } }] } }])';
+
+interface State {
+  resources: {
+    instances: { schema_version: number; attributes: { route: Record<string, Record<string, unknown>> } }[];
+  }[];
+}
 
 /** Absolute: the provider of these tests runs in this process and in its working directory. */
 function config(
@@ -42,10 +39,12 @@ function config(
     from   = "https://app.example.com"
     to     = ["http://10.0.0.2:8080", "http://10.0.0.3:8080"]
     policy = ${POLICY}
-    rewrite_response_headers {
-      header = "Location"
-      prefix = "http://a"
-      value  = "https://b"
+    headers {
+      rewrite_response_headers {
+        header = "Location"
+        prefix = "http://a"
+        value  = "https://b"
+      }
     }
     mcp {
       client {}
@@ -54,33 +53,14 @@ function config(
   ${options.extra ?? ""}`);
 }
 
-describe.skipIf(missing !== undefined)("gateway_bundle", () => {
-  let provider: InProcessProvider;
-  let workspace: Workspace;
-
-  beforeAll(async () => {
-    provider = await serveInProcess();
-  });
-  afterAll(() => {
-    provider.close();
-  });
-  beforeEach(() => {
-    workspace = createWorkspace(provider.env);
-  });
-  afterEach(() => {
-    workspace.close();
-  });
-
-  const configured = (options?: Parameters<typeof config>[1]): string => config(workspace.path("slices"), options);
-  const slice = (owner = "team"): Record<string, unknown> =>
-    JSON.parse(workspace.read(`slices/${owner}.json`)) as Record<string, unknown>;
-  const apply = (): Promise<string> => workspace.succeed("apply", "-auto-approve");
-  /** 0 nothing to do, 2 changes. */
-  const plan = async (): Promise<{ code: number | null; stdout: string }> =>
-    workspace.run("plan", "-detailed-exitcode");
+describeTerraform("gateway_bundle", {}, (terraform) => {
+  const configured = (options?: Parameters<typeof config>[1]): string =>
+    config(terraform.workspace.path("slices"), options);
+  const { apply, planCode, slice } = terraform;
+  const plan = () => terraform.workspace.run("plan", "-detailed-exitcode");
 
   test("apply publishes exactly what was written, and a second plan is empty", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
     expect(slice()).toEqual({
       version: 1,
@@ -103,14 +83,14 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
         },
       },
     });
-    expect(readdirSync(workspace.path("slices"))).toEqual(["team.json"]);
-    expect((await plan()).code).toBe(0);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json"]);
+    expect(await planCode()).toBe(0);
   });
 
   test("a plan shows the changed field of one route and hides the other", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", configured({ timeout: "20s" }));
+    terraform.workspace.write("main.tf", configured({ timeout: "20s" }));
     const { code, stdout } = await plan();
     expect(code).toBe(2);
     expect(stdout).toMatch(/~ timeout\s+= "10s" -> "20s"/);
@@ -121,29 +101,29 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
   });
 
   test("a policy written differently but meaning the same is no change", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
     const policy = '"[ {\\"allow\\" : {\\"and\\": [ {\\"domain\\":  {\\"is\\": \\"example.com\\"}} ]}} ]"';
-    workspace.write("main.tf", configured({ policy }));
-    expect((await plan()).code).toBe(0);
+    terraform.workspace.write("main.tf", configured({ policy }));
+    expect(await planCode()).toBe(0);
   });
 
   test("a policy that means something else is a change of that route", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", configured({ policy: POLICY.replace("example.com", "example.org") }));
+    terraform.workspace.write("main.tf", configured({ policy: POLICY.replace("example.com", "example.org") }));
     const { stdout } = await plan();
     expect(stdout).toContain('"example.com" -> "example.org"');
   });
 
   test("drift by hand is shown per route and field, and repaired", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
     const edited = slice() as { routes: Record<string, Record<string, unknown>> };
     edited.routes["github"]!["timeout"] = "99s";
     delete edited.routes["app"];
     edited.routes["foreign"] = { from: "https://foreign.example.com", to: "http://10.9.9.9", policy: [] };
-    workspace.write("slices/team.json", JSON.stringify(edited));
+    terraform.workspace.write("slices/team.json", JSON.stringify(edited));
     const { code, stdout } = await plan();
     expect(code).toBe(2);
     expect(stdout).toMatch(/~ timeout\s+= "99s" -> "10s"/);
@@ -151,196 +131,336 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
     expect(stdout).toContain('- route "foreign"');
     await apply();
     expect(Object.keys(slice()["routes"] as object)).toEqual(["app", "github"]);
-    expect((await plan()).code).toBe(0);
+    expect(await planCode()).toBe(0);
   });
 
   test("drift that no field can show is still repaired", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    const before = workspace.read("slices/team.json");
-    workspace.write("slices/team.json", JSON.stringify({ ...slice(), surprise: 1 }));
-    expect((await plan()).code).toBe(2);
+    const before = terraform.workspace.read("slices/team.json");
+    terraform.workspace.write("slices/team.json", JSON.stringify({ ...slice(), surprise: 1 }));
+    expect(await planCode()).toBe(2);
     await apply();
-    expect(workspace.read("slices/team.json")).toBe(before);
+    expect(terraform.workspace.read("slices/team.json")).toBe(before);
   });
 
   test("a damaged file is said and repaired", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    const before = workspace.read("slices/team.json");
-    workspace.write("slices/team.json", before.slice(0, 40));
+    const before = terraform.workspace.read("slices/team.json");
+    terraform.workspace.write("slices/team.json", before.slice(0, 40));
     const { code, stdout } = await plan();
     expect(code).toBe(2);
     expect(stdout).toContain("Published slice is damaged");
     await apply();
-    expect(workspace.read("slices/team.json")).toBe(before);
+    expect(terraform.workspace.read("slices/team.json")).toBe(before);
   });
 
   test("a removed file is planned as a creation", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    rmSync(workspace.path("slices/team.json"));
+    rmSync(terraform.workspace.path("slices/team.json"));
     const { stdout } = await plan();
     expect(stdout).toContain("will be created");
     await apply();
-    expect(existsSync(workspace.path("slices/team.json"))).toBe(true);
+    expect(existsSync(terraform.workspace.path("slices/team.json"))).toBe(true);
   });
 
   test("import followed by plan is empty", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    rmSync(workspace.path("terraform.tfstate"));
-    await workspace.succeed("import", "gateway_bundle.main", workspace.path("slices/team.json"));
+    rmSync(terraform.workspace.path("terraform.tfstate"));
+    await terraform.workspace.succeed("import", "gateway_bundle.main", terraform.workspace.path("slices/team.json"));
     const { code, stdout } = await plan();
     expect(stdout).toContain("No changes");
     expect(code).toBe(0);
   });
 
   test("import writes a configuration that plans empty", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    rmSync(workspace.path("terraform.tfstate"));
+    rmSync(terraform.workspace.path("terraform.tfstate"));
     const head = configured().split("\n\nresource")[0] ?? "";
-    workspace.write(
+    terraform.workspace.write(
       "main.tf",
-      `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${workspace.path("slices/team.json")}"\n}\n`,
+      `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${terraform.workspace.path("slices/team.json")}"\n}\n`,
     );
-    const planned = await workspace.succeed("plan", "-generate-config-out=taken.tf");
+    const planned = await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
     expect(planned).toContain("1 to import, 0 to add, 0 to change, 0 to destroy");
-    expect(workspace.read("taken.tf")).toContain('route "github"');
+    expect(terraform.workspace.read("taken.tf")).toContain('route "github"');
+  });
+
+  describe("settings in blocks", () => {
+    const NESTED = `
+  route "rare" {
+    from   = "https://rare.example.com"
+    to     = ["https://10.0.0.4:8443", "https://10.0.0.5:8443"]
+    policy = ${POLICY}
+    routing {
+      prefix_rewrite = "/base"
+    }
+    access {
+      allowed_users = ["alice@example.com"]
+    }
+    headers {
+      host_rewrite_header = "X-Host"
+      set_request_headers_secret "X-Key" {
+        secret_ref = "env:KEY"
+      }
+    }
+    upstream {
+      http2             = false
+      tls_custom_ca_ref = "file:/etc/ca.pem"
+      health_checks {
+        tcp_health_check {}
+      }
+      outlier_detection {
+        max_ejection_percent = 50
+      }
+    }
+  }
+  route "old" {
+    from   = "https://old.example.com"
+    policy = ${POLICY}
+    routing {
+      redirect {
+        host_redirect = "rare.example.com"
+      }
+    }
+    upstream {}
+  }`;
+    const write = (text = NESTED): void => {
+      terraform.workspace.write("main.tf", configured({ extra: text }));
+    };
+    const edit = (change: (route: Record<string, unknown>) => void): void => {
+      const edited = structuredClone(slice()) as { routes: Record<string, Record<string, unknown>> };
+      change(edited.routes["rare"]!);
+      terraform.workspace.write("slices/team.json", JSON.stringify(edited));
+    };
+
+    test("stand on the route itself in the slice, and a second plan is empty", async () => {
+      write();
+      await apply();
+      expect(slice().routes["rare"]).toEqual({
+        from: "https://rare.example.com",
+        to: ["https://10.0.0.4:8443", "https://10.0.0.5:8443"],
+        prefix_rewrite: "/base",
+        policy: [{ allow: { and: [{ domain: { is: "example.com" } }] } }],
+        allowed_users: ["alice@example.com"],
+        host_rewrite_header: "X-Host",
+        set_request_headers_secret: { "X-Key": { secret_ref: "env:KEY" } },
+        http2: false,
+        tls_custom_ca_ref: "file:/etc/ca.pem",
+        health_checks: [{ tcp_health_check: {} }],
+        outlier_detection: { max_ejection_percent: 50 },
+      });
+      expect(slice().routes["old"]).toMatchObject({ redirect: { host_redirect: "rare.example.com" } });
+      expect(await planCode()).toBe(0);
+    });
+
+    test("that are changed, added or removed by hand are shown one by one, and repaired", async () => {
+      write();
+      await apply();
+      edit((route) => {
+        route["http2"] = true;
+        route["idle_timeout"] = "1h";
+        delete route["allowed_users"];
+      });
+      const { stdout } = await plan();
+      expect(stdout).toMatch(/~ http2\s+= true -> false/);
+      expect(stdout).toMatch(/- idle_timeout\s+= "1h" -> null/);
+      expect(stdout).toMatch(/~ access \{\s+\+ allowed_users\s+= \[/);
+      expect(stdout).not.toContain("tls_custom_ca_ref");
+      await apply();
+      expect(slice().routes["rare"]).toMatchObject({ http2: false, allowed_users: ["alice@example.com"] });
+      expect(await planCode()).toBe(0);
+    });
+
+    test("are imported into their blocks, and the written configuration plans empty", async () => {
+      write();
+      await apply();
+      rmSync(terraform.workspace.path("terraform.tfstate"));
+      const head = configured().split("\n\nresource")[0] ?? "";
+      const id = terraform.workspace.path("slices/team.json");
+      terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
+      await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+      const written = terraform.workspace.read("taken.tf").replaceAll(/ +/g, " ");
+      expect(written).toMatch(/upstream \{[^}]*http2 = false/);
+      expect(written).toMatch(/headers \{[^}]*host_rewrite_header = "X-Host"/);
+      await apply();
+      expect(await planCode()).toBe(0);
+    });
+
+    test("a state from before a repeated block existed is read without a change", async () => {
+      write();
+      await apply();
+      const state = JSON.parse(terraform.workspace.read("terraform.tfstate")) as State;
+      const { upstream } = state.resources[0]!.instances[0]!.attributes.route["old"]!;
+      delete (upstream as Record<string, unknown>)["health_checks"];
+      terraform.workspace.write("terraform.tfstate", JSON.stringify(state));
+      expect(await planCode()).toBe(0);
+    });
+
+    test("a state of the first schema, where they were flat, is read without a change", async () => {
+      write(NESTED.replace("upstream {}", ""));
+      await apply();
+      const before = terraform.workspace.read("slices/team.json");
+      const state = JSON.parse(terraform.workspace.read("terraform.tfstate")) as State;
+      const [instance] = state.resources[0]!.instances;
+      expect(instance!.schema_version).toBe(1);
+      instance!.schema_version = 0;
+      for (const route of Object.values(instance!.attributes.route)) {
+        for (const name of ["routing", "access", "headers", "upstream"]) {
+          Object.assign(route, route[name]);
+          delete route[name];
+        }
+        // As the first schema had it: every setting there, blocks that are not there as empty lists and maps.
+        for (const name of ["rewrite_response_headers", "health_checks"]) route[name] ??= [];
+        route["set_request_headers_secret"] ??= {};
+        for (const name of ["idle_timeout", "redirect"]) route[name] ??= null;
+      }
+      terraform.workspace.write("terraform.tfstate", JSON.stringify(state));
+      const { code, stdout } = await plan();
+      expect(stdout).toContain("No changes");
+      expect(code).toBe(0);
+      await apply();
+      expect(terraform.workspace.read("slices/team.json")).toBe(before);
+    });
   });
 
   test("import refuses what is no slice of that owner", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     for (const [id, reason] of [
-      [workspace.path("slices/nobody.json"), "there is no such file"],
-      [workspace.path("slices"), "must be the path of a slice"],
+      [terraform.workspace.path("slices/nobody.json"), "there is no such file"],
+      [terraform.workspace.path("slices"), "must be the path of a slice"],
     ] as const) {
-      const { code, stderr } = await workspace.run("import", "gateway_bundle.main", id);
+      const { code, stderr } = await terraform.workspace.run("import", "gateway_bundle.main", id);
       expect(code).toBe(1);
       expect(stderr.replaceAll(/[\s│]+/g, " ")).toContain(reason);
     }
   });
 
   test("destroy removes the owner's slice and no other", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("slices/other.json", '{"version":1,"owner":"other","routes":{}}');
-    await workspace.succeed("destroy", "-auto-approve");
-    expect(readdirSync(workspace.path("slices"))).toEqual(["other.json"]);
+    terraform.workspace.write("slices/other.json", '{"version":1,"owner":"other","routes":{}}');
+    await terraform.workspace.succeed("destroy", "-auto-approve");
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["other.json"]);
   });
 
   test("a slice of another owner in our place is neither overwritten nor removed", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
     const foreign = '{"version":1,"owner":"other","routes":{}}';
-    workspace.write("slices/team.json", foreign);
+    terraform.workspace.write("slices/team.json", foreign);
     for (const args of [
       ["apply", "-auto-approve"],
       ["destroy", "-auto-approve"],
     ]) {
-      const { code, stderr } = await workspace.run(...args);
+      const { code, stderr } = await terraform.workspace.run(...args);
       expect(code).toBe(1);
       expect(stderr.replaceAll(/[\s│]+/g, " ")).toContain('holds the slice of owner "other"');
     }
-    expect(workspace.read("slices/team.json")).toBe(foreign);
+    expect(terraform.workspace.read("slices/team.json")).toBe(foreign);
   });
 
   test("an existing slice is not taken over by a creation", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    rmSync(workspace.path("terraform.tfstate"));
-    const before = workspace.read("slices/team.json");
-    workspace.write("main.tf", configured({ timeout: "20s" }));
-    const { code, stderr } = await workspace.run("apply", "-auto-approve");
+    rmSync(terraform.workspace.path("terraform.tfstate"));
+    const before = terraform.workspace.read("slices/team.json");
+    terraform.workspace.write("main.tf", configured({ timeout: "20s" }));
+    const { code, stderr } = await terraform.workspace.run("apply", "-auto-approve");
     expect(code).toBe(1);
     expect(stderr.replaceAll(/[\s│]+/g, " ")).toContain("terraform import <address>");
-    expect(workspace.read("slices/team.json")).toBe(before);
+    expect(terraform.workspace.read("slices/team.json")).toBe(before);
   });
 
   test("an apply whose state was lost finds its own content and goes on", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    rmSync(workspace.path("terraform.tfstate"));
+    rmSync(terraform.workspace.path("terraform.tfstate"));
     await apply();
-    expect((await plan()).code).toBe(0);
+    expect(await planCode()).toBe(0);
   });
 
   test("a change made after the plan is not overwritten", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", configured({ timeout: "20s" }));
-    await workspace.succeed("plan", "-out=plan");
-    const changed = workspace.read("slices/team.json").replace("10.0.0.1", "10.0.0.77");
-    workspace.write("slices/team.json", changed);
-    const { code, stderr } = await workspace.run("apply", "plan");
+    terraform.workspace.write("main.tf", configured({ timeout: "20s" }));
+    await terraform.workspace.succeed("plan", "-out=plan");
+    const changed = terraform.workspace.read("slices/team.json").replace("10.0.0.1", "10.0.0.77");
+    terraform.workspace.write("slices/team.json", changed);
+    const { code, stderr } = await terraform.workspace.run("apply", "plan");
     expect(code).toBe(1);
     expect(stderr.replaceAll(/[\s│]+/g, " ")).toContain("was changed outside Terraform after this plan was made");
-    expect(workspace.read("slices/team.json")).toBe(changed);
+    expect(terraform.workspace.read("slices/team.json")).toBe(changed);
   });
 
   test("a new owner replaces the resource", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", configured({ owner: "crew" }));
+    terraform.workspace.write("main.tf", configured({ owner: "crew" }));
     const { stdout } = await plan();
     expect(stdout).toContain("# forces replacement");
     await apply();
-    expect(readdirSync(workspace.path("slices"))).toEqual(["crew.json"]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["crew.json"]);
   });
 
   test("a new directory moves the slice", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", config(workspace.path("elsewhere")));
+    terraform.workspace.write("main.tf", config(terraform.workspace.path("elsewhere")));
     const { stdout } = await plan();
     expect(stdout).toMatch(/~ directory = ".*slices" -> ".*elsewhere"/);
     await apply();
-    expect(readdirSync(workspace.path("slices"))).toEqual([]);
-    expect(readdirSync(workspace.path("elsewhere"))).toEqual(["team.json"]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual([]);
+    expect(readdirSync(terraform.workspace.path("elsewhere"))).toEqual(["team.json"]);
   });
 
   test("another name of the same directory moves nothing", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    symlinkSync(workspace.path("slices"), workspace.path("alias"));
-    workspace.write("main.tf", config(workspace.path("alias"), { timeout: "20s" }));
+    symlinkSync(terraform.workspace.path("slices"), terraform.workspace.path("alias"));
+    terraform.workspace.write("main.tf", config(terraform.workspace.path("alias"), { timeout: "20s" }));
     await apply();
-    expect(readdirSync(workspace.path("slices"))).toEqual(["team.json"]);
-    expect(workspace.read("slices/team.json")).toContain('"timeout": "20s"');
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual(["team.json"]);
+    expect(terraform.workspace.read("slices/team.json")).toContain('"timeout": "20s"');
   });
 
   test("taking the target away removes the slice", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("main.tf", configured().replace(/file \{[^}]*\}/, ""));
+    terraform.workspace.write("main.tf", configured().replace(/file \{[^}]*\}/, ""));
     await apply();
-    expect(readdirSync(workspace.path("slices"))).toEqual([]);
+    expect(readdirSync(terraform.workspace.path("slices"))).toEqual([]);
   });
 
   test("a failed apply says why, and the next plan still shows the change", async () => {
-    workspace.write("main.tf", configured());
+    terraform.workspace.write("main.tf", configured());
     await apply();
-    workspace.write("occupied", "a file where a directory is wanted");
-    workspace.write("main.tf", config(workspace.path("occupied"), { timeout: "20s" }));
-    const { code, stderr } = await workspace.run("apply", "-auto-approve");
+    terraform.workspace.write("occupied", "a file where a directory is wanted");
+    terraform.workspace.write("main.tf", config(terraform.workspace.path("occupied"), { timeout: "20s" }));
+    const { code, stderr } = await terraform.workspace.run("apply", "-auto-approve");
     expect(code).toBe(1);
     expect(stderr).toContain("occupied");
-    expect(workspace.read("slices/team.json")).toContain('"timeout": "10s"');
-    workspace.write("main.tf", configured());
-    expect((await plan()).code).toBe(0);
+    expect(terraform.workspace.read("slices/team.json")).toContain('"timeout": "10s"');
+    terraform.workspace.write("main.tf", configured());
+    expect(await planCode()).toBe(0);
   });
 
   test("without a target the bundle is rendered and nothing is written", async () => {
     const text = configured().replace(/file \{[^}]*\}/, "");
-    workspace.write(
+    terraform.workspace.write(
       "main.tf",
       `${text}\noutput "bundle" {\n  value = nonsensitive(gateway_bundle.main.bundle_json)\n}\n`,
     );
     await apply();
-    const bundle = JSON.parse(JSON.parse(await workspace.succeed("output", "-json", "bundle")) as string) as object;
+    const bundle = JSON.parse(
+      JSON.parse(await terraform.workspace.succeed("output", "-json", "bundle")) as string,
+    ) as object;
     expect(bundle).toMatchObject({ version: 1, owner: "team" });
-    expect(existsSync(workspace.path("slices"))).toBe(false);
-    expect((await plan()).code).toBe(0);
+    expect(existsSync(terraform.workspace.path("slices"))).toBe(false);
+    expect(await planCode()).toBe(0);
   });
 });

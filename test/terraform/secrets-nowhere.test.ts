@@ -78,8 +78,10 @@ describe.skipIf(missing !== undefined)("a secret", { timeout: 120_000 }, () => {
     from   = "http://app.example.com"
     to     = ["${upstreamOrigin}"]
     policy = jsonencode([{ allow = { or = [{ accept = true }] } }])
-    set_request_headers_secret "X-Upstream-Key" {
-      ${given}
+    headers {
+      set_request_headers_secret "X-Upstream-Key" {
+        ${given}
+      }
     }
   }
 `,

@@ -1,32 +1,23 @@
 /** The data source that tells what a running gateway serves, with the real binary and a whole gateway. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { startGateway, type TestGateway } from "../support/gateway.ts";
-import { createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 
-const missing = terraformMissing();
-if (missing !== undefined) console.log(`terraform tests are skipped: ${missing}`);
-
-describe.skipIf(missing !== undefined)("gateway_status", { timeout: 60_000 }, () => {
+describeTerraform("gateway_status", { timeout: 60_000 }, (terraform) => {
   let gateway: TestGateway;
-  let provider: Awaited<ReturnType<typeof serveInProcess>>;
-  let workspace: ReturnType<typeof createWorkspace>;
 
   beforeAll(async () => {
     gateway = await startGateway({ yaml: 'routes: [{ name: app, from: "{origin}", to: "http://127.0.0.1:9" }]' });
-    provider = await serveInProcess();
-    workspace = createWorkspace({ ...provider.env, STATUS_TOKEN: gateway.adminToken });
   });
 
   afterAll(async () => {
-    workspace?.close();
-    provider?.close();
     await gateway?.close();
   });
 
   /** Output of a run that must fail, its wrapped lines joined. */
   const failing = async (...args: string[]): Promise<string> => {
-    const result = await workspace.run(...args);
+    const result = await terraform.workspace.run(...args);
     expect(result.code).not.toBe(0);
     return (result.stdout + result.stderr).replaceAll(/\s*[│╷╵]?\s+/g, " ");
   };
@@ -46,9 +37,12 @@ output "status" { value = data.gateway_status.live }
   test("tells digest, generation, slices and the key to seal to", async () => {
     // In this process the provider reads our environment, not Terraform's.
     process.env["STATUS_TOKEN"] = gateway.adminToken;
-    workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
-    await workspace.succeed("apply", "-auto-approve", "-no-color");
-    const status = JSON.parse(await workspace.succeed("output", "-json", "status")) as Record<string, unknown>;
+    terraform.workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
+    await terraform.workspace.succeed("apply", "-auto-approve", "-no-color");
+    const status = JSON.parse(await terraform.workspace.succeed("output", "-json", "status")) as Record<
+      string,
+      unknown
+    >;
     expect(status).toMatchObject({
       digest: gateway.runtime.current().digest,
       generation: gateway.runtime.current().generation,
@@ -57,19 +51,19 @@ output "status" { value = data.gateway_status.live }
     });
     expect(status["slices"]).toMatchObject([{ owner: "default", ok: true }]);
     expect(JSON.parse(String(status["seal_key"]))).toMatchObject({ kty: "OKP" });
-    expect(await workspace.succeed("show", "-json")).not.toContain(gateway.adminToken);
+    expect(await terraform.workspace.succeed("show", "-json")).not.toContain(gateway.adminToken);
     delete process.env["STATUS_TOKEN"];
   });
 
   test("a wrong token, a missing one and an address that nobody answers at are told", async () => {
     process.env["STATUS_TOKEN"] = "wrong";
-    workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
+    terraform.workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "env:STATUS_TOKEN"`));
     expect(await failing("plan", "-no-color")).toContain("it answered 401");
     delete process.env["STATUS_TOKEN"];
     expect(await failing("plan", "-no-color")).toContain("environment variable is not set");
-    workspace.write("main.tf", program('  url = "http://127.0.0.1:1"\n  token_ref = "env:PATH"'));
+    terraform.workspace.write("main.tf", program('  url = "http://127.0.0.1:1"\n  token_ref = "env:PATH"'));
     expect(await failing("plan", "-no-color")).toContain("Cannot reach the gateway");
-    workspace.write("main.tf", program('  url = "gateway.example.com"'));
+    terraform.workspace.write("main.tf", program('  url = "gateway.example.com"'));
     expect(await failing("validate", "-no-color")).toContain("must begin with http");
   });
 });

@@ -1,17 +1,8 @@
 /** What the real Terraform says about wrong configurations, and where it points. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import {
-  bundleConfig,
-  createWorkspace,
-  type InProcessProvider,
-  serveInProcess,
-  terraformMissing,
-  type Workspace,
-} from "../support/terraform.ts";
-
-const missing = terraformMissing();
-if (missing) console.log(`skipped: ${missing}`);
+import { bundleConfig } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 
 interface Found {
   readonly severity: string;
@@ -34,26 +25,10 @@ function route(name: string, body: string, from = `https://${name}.example.com`)
   }`;
 }
 
-describe.skipIf(missing !== undefined)("terraform validate", () => {
-  let provider: InProcessProvider;
-  let workspace: Workspace;
-
-  beforeAll(async () => {
-    provider = await serveInProcess();
-  });
-  afterAll(() => {
-    provider.close();
-  });
-  beforeEach(() => {
-    workspace = createWorkspace(provider.env);
-  });
-  afterEach(() => {
-    workspace.close();
-  });
-
+describeTerraform("terraform validate", {}, (terraform) => {
   async function validate(body: string, rest = ""): Promise<readonly Found[]> {
-    workspace.write("main.tf", bundleConfig(body, rest));
-    const { stdout } = await workspace.run("validate", "-json");
+    terraform.workspace.write("main.tf", bundleConfig(body, rest));
+    const { stdout } = await terraform.workspace.run("validate", "-json");
     const { diagnostics } = JSON.parse(stdout) as {
       diagnostics: { severity: string; summary: string; detail: string; snippet?: { code: string } }[];
     };
@@ -102,11 +77,25 @@ describe.skipIf(missing !== undefined)("terraform validate", () => {
       "a block in a list of blocks",
       route(
         "app",
-        'rewrite_response_headers {\n header = "Location"\n prefix = "a"\n value = "b"\n }\n rewrite_response_headers {\n header = "no header"\n prefix = ""\n value = ""\n }',
+        'headers {\n rewrite_response_headers {\n header = "Location"\n prefix = "a"\n value = "b"\n }\n rewrite_response_headers {\n header = "no header"\n prefix = ""\n value = ""\n }\n }',
       ),
       'header = "no header"',
       '"rewrite_response_headers[1].header"',
-      'At route["app"].rewrite_response_headers[1].header',
+      'At route["app"].headers.rewrite_response_headers[1].header',
+    ],
+    [
+      "a value in a block of Terraform's alone",
+      route("app", 'upstream {\n idle_timeout = "soon"\n }'),
+      'idle_timeout = "soon"',
+      '"idle_timeout" is "soon", must be a duration',
+      'At route["app"].upstream.idle_timeout',
+    ],
+    [
+      "a block in one",
+      route("app", "routing {\n response {\n status = 99\n }\n }").replace(/to {3}= .*/, ""),
+      "status = 99",
+      '"response.status" is 99',
+      'At route["app"].routing.response.status',
     ],
     [
       "something inside a policy",
@@ -135,10 +124,10 @@ describe.skipIf(missing !== undefined)("terraform validate", () => {
     ["a choice", 'cookie_same_site = "always"', 'cookie_same_site = "always"', '"lax"', "At cookie_same_site"],
     [
       "two settings that exclude each other",
-      route("app", 'host_rewrite = "a.example.com"\n host_rewrite_header = "X-Host"'),
+      route("app", 'host_rewrite = "a.example.com"\n headers {\n host_rewrite_header = "X-Host"\n }'),
       "host_rewrite_header",
       "at most one setting may choose the Host header",
-      'At route["app"].host_rewrite_header',
+      'At route["app"].headers.host_rewrite_header',
     ],
     [
       "a route name",
@@ -259,8 +248,26 @@ describe.skipIf(missing !== undefined)("terraform validate", () => {
       expect(found.map(({ detail }) => detail)).toEqual([expect.stringContaining('"timeout" is "soon"')]);
     });
 
+    test("finds nothing wrong with a block that may turn out not to be there", async () => {
+      const body = `prefix = "/a"
+    dynamic "routing" {
+      for_each = ${value} == "x" ? [1] : []
+      content {
+        regex = "^/b$"
+      }
+    }
+    dynamic "upstream" {
+      for_each = ${value} == "x" ? [1] : []
+      content {
+        tls_skip_verify = true
+        idle_timeout    = "soon"
+      }
+    }`;
+      expect(await validate(`owner = "team"\n${route("a", body)}`, unknown)).toEqual([]);
+    });
+
     test("says nothing that only holds if a value is not null", async () => {
-      const body = route("a", `host_rewrite = ${value}\n host_rewrite_header = "X-Host"`);
+      const body = route("a", `host_rewrite = ${value}\n headers {\n host_rewrite_header = "X-Host"\n }`);
       expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
     });
   });

@@ -3,49 +3,23 @@ import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
 import { compactDecrypt } from "jose";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import {
-  bundleConfig,
-  createWorkspace,
-  type InProcessProvider,
-  serveInProcess,
-  terraformMissing,
-  type Workspace,
-} from "../support/terraform.ts";
+import { bundleConfig } from "../support/terraform.ts";
+import { describeTerraform } from "../support/terraform-suite.ts";
 import { unpacked } from "../support/plan-archive.ts";
-
-const missing = terraformMissing();
-if (missing) console.log(`skipped: ${missing}`);
 
 const POLICY = "policy = jsonencode([{ allow = { and = [{ authenticated_user = true }] } }])";
 
-describe.skipIf(missing !== undefined)("gateway_bundle", () => {
-  let provider: InProcessProvider;
-  let workspace: Workspace;
-
-  beforeAll(async () => {
-    provider = await serveInProcess();
-  });
-  afterAll(() => {
-    provider.close();
-  });
-  beforeEach(() => {
-    workspace = createWorkspace(provider.env);
-  });
-  afterEach(() => {
-    workspace.close();
-  });
-
-  const slice = (): { routes: Record<string, Record<string, unknown>> } =>
-    JSON.parse(workspace.read("slices/team.json")) as { routes: Record<string, Record<string, unknown>> };
+describeTerraform("gateway_bundle", {}, (terraform) => {
+  const { slice } = terraform;
 
   describe("with values of another resource", () => {
     const config = (address: string): string =>
       bundleConfig(
         `  owner = "team"
   file {
-    directory = "${workspace.path("slices")}"
+    directory = "${terraform.workspace.path("slices")}"
   }
   route "known" {
     from = "https://known.example.com"
@@ -71,32 +45,32 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
       );
 
     test("plans them as known after apply, one by one, and publishes what they became", async () => {
-      workspace.write("main.tf", config("http://10.1.1.1:80"));
-      const planned = await workspace.succeed("plan", "-out=plan");
+      terraform.workspace.write("main.tf", config("http://10.1.1.1:80"));
+      const planned = await terraform.workspace.succeed("plan", "-out=plan");
       expect(planned).toContain('+ (known after apply),\n              + "http://10.0.0.2:8080"');
       expect(planned).toMatch(/sha256\s+= \(known after apply\)/);
-      await workspace.succeed("apply", "plan");
+      await terraform.workspace.succeed("apply", "plan");
       expect(slice().routes["balanced"]?.["to"]).toEqual(["http://10.1.1.1:80", "http://10.0.0.2:8080"]);
       expect(slice().routes["team-two"]?.["to"]).toEqual(["http://10.1.1.1:80"]);
-      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+      expect(await terraform.planCode()).toBe(0);
 
-      workspace.write("main.tf", config("http://10.2.2.2:80"));
-      const changed = await workspace.succeed("plan");
+      terraform.workspace.write("main.tf", config("http://10.2.2.2:80"));
+      const changed = await terraform.workspace.succeed("plan");
       expect(changed).toContain('~ "http://10.1.1.1:80" -> (known after apply)');
       expect(changed).not.toContain("10.0.0.9");
-      await workspace.succeed("apply", "-auto-approve");
+      await terraform.apply();
       expect(slice().routes["team-one"]?.["to"]).toEqual(["http://10.2.2.2:80"]);
     });
 
     test("refuses at apply what turns out to be wrong, and publishes nothing", async () => {
-      workspace.write("main.tf", config("http://10.1.1.1:80"));
-      await workspace.succeed("apply", "-auto-approve");
-      const before = workspace.read("slices/team.json");
-      workspace.write("main.tf", config("not an address"));
-      const { code, stderr } = await workspace.run("apply", "-auto-approve");
+      terraform.workspace.write("main.tf", config("http://10.1.1.1:80"));
+      await terraform.apply();
+      const before = terraform.workspace.read("slices/team.json");
+      terraform.workspace.write("main.tf", config("not an address"));
+      const { code, stderr } = await terraform.workspace.run("apply", "-auto-approve");
       expect(code).toBe(1);
       expect(stderr).toContain('At route["balanced"].to[0]');
-      expect(workspace.read("slices/team.json")).toBe(before);
+      expect(terraform.workspace.read("slices/team.json")).toBe(before);
     });
   });
 
@@ -110,7 +84,7 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
         `  owner = "team"
   ${options.key ?? `seal_key = "${sealKey}"`}
   file {
-    directory = "${workspace.path("slices")}"
+    directory = "${terraform.workspace.path("slices")}"
   }
   runtime_flags {
     mcp = true
@@ -147,16 +121,16 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
       Buffer.from((await compactDecrypt(oauth()["client_secret_sealed"] ?? "", privateKey)).plaintext).toString();
     /** Files below the workspace that hold the text, plan archives unpacked. */
     const filesWith = (text: string): string[] =>
-      readdirSync(workspace.directory, { recursive: true, withFileTypes: true })
+      readdirSync(terraform.workspace.directory, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => `${entry.parentPath}/${entry.name}`)
         .filter((path) => unpacked(readFileSync(path)).includes(text));
 
     test("a write-only secret reaches the bundle sealed, and is stored nowhere", async () => {
-      workspace.write("main.tf", config(WRITE_ONLY(1)));
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
       const output = [
-        await workspace.succeed("plan", "-out=plan", `-var=secret=${SECRET}`),
-        await workspace.succeed("apply", `-var=secret=${SECRET}`, "plan"),
+        await terraform.workspace.succeed("plan", "-out=plan", `-var=secret=${SECRET}`),
+        await terraform.workspace.succeed("apply", `-var=secret=${SECRET}`, "plan"),
       ].join("");
       expect(output).not.toContain(SECRET);
       expect(filesWith(SECRET)).toEqual([]);
@@ -171,46 +145,48 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
   idp_client_id = "client"
   idp_client_secret_wo = var.secret
   idp_client_secret_wo_version = 1`;
-      workspace.write("main.tf", config(WRITE_ONLY(1), { key: `seal_key = "${sealKey}"\n  ${settings}` }));
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1), { key: `seal_key = "${sealKey}"\n  ${settings}` }));
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       const { idp_client_secret_sealed: sealed = "" } = (slice() as unknown as { settings: Record<string, string> })
         .settings;
       expect(Buffer.from((await compactDecrypt(sealed, privateKey)).plaintext).toString()).toBe(SECRET);
-      expect((await workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(0);
+      expect((await terraform.workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(0);
     });
 
     test("a seal is kept while the version stays, and made anew when it grows", async () => {
-      workspace.write("main.tf", config(WRITE_ONLY(1)));
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       const first = oauth()["client_secret_sealed"];
-      expect((await workspace.run("plan", "-detailed-exitcode", "-var=secret=other-secret")).code).toBe(0);
-      workspace.write("main.tf", config(WRITE_ONLY(2)));
-      const planned = await workspace.succeed("plan", "-var=secret=other-secret");
+      expect((await terraform.workspace.run("plan", "-detailed-exitcode", "-var=secret=other-secret")).code).toBe(0);
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(2)));
+      const planned = await terraform.workspace.succeed("plan", "-var=secret=other-secret");
       expect(planned).toMatch(/~ client_secret_sealed\s+= ".*" -> \(known after apply\)/);
-      await workspace.succeed("apply", "-auto-approve", "-var=secret=other-secret");
+      await terraform.workspace.succeed("apply", "-auto-approve", "-var=secret=other-secret");
       expect(oauth()["client_secret_sealed"]).not.toBe(first);
       expect(await opened()).toBe("other-secret");
     });
 
     test("a seal that was changed by hand is made anew", async () => {
-      workspace.write("main.tf", config(WRITE_ONLY(1)));
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
-      workspace.write(
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      terraform.workspace.write(
         "slices/team.json",
-        workspace.read("slices/team.json").replace(oauth()["client_secret_sealed"] ?? "", "e30.e30.e30.e30.e30"),
+        terraform.workspace
+          .read("slices/team.json")
+          .replace(oauth()["client_secret_sealed"] ?? "", "e30.e30.e30.e30.e30"),
       );
-      expect((await workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(2);
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      expect((await terraform.workspace.run("plan", "-detailed-exitcode", `-var=secret=${SECRET}`)).code).toBe(2);
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       expect(await opened()).toBe(SECRET);
     });
 
     test("another key seals again", async () => {
-      workspace.write("main.tf", config(WRITE_ONLY(1)));
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1)));
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
       const key = `seal_key = "${JSON.stringify(other.publicKey.export({ format: "jwk" })).replaceAll('"', '\\"')}"`;
-      workspace.write("main.tf", config(WRITE_ONLY(1), { key }));
-      await workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
+      terraform.workspace.write("main.tf", config(WRITE_ONLY(1), { key }));
+      await terraform.workspace.succeed("apply", "-auto-approve", `-var=secret=${SECRET}`);
       const { plaintext } = await compactDecrypt(oauth()["client_secret_sealed"] ?? "", other.privateKey);
       expect(Buffer.from(plaintext).toString()).toBe(SECRET);
     });
@@ -231,27 +207,27 @@ describe.skipIf(missing !== undefined)("gateway_bundle", () => {
       ],
       ["with something that is no key", { secret: WRITE_ONLY(1), key: 'seal_key = "key"' }, "JWK"],
     ])("a write-only secret %s is refused", async (_name, { secret, key }: { secret: string; key?: string }, text) => {
-      workspace.write("main.tf", config(secret, key === undefined ? {} : { key }));
-      const { code, stderr } = await workspace.run("plan", `-var=secret=${SECRET}`);
+      terraform.workspace.write("main.tf", config(secret, key === undefined ? {} : { key }));
+      const { code, stderr } = await terraform.workspace.run("plan", `-var=secret=${SECRET}`);
       expect(code).toBe(1);
       expect(stderr.replaceAll(/[\s│╷╵]+/g, " ")).toContain(text);
       expect(stderr).not.toContain(SECRET);
     });
 
     test("a reference is passed on and the secret never seen", async () => {
-      workspace.write("main.tf", config('client_secret_ref = "env:GITHUB_SECRET"', { rest: "", key: "" }));
-      await workspace.succeed("apply", "-auto-approve");
+      terraform.workspace.write("main.tf", config('client_secret_ref = "env:GITHUB_SECRET"', { rest: "", key: "" }));
+      await terraform.apply();
       expect(oauth()).toMatchObject({ client_secret_ref: "env:GITHUB_SECRET" });
-      expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+      expect(await terraform.planCode()).toBe(0);
     });
 
     test("a plain secret is hidden in plans, bundle_json included", async () => {
-      workspace.write("main.tf", config(`client_secret = "${SECRET}"`, { rest: "", key: "" }));
-      const planned = await workspace.succeed("apply", "-auto-approve");
+      terraform.workspace.write("main.tf", config(`client_secret = "${SECRET}"`, { rest: "", key: "" }));
+      const planned = await terraform.apply();
       expect(planned).not.toContain(SECRET);
       expect(oauth()).toMatchObject({ client_secret: SECRET });
-      workspace.write("main.tf", config(`client_secret = "${SECRET}2"`, { rest: "", key: "" }));
-      const changed = await workspace.succeed("plan");
+      terraform.workspace.write("main.tf", config(`client_secret = "${SECRET}2"`, { rest: "", key: "" }));
+      const changed = await terraform.workspace.succeed("plan");
       expect(changed).toMatch(/~ client_secret\s+= \(sensitive value\)/);
       expect(changed).not.toContain(SECRET);
     });

@@ -1,0 +1,73 @@
+/** Tests with the real Terraform whose provider is in this process: one provider for all, a new workspace for each. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
+
+import {
+  createWorkspace,
+  type InProcessProvider,
+  serveInProcess,
+  terraformMissing,
+  type Workspace,
+} from "./terraform.ts";
+
+export interface TerraformSuite {
+  /** Of the test that runs. */
+  readonly workspace: Workspace;
+  readonly provider: InProcessProvider;
+  /** Ends the workspace of the running test and goes on with another one. */
+  readonly renew: (env: Readonly<Record<string, string>>) => void;
+  /** What is published in the workspace's directory `slices`. */
+  readonly slice: (owner?: string) => Slice;
+  readonly apply: () => Promise<string>;
+  /** 0 nothing to do, 2 changes. */
+  readonly planCode: () => Promise<number | null>;
+}
+
+interface Slice extends Readonly<Record<string, unknown>> {
+  readonly routes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Describes them; they are skipped where there is no Terraform. */
+export function describeTerraform(
+  name: string,
+  options: { readonly timeout?: number },
+  body: (terraform: TerraformSuite) => void,
+): void {
+  const missing = terraformMissing();
+  if (missing !== undefined) console.log(`skipped: ${name}, ${missing}`);
+  describe.skipIf(missing !== undefined)(name, options, () => {
+    let provider: InProcessProvider | undefined;
+    let workspace: Workspace | undefined;
+    beforeAll(async () => {
+      provider = await serveInProcess();
+    });
+    afterAll(() => {
+      provider?.close();
+    });
+    beforeEach(() => {
+      workspace = createWorkspace(running(provider).env);
+    });
+    afterEach(() => {
+      workspace?.close();
+    });
+    body({
+      get workspace() {
+        return running(workspace);
+      },
+      get provider() {
+        return running(provider);
+      },
+      renew(env) {
+        workspace?.close();
+        workspace = createWorkspace(env);
+      },
+      slice: (owner = "team") => JSON.parse(running(workspace).read(`slices/${owner}.json`)) as Slice,
+      apply: () => running(workspace).succeed("apply", "-auto-approve"),
+      planCode: async () => (await running(workspace).run("plan", "-detailed-exitcode")).code,
+    });
+  });
+}
+
+function running<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("Cannot use Terraform outside of a test");
+  return value;
+}
