@@ -152,6 +152,29 @@ export const reject = (): Criterion => new Criterion("reject", true);
 /** A CORS preflight: OPTIONS with `Origin` and `Access-Control-Request-Method`. */
 export const corsPreflight = (): Criterion => new Criterion("cors_preflight", true);
 
+/** Which registered devices are meant: everything that is written must hold of one of them, and something must be written. */
+export interface DeviceProps {
+  /**
+   * The device with this id, as its user's page and `gateway devices list` tell it.
+   * @default - any device
+   */
+  readonly is?: string;
+  /**
+   * Whether an administrator has approved it (`gateway devices approve`).
+   * @default - approved or not
+   */
+  readonly approved?: boolean;
+  /**
+   * As what it was registered: `enclave_only` is part of the machine it stands for and asks for its person; `any` is every
+   * kind.
+   * @default - any
+   */
+  readonly type?: "any" | "enclave_only";
+}
+
+/** The browser session has proven a registered device, and this one. Programs and MCP clients never have. */
+export const device = (props: DeviceProps): Criterion => new Criterion("device", snakeCased(props));
+
 /** Which client certificates are meant: everything that is written must hold. */
 export interface CertificateProps {
   /**

@@ -8,7 +8,7 @@ import type { Slice } from "../runtime/config/slice.ts";
 import { routePolicy } from "../runtime/policy/access-keys.ts";
 import { compilePolicy } from "../runtime/policy/evaluate.ts";
 import { explain, formatExplanation } from "../runtime/policy/explain.ts";
-import type { CertificateFacts, Facts } from "../runtime/policy/facts.ts";
+import type { CertificateFacts, DeviceFacts, Facts } from "../runtime/policy/facts.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
 import { bundleText } from "./bundle-config.ts";
 import type { Construct } from "./framework.ts";
@@ -37,6 +37,8 @@ export interface TestRequest {
   readonly path?: string;
   /** Address of the peer. @default "192.0.2.1" */
   readonly ip?: string;
+  /** A registered device that the browser session has proven; not approved, and of type `any`, unless it says otherwise. @default - none */
+  readonly device?: { readonly is?: string; readonly approved?: boolean; readonly type?: "any" | "enclave_only" };
   /** The client's certificate; valid unless it says otherwise. @default - none */
   readonly certificate?: Partial<CertificateFacts>;
 }
@@ -87,12 +89,14 @@ function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: Te
 
 function factsOf(request: TestRequest): Facts {
   const { email, user, groups = [], claims = {}, tool, mcpMethod, isCorsPreflight = false } = request;
-  const { path = "/", ip = "192.0.2.1", certificate } = request;
+  const { path = "/", ip = "192.0.2.1", certificate, device } = request;
   const mcp = tool === undefined ? mcpMethod : "tools/call";
   const isSignedIn = email !== undefined || user !== undefined;
   const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
   return {
     ...(isSignedIn && { user: { id: user ?? email ?? "", email: email ?? "", name: "", groups, claims } }),
+    // As the gateway has it: nobody else can prove one.
+    ...(isSignedIn && mcp === undefined && device && { devices: [deviceFacts(device)] }),
     http: {
       method,
       path,
@@ -113,6 +117,10 @@ function factsOf(request: TestRequest): Facts {
     },
     ...(mcp !== undefined && { mcp: { method: mcp, ...(tool !== undefined && { tool }) } }),
   };
+}
+
+function deviceFacts({ is = "", approved = false, type = "any" }: NonNullable<TestRequest["device"]>): DeviceFacts {
+  return { id: is, isApproved: approved, type };
 }
 
 function subjectOf({ email, user }: TestRequest): string {

@@ -3,7 +3,9 @@ import { isIP } from "node:net";
 
 import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "./config/load.ts";
 import { routePolicy } from "./policy/access-keys.ts";
-import type { CertificateFacts, Facts, UserFacts } from "./policy/facts.ts";
+import { DEVICE_UNAUTHENTICATED } from "./policy/criteria.ts";
+import { DEVICE_TYPES } from "./policy/device-match.ts";
+import type { CertificateFacts, Decision, DeviceFacts, Facts, UserFacts } from "./policy/facts.ts";
 import { compilePolicy } from "./policy/evaluate.ts";
 import { explain, formatExplanation } from "./policy/explain.ts";
 
@@ -18,6 +20,10 @@ export interface ExplainOptions {
   /** "name=value" each; a name that stands several times has several values. Names may be paths ("realm/roles"). */
   readonly claim?: readonly string[];
   readonly anonymous?: boolean;
+  /** Id of a registered device that the session has proven; each of the three assumes one. */
+  readonly device?: string;
+  readonly deviceApproved?: boolean;
+  readonly deviceType?: string;
   /** A `tools/call` of this tool. */
   readonly tool?: string;
   readonly mcpMethod?: string;
@@ -56,7 +62,7 @@ export function explainRequest(
   if (wish !== undefined) return problem(`Cannot explain route "${options.route}": ${wish}`);
   const facts = factsOf(options, route, certificate);
   const explanation = explain(compilePolicy(routePolicy(route.doc)), facts);
-  const notes = [...notesOf(config, route, facts)];
+  const notes = [...notesOf(config, route, facts, explanation.decision)];
   const question = questionOf(options, route.key);
   const answer = explanation.decision.allowed ? "allowed" : "denied";
   if (options.json === true) {
@@ -76,12 +82,22 @@ function questionWish(options: ExplainOptions, route: CheckedRoute): string | un
   const asksForMessage = options.tool !== undefined || options.mcpMethod !== undefined;
   if (asksForMessage && !route.doc.mcp?.server) return "it is no MCP server route, so it has no tools and messages";
   if (options.ip !== undefined && isIP(options.ip) === 0) return `"${options.ip}" is no IP address`;
+  if (options.deviceType !== undefined && deviceTypeOf(options) === undefined)
+    return `"${options.deviceType}" is no type of device, must be one of ${DEVICE_TYPES.join(", ")}`;
+  if (hasDevice(options) && options.anonymous === true) return "nobody is signed in, so there is no device either";
+  if (hasDevice(options) && route.doc.mcp?.server)
+    return "it is an MCP server route, whose clients cannot prove a device";
   const claim = options.claim?.find((each) => each.indexOf("=") < 1);
   return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
 }
 
 /** What happens to such a request beside the policy. */
-function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts): Iterable<string> {
+function* notesOf(
+  config: CheckedConfig,
+  route: CheckedRoute,
+  facts: Facts,
+  { allowWhyFalse }: Decision,
+): Iterable<string> {
   const { mcp } = route.doc;
   if (mcp && config.settings.runtime_flags?.mcp !== true)
     yield "MCP is off (runtime_flags.mcp), so the gateway answers 503";
@@ -89,6 +105,8 @@ function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts): Ite
     yield "an MCP server route answers 401 to everybody without a token, whatever its policy says";
   if (mcp?.server && facts.http.isCorsPreflight === true)
     yield "preflight requests of MCP server routes are answered by the gateway itself";
+  if (!mcp?.server && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
+    yield "a browser is led to prove a registered device; programs are answered 450";
   const mtls = config.boot.downstream_mtls;
   if (mtls && (mtls.enforcement ?? "") !== "policy" && facts.http.certificate?.isValid !== true)
     yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
@@ -107,6 +125,7 @@ function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: Ce
       ...(certificate && { certificate }),
     },
     ...(options.anonymous !== true && { user: userOf(options) }),
+    ...(hasDevice(options) && { devices: [deviceOf(options)] }),
     ...(doc.mcp?.server && {
       mcp: {
         ...(mcpMethod !== undefined && { method: mcpMethod }),
@@ -129,6 +148,19 @@ function userOf({ user: id, email, groups, claim = [] }: ExplainOptions): UserFa
     groups: groups.split(",").filter((name) => name !== ""),
     claims: Object.fromEntries(values),
   };
+}
+
+function hasDevice({ device, deviceApproved, deviceType }: ExplainOptions): boolean {
+  return device !== undefined || deviceApproved === true || deviceType !== undefined;
+}
+
+function deviceOf(options: ExplainOptions): DeviceFacts {
+  const { device: id = "", deviceApproved: isApproved = false } = options;
+  return { id, isApproved, type: deviceTypeOf(options) ?? "any" };
+}
+
+function deviceTypeOf({ deviceType }: ExplainOptions): DeviceFacts["type"] | undefined {
+  return DEVICE_TYPES.find((each) => each === deviceType);
 }
 
 function questionOf(options: ExplainOptions, route: string): string {

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 // Loaded by the command that needs them: `--help` and the other commands open no databases.
 const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
+const devices = () => import("./devices.ts");
 
 const CONFIG = ["--config <path>", "the gateway's configuration: file or directory"] as const;
 const JSON_OUT = ["--json", "for machines"] as const;
@@ -46,6 +47,30 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option(...CLIENT)
     .option(...ALL)
     .action(async (ids, options) => exit(await (await access()).revokeGrants(ids, options)));
+
+  const device = program
+    .command("devices")
+    .description("devices that people have registered, for policies that ask for one");
+  device
+    .command("list")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await devices()).printDevices(options)));
+  device
+    .command("approve")
+    .description("vouch for devices, for policies that ask for an approved one")
+    .argument("<id...>")
+    .requiredOption(...CONFIG)
+    .option("--withdraw", "no longer; on every process within 2 s")
+    .action(async (ids, options) => exit(await (await devices()).approveDevices(ids, options)));
+  device
+    .command("revoke")
+    .description("end registrations, on every process within 2 s; sessions go on without them")
+    .argument("[id...]")
+    .requiredOption(...CONFIG)
+    .option(...USER)
+    .action(async (ids, options) => exit(await (await devices()).revokeDevices(ids, options)));
 
   const client = program.command("client").description("OAuth clients: those made here, and those that registered");
   client

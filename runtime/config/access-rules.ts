@@ -53,6 +53,8 @@ function* criteriaOfOthers(route: Partial<RouteDoc>): Iterable<Finding> {
       // Under deny it does no harm where one policy serves routes of both kinds.
       yield action === "allow" ? fault(path, message) : doubt(path, message);
     }
+    if (name === "device" && isMcpServer)
+      yield doubt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450");
     if (name === "cors_preflight" && isMcpServer) {
       yield doubt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
     }

@@ -10,7 +10,6 @@ import { parsePolicy, type PolicyDoc, type RulesDoc } from "../policy/parse.ts";
 
 const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"]);
 const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
-  device: "device identity",
   ssh_username: "SSH",
   ssh_publickey: "SSH",
   date: "dates and times",
@@ -70,7 +69,7 @@ function convertRules(rules: unknown, place: string, closedBy: string[]): RulesD
       converted[action] = Object.fromEntries(
         groups.map(([operator, criteria]) => [
           operator,
-          criteriaOf(criteria, `${place}.${action}.${operator}`, closedBy),
+          criteriaOf(criteria, `${place}.${action}.${operator}`, closedBy, isTurned(action, operator)),
         ]),
       );
     }
@@ -78,11 +77,20 @@ function convertRules(rules: unknown, place: string, closedBy: string[]): RulesD
   return converted;
 }
 
-function criteriaOf(criteria: unknown, place: string, closedBy: string[]): unknown {
+/** Whether a condition that never holds lets people in. */
+function isTurned(action: string, operator: string): boolean {
+  return (action === "deny") !== (operator === "not" || operator === "nor");
+}
+
+function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned: boolean): unknown {
   if (!Array.isArray(criteria)) return criteria;
   return criteria.flatMap((criterion: unknown) => {
     if (!isMembers(criterion)) return [criterion];
     const [name = ""] = Object.keys(criterion);
+    const device = criterion["device"];
+    // There it keeps somebody out; here no device has that id.
+    if (turned && isMembers(device) && device["is"] !== undefined)
+      closedBy.push(`"${place}" keeps out the device ${JSON.stringify(device["is"])}, which gets another id here`);
     const base = name.split("/")[0] ?? "";
     if (PRESENCE.has(base)) return [{ [base]: true }];
     const topic = KNOWN_ONLY_THERE[base];
@@ -122,13 +130,18 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
 }
 
 function differencesOf(rules: readonly RulesDoc[]): string[] {
-  const names = new Set(JSON.stringify(rules).match(/"(?:email|domain|mcp_tool|groups)":/g));
+  const names = new Set(JSON.stringify(rules).match(/"(?:email|domain|mcp_tool|groups|device)":/g));
   return [
     ...(names.has('"email":') || names.has('"domain":')
       ? ["e-mail addresses and domains are compared in lower case here, letter by letter there"]
       : []),
     ...(names.has('"groups":')
       ? ["groups are what the identity provider's claim says (idp_groups_claim); no directory is asked"]
+      : []),
+    ...(names.has('"device":')
+      ? [
+          "devices are registered anew and get other ids here, type any is every kind of them, and MCP clients never have one",
+        ]
       : []),
     ...(names.has('"mcp_tool":') ? ["messages that cannot be read are refused here; there they pass uninspected"] : []),
   ];

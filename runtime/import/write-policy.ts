@@ -72,6 +72,7 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
     return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
   }
   if (!isMembers(data)) return undefined;
+  if (name === "device") return `${use("device")}(${code(camelCased(data))})`;
   if (name === "client_certificate") return `${use("clientCertificate")}(${code(camelCased(data))})`;
   const [match, ...more] = Object.entries(data);
   if (!match || more.length > 0) return undefined;
