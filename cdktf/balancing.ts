@@ -46,7 +46,7 @@ export interface MaglevLbConfig {
   readonly tableSize?: number;
 }
 
-/** One check of each upstream: either `httpHealthCheck` or `tcpHealthCheck`. */
+/** One check of each upstream: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`. */
 export interface HealthCheck {
   /**
    * Time between two checks.
@@ -70,14 +70,62 @@ export interface HealthCheck {
   readonly healthyThreshold?: number;
   /**
    * Healthy: the answer to an HTTP request has an expected status.
-   * @default - `tcpHealthCheck` is given
+   * @default - another check is given
    */
   readonly httpHealthCheck?: HttpHealthCheck;
   /**
-   * Healthy: a connection can be opened. An empty block, `{}`.
-   * @default - `httpHealthCheck` is given
+   * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. `{}`: opening it is
+   * enough.
+   * @default - another check is given
    */
-  readonly tcpHealthCheck?: Readonly<Record<string, never>>;
+  readonly tcpHealthCheck?: TcpHealthCheck;
+  /**
+   * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.
+   * @default - another check is given
+   */
+  readonly grpcHealthCheck?: GrpcHealthCheck;
+}
+
+/** A health check by connecting. */
+export interface TcpHealthCheck {
+  /**
+   * Bytes that are sent once the connection is open. Not for secrets: configuration and state show them.
+   * @default - nothing is sent
+   */
+  readonly send?: HealthCheckPayload;
+  /**
+   * Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at.
+   * @default - opening the connection is enough
+   */
+  readonly receive?: readonly HealthCheckPayload[];
+}
+
+/** Bytes, in one of two ways. */
+export interface HealthCheckPayload {
+  /**
+   * Bytes as hexadecimal digits, such as "50494e470d0a".
+   * @default - `utf8` is given
+   */
+  readonly hex?: string;
+  /**
+   * Bytes as text, such as "PING\r\n".
+   * @default - `hex` is given
+   */
+  readonly utf8?: string;
+}
+
+/** A health check by gRPC's own protocol. */
+export interface GrpcHealthCheck {
+  /**
+   * Service that is asked about.
+   * @default - the server as a whole
+   */
+  readonly serviceName?: string;
+  /**
+   * Value of `:authority`.
+   * @default - the host of `to`
+   */
+  readonly authority?: string;
 }
 
 /** A health check by HTTP. */

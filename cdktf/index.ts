@@ -2,11 +2,14 @@
 export type {
   BalancingSettings,
   CircuitBreakerThresholds,
+  GrpcHealthCheck,
   HealthCheck,
+  HealthCheckPayload,
   HttpHealthCheck,
   MaglevLbConfig,
   OutlierDetection,
   StatusRange,
+  TcpHealthCheck,
 } from "./balancing.ts";
 export { Domain } from "./domains.ts";
 export { type FileTarget, Gateway, type GatewayProps, type HttpTarget } from "./gateway.ts";
@@ -27,6 +30,8 @@ export {
   corsPreflight,
   type Criterion,
   deny,
+  device,
+  type DeviceProps,
   domain,
   email,
   type Group,

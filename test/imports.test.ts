@@ -80,6 +80,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "node:sqlite": { where: /^runtime\/store\//, why: "database driver" },
   "@grpc/grpc-js": { where: /^runtime\/terraform\//, why: "the provider process" },
   protobufjs: { where: /^runtime\/terraform\//, why: "the provider process" },
+  "protobufjs/minimal.js": { where: /^runtime\/proxy\/health-check-grpc\.ts$/, why: "one message each way" },
   "@msgpack/msgpack": { where: /^runtime\/terraform\//, why: "the provider process" },
   re2js: { where: /^runtime\/(config|policy|proxy)\//, why: "patterns are compiled with the configuration" },
   "ipaddr.js": { where: /^runtime\/(http|policy|config|issuer|session|proxy)\//, why: "addresses" },

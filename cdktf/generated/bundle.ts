@@ -3570,7 +3570,297 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckOutputReference exten
     return this._expectedStatuses.internalValue;
   }
 }
+export interface BundleRouteUpstreamHealthChecksTcpHealthCheckSend {
+  /**
+  * Bytes as hexadecimal digits, such as "50494e470d0a". Default: `utf8` is given
+  *
+  */
+  readonly hex?: string;
+  /**
+  * Bytes as text, such as "PING\r\n". Default: `hex` is given
+  *
+  */
+  readonly utf8?: string;
+}
+
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckSendToTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheckSend | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    hex: cdktf.stringToTerraform(struct!.hex),
+    utf8: cdktf.stringToTerraform(struct!.utf8),
+  }
+}
+
+
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckSendToHclTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheckSend | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    hex: {
+      value: cdktf.stringToHclTerraform(struct!.hex),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    utf8: {
+      value: cdktf.stringToHclTerraform(struct!.utf8),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteUpstreamHealthChecksTcpHealthCheckSendOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteUpstreamHealthChecksTcpHealthCheckSend | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._hex !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hex = this._hex;
+    }
+    if (this._utf8 !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.utf8 = this._utf8;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteUpstreamHealthChecksTcpHealthCheckSend | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._hex = undefined;
+      this._utf8 = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._hex = value.hex;
+      this._utf8 = value.utf8;
+    }
+  }
+
+  // hex - computed: false, optional: true, required: false
+  private _hex?: string; 
+  public get hex() {
+    return this.getStringAttribute('hex');
+  }
+  public set hex(value: string) {
+    this._hex = value;
+  }
+  public resetHex() {
+    this._hex = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hexInput() {
+    return this._hex;
+  }
+
+  // utf8 - computed: false, optional: true, required: false
+  private _utf8?: string; 
+  public get utf8() {
+    return this.getStringAttribute('utf8');
+  }
+  public set utf8(value: string) {
+    this._utf8 = value;
+  }
+  public resetUtf8() {
+    this._utf8 = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get utf8Input() {
+    return this._utf8;
+  }
+}
+export interface BundleRouteUpstreamHealthChecksTcpHealthCheckReceive {
+  /**
+  * Bytes as hexadecimal digits, such as "50494e470d0a". Default: `utf8` is given
+  *
+  */
+  readonly hex?: string;
+  /**
+  * Bytes as text, such as "PING\r\n". Default: `hex` is given
+  *
+  */
+  readonly utf8?: string;
+}
+
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckReceiveToTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    hex: cdktf.stringToTerraform(struct!.hex),
+    utf8: cdktf.stringToTerraform(struct!.utf8),
+  }
+}
+
+
+export function bundleRouteUpstreamHealthChecksTcpHealthCheckReceiveToHclTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    hex: {
+      value: cdktf.stringToHclTerraform(struct!.hex),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    utf8: {
+      value: cdktf.stringToHclTerraform(struct!.utf8),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectIndex the index of this item in the list
+  * @param complexObjectIsFromSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectIndex: number, complexObjectIsFromSet: boolean) {
+    super(terraformResource, terraformAttribute, complexObjectIsFromSet, complexObjectIndex);
+  }
+
+  public get internalValue(): BundleRouteUpstreamHealthChecksTcpHealthCheckReceive | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._hex !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hex = this._hex;
+    }
+    if (this._utf8 !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.utf8 = this._utf8;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._hex = undefined;
+      this._utf8 = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._hex = value.hex;
+      this._utf8 = value.utf8;
+    }
+  }
+
+  // hex - computed: false, optional: true, required: false
+  private _hex?: string; 
+  public get hex() {
+    return this.getStringAttribute('hex');
+  }
+  public set hex(value: string) {
+    this._hex = value;
+  }
+  public resetHex() {
+    this._hex = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hexInput() {
+    return this._hex;
+  }
+
+  // utf8 - computed: false, optional: true, required: false
+  private _utf8?: string; 
+  public get utf8() {
+    return this.getStringAttribute('utf8');
+  }
+  public set utf8(value: string) {
+    this._utf8 = value;
+  }
+  public resetUtf8() {
+    this._utf8 = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get utf8Input() {
+    return this._utf8;
+  }
+}
+
+export class BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveList extends cdktf.ComplexList {
+  public internalValue? : BundleRouteUpstreamHealthChecksTcpHealthCheckReceive[] | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param wrapsSet whether the list is wrapping a set (will add tolist() to be able to access an item via an index)
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, wrapsSet: boolean) {
+    super(terraformResource, terraformAttribute, wrapsSet)
+  }
+
+  /**
+  * @param index the index of the item to return
+  */
+  public get(index: number): BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveOutputReference {
+    return new BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveOutputReference(this.terraformResource, this.terraformAttribute, index, this.wrapsSet);
+  }
+}
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheck {
+  /**
+  * Bytes that are sent once the connection is open. Not for secrets: configuration and state show them. Default: nothing is sent
+  *
+  */
+  readonly send?: BundleRouteUpstreamHealthChecksTcpHealthCheckSend;
+  /**
+  * Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at. Default: opening the connection is enough
+  *
+  */
+  readonly receive?: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive[] | cdktf.IResolvable;
 }
 
 export function bundleRouteUpstreamHealthChecksTcpHealthCheckToTerraform(struct?: BundleRouteUpstreamHealthChecksTcpHealthCheck | cdktf.IResolvable): any {
@@ -3579,6 +3869,8 @@ export function bundleRouteUpstreamHealthChecksTcpHealthCheckToTerraform(struct?
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   return {
+    send: bundleRouteUpstreamHealthChecksTcpHealthCheckSendToTerraform(struct!.send),
+    receive: cdktf.listMapper(bundleRouteUpstreamHealthChecksTcpHealthCheckReceiveToTerraform, false)(struct!.receive),
   }
 }
 
@@ -3589,8 +3881,22 @@ export function bundleRouteUpstreamHealthChecksTcpHealthCheckToHclTerraform(stru
     throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
   }
   const attrs = {
+    send: {
+      value: bundleRouteUpstreamHealthChecksTcpHealthCheckSendToHclTerraform(struct!.send),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteUpstreamHealthChecksTcpHealthCheckSend",
+    },
+    receive: {
+      value: cdktf.listMapperHcl(bundleRouteUpstreamHealthChecksTcpHealthCheckReceiveToHclTerraform, false)(struct!.receive),
+      isBlock: true,
+      type: "list",
+      storageClassType: "BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveList",
+    },
   };
-  return attrs;
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
 }
 
 export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extends cdktf.ComplexObject {
@@ -3611,6 +3917,14 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extend
     }
     let hasAnyValues = this.isEmptyObject;
     const internalValueResult: any = {};
+    if (this._send?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.send = this._send?.internalValue;
+    }
+    if (this._receive?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.receive = this._receive?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -3618,6 +3932,8 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extend
     if (value === undefined) {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
+      this._send.internalValue = undefined;
+      this._receive.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -3626,7 +3942,170 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extend
     else {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
+      this._send.internalValue = value.send;
+      this._receive.internalValue = value.receive;
     }
+  }
+
+  // send - computed: false, optional: true, required: false
+  private _send = new BundleRouteUpstreamHealthChecksTcpHealthCheckSendOutputReference(this, "send");
+  public get send() {
+    return this._send;
+  }
+  public putSend(value: BundleRouteUpstreamHealthChecksTcpHealthCheckSend) {
+    this._send.internalValue = value;
+  }
+  public resetSend() {
+    this._send.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get sendInput() {
+    return this._send.internalValue;
+  }
+
+  // receive - computed: false, optional: true, required: false
+  private _receive = new BundleRouteUpstreamHealthChecksTcpHealthCheckReceiveList(this, "receive", false);
+  public get receive() {
+    return this._receive;
+  }
+  public putReceive(value: BundleRouteUpstreamHealthChecksTcpHealthCheckReceive[] | cdktf.IResolvable) {
+    this._receive.internalValue = value;
+  }
+  public resetReceive() {
+    this._receive.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get receiveInput() {
+    return this._receive.internalValue;
+  }
+}
+export interface BundleRouteUpstreamHealthChecksGrpcHealthCheck {
+  /**
+  * Service that is asked about. Default: the server as a whole
+  *
+  */
+  readonly serviceName?: string;
+  /**
+  * Value of `:authority`. Default: the host of `to`
+  *
+  */
+  readonly authority?: string;
+}
+
+export function bundleRouteUpstreamHealthChecksGrpcHealthCheckToTerraform(struct?: BundleRouteUpstreamHealthChecksGrpcHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    service_name: cdktf.stringToTerraform(struct!.serviceName),
+    authority: cdktf.stringToTerraform(struct!.authority),
+  }
+}
+
+
+export function bundleRouteUpstreamHealthChecksGrpcHealthCheckToHclTerraform(struct?: BundleRouteUpstreamHealthChecksGrpcHealthCheck | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    service_name: {
+      value: cdktf.stringToHclTerraform(struct!.serviceName),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    authority: {
+      value: cdktf.stringToHclTerraform(struct!.authority),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteUpstreamHealthChecksGrpcHealthCheckOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteUpstreamHealthChecksGrpcHealthCheck | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._serviceName !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.serviceName = this._serviceName;
+    }
+    if (this._authority !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.authority = this._authority;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteUpstreamHealthChecksGrpcHealthCheck | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._serviceName = undefined;
+      this._authority = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._serviceName = value.serviceName;
+      this._authority = value.authority;
+    }
+  }
+
+  // service_name - computed: false, optional: true, required: false
+  private _serviceName?: string; 
+  public get serviceName() {
+    return this.getStringAttribute('service_name');
+  }
+  public set serviceName(value: string) {
+    this._serviceName = value;
+  }
+  public resetServiceName() {
+    this._serviceName = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get serviceNameInput() {
+    return this._serviceName;
+  }
+
+  // authority - computed: false, optional: true, required: false
+  private _authority?: string; 
+  public get authority() {
+    return this.getStringAttribute('authority');
+  }
+  public set authority(value: string) {
+    this._authority = value;
+  }
+  public resetAuthority() {
+    this._authority = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get authorityInput() {
+    return this._authority;
   }
 }
 export interface BundleRouteUpstreamHealthChecks {
@@ -3651,15 +4130,20 @@ export interface BundleRouteUpstreamHealthChecks {
   */
   readonly healthyThreshold?: number;
   /**
-  * Healthy: the answer to an HTTP request has an expected status. Default: `tcp_health_check` is given
+  * Healthy: the answer to an HTTP request has an expected status. Default: another check is given
   *
   */
   readonly httpHealthCheck?: BundleRouteUpstreamHealthChecksHttpHealthCheck;
   /**
-  * Healthy: a connection can be opened. Default: `http_health_check` is given
+  * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. Default: another check is given
   *
   */
   readonly tcpHealthCheck?: BundleRouteUpstreamHealthChecksTcpHealthCheck;
+  /**
+  * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says. Default: another check is given
+  *
+  */
+  readonly grpcHealthCheck?: BundleRouteUpstreamHealthChecksGrpcHealthCheck;
 }
 
 export function bundleRouteUpstreamHealthChecksToTerraform(struct?: BundleRouteUpstreamHealthChecks | cdktf.IResolvable): any {
@@ -3674,6 +4158,7 @@ export function bundleRouteUpstreamHealthChecksToTerraform(struct?: BundleRouteU
     healthy_threshold: cdktf.numberToTerraform(struct!.healthyThreshold),
     http_health_check: bundleRouteUpstreamHealthChecksHttpHealthCheckToTerraform(struct!.httpHealthCheck),
     tcp_health_check: bundleRouteUpstreamHealthChecksTcpHealthCheckToTerraform(struct!.tcpHealthCheck),
+    grpc_health_check: bundleRouteUpstreamHealthChecksGrpcHealthCheckToTerraform(struct!.grpcHealthCheck),
   }
 }
 
@@ -3719,6 +4204,12 @@ export function bundleRouteUpstreamHealthChecksToHclTerraform(struct?: BundleRou
       isBlock: true,
       type: "struct",
       storageClassType: "BundleRouteUpstreamHealthChecksTcpHealthCheck",
+    },
+    grpc_health_check: {
+      value: bundleRouteUpstreamHealthChecksGrpcHealthCheckToHclTerraform(struct!.grpcHealthCheck),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteUpstreamHealthChecksGrpcHealthCheck",
     },
   };
 
@@ -3770,6 +4261,10 @@ export class BundleRouteUpstreamHealthChecksOutputReference extends cdktf.Comple
       hasAnyValues = true;
       internalValueResult.tcpHealthCheck = this._tcpHealthCheck?.internalValue;
     }
+    if (this._grpcHealthCheck?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.grpcHealthCheck = this._grpcHealthCheck?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -3783,6 +4278,7 @@ export class BundleRouteUpstreamHealthChecksOutputReference extends cdktf.Comple
       this._healthyThreshold = undefined;
       this._httpHealthCheck.internalValue = undefined;
       this._tcpHealthCheck.internalValue = undefined;
+      this._grpcHealthCheck.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -3797,6 +4293,7 @@ export class BundleRouteUpstreamHealthChecksOutputReference extends cdktf.Comple
       this._healthyThreshold = value.healthyThreshold;
       this._httpHealthCheck.internalValue = value.httpHealthCheck;
       this._tcpHealthCheck.internalValue = value.tcpHealthCheck;
+      this._grpcHealthCheck.internalValue = value.grpcHealthCheck;
     }
   }
 
@@ -3894,6 +4391,22 @@ export class BundleRouteUpstreamHealthChecksOutputReference extends cdktf.Comple
   // Temporarily expose input value. Use with caution.
   public get tcpHealthCheckInput() {
     return this._tcpHealthCheck.internalValue;
+  }
+
+  // grpc_health_check - computed: false, optional: true, required: false
+  private _grpcHealthCheck = new BundleRouteUpstreamHealthChecksGrpcHealthCheckOutputReference(this, "grpc_health_check");
+  public get grpcHealthCheck() {
+    return this._grpcHealthCheck;
+  }
+  public putGrpcHealthCheck(value: BundleRouteUpstreamHealthChecksGrpcHealthCheck) {
+    this._grpcHealthCheck.internalValue = value;
+  }
+  public resetGrpcHealthCheck() {
+    this._grpcHealthCheck.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get grpcHealthCheckInput() {
+    return this._grpcHealthCheck.internalValue;
   }
 }
 

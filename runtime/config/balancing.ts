@@ -1,36 +1,11 @@
 /** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
-import { quotedWish, readable } from "./checks.ts";
-import { block, blockList, choice, count, duration, text } from "./kinds.ts";
+import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
+import { block, choice, count, duration } from "./kinds.ts";
 import { MAX_MAGLEV_TABLE_SIZE, maglevRules } from "./maglev-rules.ts";
 import { fault, type Finding } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
-import { parseHostHeader, parseRoutePath } from "./values.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
-
-const httpHealthCheck = block(
-  {
-    path: text({
-      doc: "Path that is asked for with GET, from the root of the upstream whatever path `to` has.",
-      required: true,
-      check: readable(parseRoutePath),
-    }),
-    host: text({
-      doc: "Value of the Host header.",
-      default: "- the host of `to`",
-      check: (value) =>
-        quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
-    }),
-    expected_statuses: blockList(
-      {
-        start: count({ doc: "First status that is expected.", required: true, min: 100, max: 599 }),
-        end: count({ doc: "First status after those that are expected.", required: true, min: 101, max: 600 }),
-      },
-      { doc: "Ranges of statuses that say the upstream is healthy.", default: "200 alone" },
-    ),
-  },
-  { doc: "Healthy: the answer to an HTTP request has an expected status.", default: "- `tcp_health_check` is given" },
-);
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
@@ -53,34 +28,7 @@ export const balancingShape = {
       annotation: "maglev_lb_config",
     },
   ),
-  health_checks: blockList(
-    {
-      interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
-      timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
-      unhealthy_threshold: count({
-        doc: "Failed checks in a row after which an upstream is unhealthy.",
-        default: "3",
-        min: 1,
-        max: 100,
-      }),
-      healthy_threshold: count({
-        doc: "Good checks in a row after which it is healthy again.",
-        default: "2",
-        min: 1,
-        max: 100,
-      }),
-      http_health_check: httpHealthCheck,
-      tcp_health_check: block(
-        {},
-        { doc: "Healthy: a connection can be opened.", default: "- `http_health_check` is given" },
-      ),
-    },
-    {
-      doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
-      default: "- upstreams are not checked",
-      annotation: "health_checks",
-    },
-  ),
+  health_checks: healthChecks,
   outlier_detection: block(
     {
       consecutive_5xx: count({
@@ -154,26 +102,9 @@ export const balancingShape = {
   ),
 };
 
-/** More would ask each upstream without end. */
-const MAX_CHECKS = 5;
-
 export function* balancingRules(route: Partial<RouteDoc>): Iterable<Finding> {
   yield* maglevRules(route);
-  const checks = route.health_checks ?? [];
-  if (checks.length > MAX_CHECKS)
-    yield fault(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
-  for (const [index, { http_health_check: http, tcp_health_check: tcp }] of checks.entries()) {
-    const path = ["health_checks", index];
-    if (http && tcp) yield fault([...path, "tcp_health_check"], 'cannot stand beside "http_health_check"');
-    if (!http && !tcp) yield fault(path, 'must have "http_health_check" or "tcp_health_check"');
-    for (const [at, { start, end }] of (http?.expected_statuses ?? []).entries()) {
-      if (start >= end)
-        yield fault(
-          [...path, "http_health_check", "expected_statuses", at, "end"],
-          `is ${end}, must be above "start", which is ${start}`,
-        );
-    }
-  }
+  yield* healthCheckRules(route.health_checks ?? []);
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
     yield fault(["outlier_detection"], "looks at nothing, must have a threshold above 0");

@@ -1,5 +1,6 @@
 /** The upstream settings of a route → their compiled form, defaults filled in. */
 import type { Balancing, HealthCheck, UpstreamLimits } from "./compiled.ts";
+import { payloadHex } from "./health-check-settings.ts";
 import type { RouteDoc } from "./route.ts";
 import { MAGLEV_TABLE_SIZE } from "./maglev-rules.ts";
 import { parseDuration } from "./values.ts";
@@ -27,18 +28,26 @@ export function compileBalancing(doc: RouteDoc): Balancing | undefined {
 }
 
 function compileHealthCheck(doc: HealthCheckDoc): HealthCheck {
-  const { http_health_check: http } = doc;
   return {
     intervalMs: durationMs(doc.interval, "10s"),
     timeoutMs: durationMs(doc.timeout, "5s"),
     unhealthyThreshold: doc.unhealthy_threshold ?? 3,
     healthyThreshold: doc.healthy_threshold ?? 2,
-    http: http && {
-      path: http.path,
-      host: http.host,
-      statuses: http.expected_statuses ?? [{ start: 200, end: 201 }],
-    },
+    probe: compileProbe(doc),
   };
+}
+
+function compileProbe({ http_health_check: http, tcp_health_check: tcp, grpc_health_check: grpc }: HealthCheckDoc) {
+  if (http) {
+    const statuses = http.expected_statuses ?? [{ start: 200, end: 201 }];
+    return { kind: "http", path: http.path, host: http.host, statuses } as const;
+  }
+  if (grpc) return { kind: "grpc", serviceName: grpc.service_name ?? "", authority: grpc.authority } as const;
+  return {
+    kind: "tcp",
+    send: tcp?.send && payloadHex(tcp.send),
+    receive: (tcp?.receive ?? []).map(payloadHex),
+  } as const;
 }
 
 export function compileLimits(doc: RouteDoc): UpstreamLimits | undefined {

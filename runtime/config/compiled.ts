@@ -171,15 +171,30 @@ export interface HealthCheck {
   readonly timeoutMs: number;
   readonly unhealthyThreshold: number;
   readonly healthyThreshold: number;
-  /** undefined: opening a connection is enough. */
-  readonly http:
-    | {
-        readonly path: string;
-        readonly host: string | undefined;
-        /** `end` is the first status that is not expected. */
-        readonly statuses: readonly { readonly start: number; readonly end: number }[];
-      }
-    | undefined;
+  readonly probe: HttpProbe | TcpProbe | GrpcProbe;
+}
+
+export interface HttpProbe {
+  readonly kind: "http";
+  readonly path: string;
+  readonly host: string | undefined;
+  /** `end` is the first status that is not expected. */
+  readonly statuses: readonly { readonly start: number; readonly end: number }[];
+}
+
+/** Bytes in hexadecimal digits. */
+export interface TcpProbe {
+  readonly kind: "tcp";
+  readonly send: string | undefined;
+  /** One after the other, whatever stands between them. Empty: opening a connection is enough. */
+  readonly receive: readonly string[];
+}
+
+export interface GrpcProbe {
+  readonly kind: "grpc";
+  /** "" asks about the server as a whole. */
+  readonly serviceName: string;
+  readonly authority: string | undefined;
 }
 
 export interface OutlierDetection {

@@ -37,11 +37,37 @@ function policyOf(value: unknown, where: string, report: Report): unknown {
 function healthCheck(check: unknown, where: string, report: Report): readonly unknown[] {
   const { fields: members = [] } = fields.get("health_checks") as Field;
   if (!isMembers(check)) return [check];
-  if (!isMembers(check["http_health_check"]) && !isMembers(check["tcp_health_check"])) {
-    report("lost", where, "a check that is neither http_health_check nor tcp_health_check");
+  const kinds = members.filter(({ name, kind }) => kind === "block" && isMembers(check[name]));
+  if (kinds.length === 0) {
+    report("lost", where, "a check that is neither http_health_check, tcp_health_check nor grpc_health_check");
     return [];
   }
-  return [knownMembers(check, members, where, report)];
+  const { tcp_health_check: tcp, ...rest } = check;
+  const kept = knownMembers(rest, members, where, report);
+  return [isMembers(tcp) ? { ...kept, tcp_health_check: tcpCheck(tcp, `${where}, tcp_health_check`, report) } : kept];
+}
+
+function tcpCheck(check: Members, where: string, report: Report): Members {
+  const { send, receive, ...rest } = check;
+  for (const name of Object.keys(rest)) report("lost", `${where}, ${name}`, "no such setting");
+  const expected = (Array.isArray(receive) ? receive : []).flatMap((each: unknown) =>
+    payload(each, `${where}, receive`, report),
+  );
+  const [sent] = send === undefined || send === null ? [] : payload(send, `${where}, send`, report);
+  if (expected.length === 0) {
+    if (sent) report("lost", `${where}, send`, "no answer is expected, so that opening a connection is enough");
+    return {};
+  }
+  return { ...(sent && { send: sent }), receive: expected };
+}
+
+/** There "text" has hexadecimal digits, and "binary" Base64 as bytes have in JSON. */
+function payload(value: unknown, where: string, report: Report): readonly Members[] {
+  const { text, binary } = isMembers(value) ? value : {};
+  if (typeof text === "string") return [{ hex: text }];
+  if (typeof binary === "string" && binary !== "") return [{ hex: Buffer.from(binary, "base64").toString("hex") }];
+  report("lost", where, 'bytes that are neither "text" nor "binary"');
+  return [];
 }
 
 function knownMembers(block: Members, known: readonly Field[], where: string, report: Report): Members {

@@ -1,13 +1,15 @@
 /**
  * One health check of one upstream, made again and again until it is stopped.
  *
- * Untrusted input: the upstream's answer, of which only the status is looked at. Promise: a check never lasts longer than
- * its timeout, and at most one is under way.
+ * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is given up, and at most one is
+ * under way.
  */
-import { connect, type Socket } from "node:net";
-
 import type { HealthCheck as CheckSettings, Upstream } from "../config/compiled.ts";
-import type { Transport, UpstreamCall } from "./forward-transport.ts";
+import { errorText } from "../errors.ts";
+import type { Transport } from "./forward-transport.ts";
+import { checkGrpc } from "./health-check-grpc.ts";
+import { checkHttp } from "./health-check-http.ts";
+import { checkTcp } from "./health-check-tcp.ts";
 import type { CheckResult } from "./upstream-state.ts";
 
 /** Calls back after a while. @returns takes it back */
@@ -22,10 +24,9 @@ export interface HealthCheckDeps {
   onChange(check: HealthCheck): void;
 }
 
-type Verdict = (error: string) => void;
+/** What a check found, not before the next turn of the event loop; "" = healthy. Only the first word counts. */
+export type Verdict = (error: string) => void;
 
-/** Answers are not read further than that. */
-const MAX_BODY_BYTES = 65_536;
 /** The first check of an upstream comes soon, but not those of all upstreams at once. */
 const FIRST_WITHIN_MS = 1_000;
 /** Share of the interval by which each one differs. */
@@ -33,7 +34,7 @@ const JITTER = 0.1;
 
 export class HealthCheck implements CheckResult {
   readonly upstream: Upstream;
-  readonly kind: "http" | "tcp";
+  readonly kind: CheckResult["kind"];
   healthy = true;
   lastError = "";
   readonly #deps: HealthCheckDeps;
@@ -49,7 +50,7 @@ export class HealthCheck implements CheckResult {
   constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings) {
     this.#deps = deps;
     this.upstream = upstream;
-    this.kind = settings.http ? "http" : "tcp";
+    this.kind = settings.probe.kind;
     this.#settings = settings;
     this.#next(deps.random() * Math.min(settings.intervalMs, FIRST_WITHIN_MS));
   }
@@ -74,7 +75,12 @@ export class HealthCheck implements CheckResult {
       const { intervalMs } = this.#settings;
       this.#next(intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
     };
-    const cancel = this.#settings.http ? this.#ask(over) : this.#connect(over);
+    let cancel = (): void => {};
+    try {
+      cancel = this.#begin(over);
+    } catch (error) {
+      queueMicrotask(() => over(errorText(error)));
+    }
     const cancelTimeout = this.#deps.schedule(() => {
       cancel();
       over("no answer in time");
@@ -99,47 +105,17 @@ export class HealthCheck implements CheckResult {
   }
 
   /** @returns gives the check up */
-  #ask(over: Verdict): () => void {
-    const { path, host, statuses } = this.#settings.http as NonNullable<CheckSettings["http"]>;
-    let bytes = 0;
-    const call: UpstreamCall = this.#deps.transport.send(
-      {
-        upstream: this.upstream,
-        method: "GET",
-        path,
-        headers: ["host", host ?? this.upstream.host, "user-agent", "gateway-health-check", "accept", "*/*"],
-        body: undefined,
-        headTimeoutMs: this.#settings.timeoutMs,
-        idleTimeoutMs: this.#settings.timeoutMs,
-        longLived: false,
-      },
-      {
-        onHead: (status) =>
-          over(
-            statuses.some(({ start, end }) => status >= start && status < end) ? "" : `the answer has status ${status}`,
-          ),
-        onData: (chunk) => {
-          bytes += chunk.length;
-          if (bytes > MAX_BODY_BYTES) call.abort();
-        },
-        onEnd: () => {},
-        onFailure: (failure, detail) => over(`${failure}: ${detail}`),
-      },
-    );
-    return () => call.abort();
-  }
-
-  #connect(over: Verdict): () => void {
-    const { hostname, port, protocol } = new URL(this.upstream.origin);
-    const socket: Socket = connect({
-      host: hostname.replace(/^\[|\]$/g, ""),
-      port: Number(port || (protocol === "https:" ? 443 : 80)),
-    });
-    socket.once("connect", () => {
-      over("");
-      socket.destroy();
-    });
-    socket.on("error", (error) => over(error.message));
-    return () => socket.destroy();
+  #begin(over: Verdict): () => void {
+    const { probe, timeoutMs } = this.#settings;
+    switch (probe.kind) {
+      case "http":
+        return checkHttp({ transport: this.#deps.transport, timeoutMs }, this.upstream, probe, over);
+      case "tcp":
+        return checkTcp(this.upstream, probe, over);
+      case "grpc":
+        return checkGrpc(this.upstream, probe, over);
+      default:
+        throw new TypeError(`Cannot check an upstream by ${String(probe satisfies never)}`);
+    }
   }
 }

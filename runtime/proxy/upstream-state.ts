@@ -7,7 +7,7 @@ import { poolKeyOf } from "./forward-transport.ts";
 
 /** The latest word of one health check. */
 export interface CheckResult {
-  readonly kind: "http" | "tcp";
+  readonly kind: "http" | "tcp" | "grpc";
   readonly healthy: boolean;
   /** Why the latest check failed; "" when it did not. */
   readonly lastError: string;

@@ -50,6 +50,13 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["MaglevLbConfig", fieldsAt(routeFields, "maglev_lb_config"), propsOf("MaglevLbConfig")],
   ["HealthCheck", fieldsAt(routeFields, "health_checks"), propsOf("HealthCheck")],
   ["HttpHealthCheck", fieldsAt(routeFields, "health_checks", "http_health_check"), propsOf("HttpHealthCheck")],
+  ["TcpHealthCheck", fieldsAt(routeFields, "health_checks", "tcp_health_check"), propsOf("TcpHealthCheck")],
+  [
+    "HealthCheckPayload",
+    fieldsAt(routeFields, "health_checks", "tcp_health_check", "send"),
+    propsOf("HealthCheckPayload"),
+  ],
+  ["GrpcHealthCheck", fieldsAt(routeFields, "health_checks", "grpc_health_check"), propsOf("GrpcHealthCheck")],
   [
     "StatusRange",
     fieldsAt(routeFields, "health_checks", "http_health_check", "expected_statuses"),
@@ -106,6 +113,9 @@ test("every block of the Field tree is covered above", () => {
     "http_health_check",
     "expected_statuses",
     "tcp_health_check",
+    "send",
+    "receive",
+    "grpc_health_check",
     "outlier_detection",
     "circuit_breaker_thresholds",
   ];

@@ -1,6 +1,7 @@
 /** Health checks, ejection, limits and idle times against real upstreams; the checks' time is the test's. */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer as createHttp2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 
 import { afterEach, describe, expect, test } from "vitest";
 
@@ -218,6 +219,86 @@ describe("createHealthChecks()", () => {
     await it.round();
     expect(it.health()).toEqual({ [a.origin]: true, [dead]: false });
     expect(a.seen).toEqual([]);
+  });
+
+  test("tcp with bytes: what is expected must come in time, and a check that is stopped leaves no connection", async () => {
+    const sockets = new Set<Socket>();
+    const server = createTcpServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.once("close", () => sockets.delete(socket));
+      socket.on("data", (chunk: Buffer) => {
+        if (answers) socket.write(chunk.toString() === "PING\r\n" ? "+PONG\r\n" : "-ERR\r\n");
+      });
+    });
+    let answers = true;
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push({ close: () => server.close() });
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings = (send: string): string =>
+      route(
+        [origin],
+        `health_checks: [{ interval: 10s, timeout: 60s, unhealthy_threshold: 1, tcp_health_check: { send: { utf8: "${send}" }, receive: [{ hex: 2b504f }, { utf8: "NG" }] } }]`,
+      );
+    const it = checked(settings("PING\\r\\n"));
+    await it.round();
+    expect(it.health()[origin]).toBe(true);
+    answers = false;
+    it.time.fire(10_000);
+    await expect.poll(() => sockets.size).toBe(1);
+    it.time.fire(60_000);
+    expect(it.health()[origin]).toBe(false);
+    expect([...it.states.all()][0]?.checks[0]).toMatchObject({ kind: "tcp", lastError: "no answer in time" });
+    await expect.poll(() => sockets.size).toBe(0);
+
+    // Another check of the same upstream begins anew; one under way ends with its route.
+    it.follow(settings("PONG\\r\\n"));
+    expect(it.health()[origin]).toBe(true);
+    it.time.fire(10_000);
+    await expect.poll(() => sockets.size).toBe(1);
+    it.checks.close();
+    await expect.poll(() => sockets.size).toBe(0);
+    expect(it.time.waits()).toEqual([]);
+  });
+
+  test("grpc: asks as its settings say, in time", async () => {
+    const asked: string[] = [];
+    const sessions = new Set<ServerHttp2Session>();
+    const server = createHttp2Server();
+    let answers = true;
+    server.on("session", (session) => {
+      sessions.add(session);
+      session.once("close", () => sessions.delete(session));
+    });
+    server.on("stream", (stream: ServerHttp2Stream, headers) => {
+      stream.on("error", () => {});
+      stream.on("data", (chunk: Buffer) => {
+        asked.push(`${headers[":authority"]} ${chunk.subarray(7).toString()}`);
+        if (!answers) return;
+        stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        stream.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push({ close: () => server.close() });
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings =
+      "health_checks: [{ interval: 10s, timeout: 60s, unhealthy_threshold: 1, grpc_health_check: { service_name: app, authority: app.internal } }]";
+    const it = checked(route([origin], settings));
+    await it.round();
+    expect(it.health()[origin]).toBe(true);
+    expect(asked).toEqual(["app.internal app"]);
+    answers = false;
+    it.time.fire(10_000);
+    await expect.poll(() => asked.length).toBe(2);
+    it.time.fire(60_000);
+    expect([...it.states.all()][0]?.checks[0]).toMatchObject({
+      kind: "grpc",
+      healthy: false,
+      lastError: "no answer in time",
+    });
+    await expect.poll(() => sessions.size).toBe(0);
   });
 
   test("all checks of an upstream must be good", async () => {

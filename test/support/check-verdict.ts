@@ -1,0 +1,51 @@
+/** What one health check finds of an upstream, and what is left of its connections. */
+import { once } from "node:events";
+import type { AddressInfo, Server, Socket } from "node:net";
+
+import type { Upstream, UpstreamConnect } from "../../runtime/config/compiled.ts";
+import type { Verdict } from "../../runtime/proxy/health-check.ts";
+
+export interface CheckedServer {
+  readonly port: number;
+  /** Sockets that are open now. */
+  readonly sockets: ReadonlySet<Socket>;
+  /** The first connection, once there is one. */
+  readonly connected: Promise<Socket>;
+  close(): Promise<void>;
+}
+
+/** Listens with a server on loopback and keeps count of its connections. */
+export async function listen(server: Server, host = "127.0.0.1"): Promise<CheckedServer> {
+  const sockets = new Set<Socket>();
+  const connected = Promise.withResolvers<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+    connected.resolve(socket);
+  });
+  server.listen(0, host);
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    connected: connected.promise,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+export function upstreamAt(origin: string, tls?: Partial<UpstreamConnect["tls"]>): Upstream {
+  const { host } = new URL(origin);
+  const connect = { poolKey: origin, http2: false, tls: { rejectUnauthorized: true, ...tls } };
+  return { origin, host, basePath: "", weight: 1, ...(tls && { connect }) };
+}
+
+/** @returns the first word of a check; "" = healthy */
+export function verdictOf(begin: (over: Verdict) => unknown): Promise<string> {
+  return new Promise((resolve) => void begin(resolve));
+}
