@@ -7,7 +7,14 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 
-import { loadSlices, type CheckedConfig, type LoadOutcome, type Problem, type SliceSource } from "../config/load.ts";
+import {
+  createRouteMemory,
+  loadSlices,
+  type CheckedConfig,
+  type LoadOutcome,
+  type Problem,
+  type SliceSource,
+} from "../config/load.ts";
 import { readOutline } from "../config/outline.ts";
 import { isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
@@ -40,7 +47,8 @@ if (parentPort) serve(parentPort, workerData as WorkerSettings);
 function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): void {
   /** What the other side has: route key → text. */
   const handedOver = new Map<string, string>();
-  const owners = new Map<string, { readonly text: string; readonly owner: string }>();
+  /** Most changes are to a few routes of many. */
+  const memory = createRouteMemory();
   let published: PublishedSources = { key: "", sources: [] };
   let lastSignature: string | undefined;
   /** The last judgement; what was judged to be published is usually loaded next. */
@@ -68,8 +76,8 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     const { sources, signature, directories } = reading;
     if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
-    const { config, problems } = judgeAll(reading);
-    const slices = sources.map((source) => sliceStatus(source, problems));
+    const { config, owners, problems } = judgeAll(reading);
+    const slices = sources.map((source) => sliceStatus(source, owners, problems));
     const findings = { slices, directories, problems: few(problems) };
     if (!config || problems.some(({ severity }) => severity === "error")) return send({ type: "bad", ...findings });
     const { boot, settings, digest } = config;
@@ -92,12 +100,12 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
 
   function judgeAll({ sources, problems: unread, signature }: Reading): LoadOutcome {
     if (signature !== undefined && judged?.signature === signature) return judged.outcome;
-    const { config, problems } = loadSlices(sources);
+    const { config, owners, problems } = loadSlices(sources, memory);
     const all = [...unread, ...problems];
     if (unread.length === 0 && !sources.some((source) => source.boot)) {
       all.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
     }
-    const outcome = { problems: all, ...(config && { config }) };
+    const outcome = { problems: all, owners, ...(config && { config }) };
     // Kept for one load at most: a configuration is large.
     judged = undefined;
     return outcome;
@@ -113,7 +121,7 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     }
     // Once more for the messages: a conflict is the newcomer's.
     const sources = reading.sources.map((source) => ({ ...source, isNew: candidates.includes(source.file) }));
-    const again = loadSlices(sources).problems;
+    const again = loadSlices(sources, memory).problems;
     const isKnown = ({ file }: Problem): boolean => sources.some((source) => source.file === file);
     const others = outcome.problems.filter((problem) => !isKnown(problem));
     send({ type: "judged", problems: few([...others, ...again]), secrets: [] });
@@ -143,25 +151,20 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     for (const key of removed) handedOver.delete(key);
   }
 
-  function sliceStatus(source: SliceSource, problems: readonly Problem[]): SliceStatus {
-    const own = problems.filter(({ file }) => file === source.file);
-    const ok = own.every(({ severity }) => severity !== "error");
-    return { owner: ownerOf(source), file: source.file, ok, problems: few(own) };
-  }
-
-  function ownerOf({ file, text }: SliceSource): string {
-    const known = owners.get(file);
-    if (known?.text === text) return known.owner;
-    const { value } = readSource(file, text);
-    const owner = isMembers(value) ? readOutline(value, () => {}).owner : "unknown";
-    owners.set(file, { text, owner });
-    return owner;
-  }
-
   function send(message: FromWorker): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     port.postMessage(message);
   }
+}
+
+function sliceStatus(
+  { file }: SliceSource,
+  owners: ReadonlyMap<string, string>,
+  problems: readonly Problem[],
+): SliceStatus {
+  const own = problems.filter((problem) => problem.file === file);
+  const ok = own.every(({ severity }) => severity !== "error");
+  return { owner: owners.get(file) ?? "unknown", file, ok, problems: few(own) };
 }
 
 /** Errors first when there are too many, and how many more there are. */

@@ -1,17 +1,16 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
 import { certificateRules } from "./access-rules.ts";
 import { coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
-import { parseFrom } from "./from.ts";
 import { setNames } from "./header-rules.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "./maglev-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
-import { ownAddressRules, ownHostRules } from "./own-addresses.ts";
+import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
 import { routeFields } from "./route.ts";
 import { secretUses } from "./secrets.ts";
 import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
-import { parseOrigin, parseUpstream } from "./values.ts";
+import { parseOrigin } from "./values.ts";
 
 const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 
@@ -26,10 +25,11 @@ export interface Bundle {
 export function judgeBundle(bundle: Bundle): void {
   const { boot, slices } = bundle;
   const origins = originsOf(slices);
+  const listeners = boot && ownListeners(boot);
   for (const slice of slices) {
     if (boot && !slice.source.boot) judgeOwner(slice, boot, slices);
     for (const route of slice.routes) {
-      for (const finding of routeRules(route, bundle, origins)) report(route, finding);
+      for (const finding of routeRules(route, bundle, { origins, listeners })) report(route, finding);
     }
   }
   judgeTables(slices);
@@ -47,22 +47,32 @@ function judgeTables(slices: readonly ReadSlice[]): void {
 
 /** Addresses that users visit; wildcards, which no upstream can be, left out. */
 function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
-  const from = slices.flatMap(({ routes }) => routes.map(({ sound }) => parseFrom(sound.from ?? "")));
-  return new Set(from.flatMap((each) => (each.ok && !each.value.isWildcard ? [each.value.origin] : [])));
+  const from = slices.flatMap(({ routes }) => routes.flatMap((route) => route.from ?? []));
+  return new Set(from.flatMap(({ origin, isWildcard }) => (isWildcard ? [] : [origin])));
 }
 
-function* routeRules(route: ReadRoute, { boot, settings }: Bundle, origins: ReadonlySet<string>): Iterable<Finding> {
-  const from = parseFrom(route.sound.from ?? "");
-  if (from.ok) {
-    if (!acceptsHttp(boot) && from.value.scheme === "http") yield fault(["from"], HTTPS_WISH);
+/** What all routes are compared with. */
+interface Addresses {
+  readonly origins: ReadonlySet<string>;
+  /** Absent without the boot file. */
+  readonly listeners: readonly OwnListener[] | undefined;
+}
+
+function* routeRules(
+  route: ReadRoute,
+  { boot, settings }: Bundle,
+  { origins, listeners }: Addresses,
+): Iterable<Finding> {
+  const { from, upstreams } = route;
+  if (from) {
+    if (!acceptsHttp(boot) && from.scheme === "http") yield fault(["from"], HTTPS_WISH);
     const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
-    if (authenticate.ok && authenticate.value.host === from.value.host) {
+    if (authenticate.ok && authenticate.value.host === from.host) {
       yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
     }
   }
-  const to = upstreams(route);
-  if (boot) yield* ownAddressRules(to, boot);
-  yield* ownHostRules(to, origins);
+  if (listeners) yield* ownAddressRules(upstreams, listeners);
+  yield* ownHostRules(upstreams, origins);
   if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
   if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings);
@@ -94,11 +104,11 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   if (!usesDiscovery(server)) return;
   const listed = (settings.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text));
   const setting = '"mcp_allowed_as_metadata_domains"';
-  for (const { url, path } of upstreams(route)) {
-    if (!matchesDomain(listed, url.hostname)) {
+  for (const { hostname, path } of route.upstreams) {
+    if (!matchesDomain(listed, hostname)) {
       yield doubt(
         path,
-        `has the host ${quote(url.hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
+        `has the host ${quote(hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
       );
     }
   }
@@ -123,8 +133,7 @@ function judgeOwner(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[
   }
   const hosts = rights?.allowed_from?.map((text) => parseDomainPattern(text));
   for (const route of slice.routes) {
-    const from = parseFrom(route.sound.from ?? "");
-    if (hosts && from.ok && !coversHosts(hosts, from.value.hostname)) {
+    if (hosts && route.from && !coversHosts(hosts, route.from.hostname)) {
       report(route, fault(["from"], `is ${quote(route.sound.from)}, which owner "${slice.owner}" may not serve`));
     }
   }
@@ -219,24 +228,13 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
     const message = 'has no "idp_provider_url", so nobody can sign in';
     yield { setting: "idp_provider_url", severity: "warning", message };
   }
-  const hosts = new Set(
-    routes.map((route) => parseFrom(route.sound.from ?? "")).map((from) => (from.ok ? from.value.host : "")),
-  );
+  const hosts = new Set(routes.map(({ from }) => from?.host ?? ""));
   const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
   if (isSpread && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
     const message =
       'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
     yield { setting: "authenticate_service_url", severity: "warning", message };
   }
-}
-
-function upstreams(route: ReadRoute): readonly { readonly url: URL; readonly path: readonly (string | number)[] }[] {
-  const to = route.sound.to ?? [];
-  const items = typeof to === "string" ? [to] : to;
-  return items.flatMap((text, index) => {
-    const parsed = parseUpstream(text);
-    return parsed.ok ? [{ url: parsed.value.url, path: typeof to === "string" ? ["to"] : ["to", index] }] : [];
-  });
 }
 
 function report(route: ReadRoute, finding: Finding): void {

@@ -5,16 +5,17 @@
  * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
  */
 import { judgeBundle } from "./bundle-rules.ts";
-import { canonicalRoute } from "./canonical.ts";
 import { judgeConflicts } from "./conflicts.ts";
 import { mergeSettings } from "./merge.ts";
 import { quote, type Problem } from "./problem.ts";
+import type { RouteMemory } from "./read-route.ts";
 import { type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
 import type { RouteDoc } from "./route.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { canonicalJson, sha256 } from "./slice.ts";
 
 export { formatProblem, type Problem } from "./problem.ts";
+export { createRouteMemory, type RouteMemory } from "./read-route.ts";
 export type { SliceSource } from "./read-slice.ts";
 
 export interface CheckedRoute {
@@ -41,14 +42,19 @@ export interface CheckedConfig {
 export interface LoadOutcome {
   /** By file and place. */
   readonly problems: readonly Problem[];
+  /** File → owner, of those whose outline could be read. */
+  readonly owners: ReadonlyMap<string, string>;
   /** Absent when any problem is an error. */
   readonly config?: CheckedConfig;
 }
 
-export function loadSlices(sources: readonly SliceSource[]): LoadOutcome {
-  const { problems, slices, boot, settings } = readSlices(sources);
-  if (problems.some(({ severity }) => severity === "error")) return { problems };
-  return { problems, config: { boot, settings, ...checkedRoutes(slices, settings) } };
+/** @param memory of earlier loads: what it has is not judged again. It changes how long this takes, and nothing else */
+export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory): LoadOutcome {
+  const { problems, slices, boot, settings } = readSlices(sources, memory);
+  memory?.forgetOthers();
+  const owners = new Map(slices.map(({ source, owner }) => [source.file, owner]));
+  if (problems.some(({ severity }) => severity === "error")) return { problems, owners };
+  return { problems, owners, config: { boot, settings, ...checkedRoutes(slices, settings) } };
 }
 
 /** The problems alone, for those who need no configuration made. */
@@ -64,14 +70,14 @@ interface ReadSlices {
   readonly settings: SettingsDoc;
 }
 
-function readSlices(sources: readonly SliceSource[]): ReadSlices {
+function readSlices(sources: readonly SliceSource[], memory?: RouteMemory): ReadSlices {
   const problems: Problem[] = [];
   // The boot file first, so that conflicts are reported at what was published against it.
   const ordered = sources.toSorted(
     (a, b) =>
       Number(b.boot) - Number(a.boot) || Number(a.isNew ?? false) - Number(b.isNew ?? false) || compare(a.file, b.file),
   );
-  const slices = ordered.map((source) => readSlice(source, problems)).filter((slice) => slice !== undefined);
+  const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
   const sound = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
   judgeOwners(slices);
   const { boot, settings } = mergeSettings(slices);
@@ -89,10 +95,10 @@ function checkedRoutes(
 ): { readonly routes: readonly CheckedRoute[]; readonly digest: string } {
   const routes: CheckedRoute[] = [];
   for (const { owner, routes: read } of slices) {
-    for (const { name, doc: written } of read) {
+    for (const { name, doc: written, canonical } of read) {
       if (!written) continue;
-      const doc = canonicalRoute(written, name);
-      routes.push({ key: `${owner}/${name}`, owner, name: doc.name ?? name, doc, text: canonicalJson(doc) });
+      const { doc, text } = canonical(name);
+      routes.push({ key: `${owner}/${name}`, owner, name: doc.name ?? name, doc, text });
     }
   }
   routes.sort((a, b) => compare(a.key, b.key));

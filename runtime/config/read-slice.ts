@@ -1,13 +1,8 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
-import { balancingRules } from "./balancing.ts";
-import { accessRules } from "./access-rules.ts";
-import { derivedName } from "./canonical.ts";
 import type { Field } from "./fields.ts";
-import { headerRules, twiceNamed } from "./header-rules.ts";
+import { twiceNamed } from "./header-rules.ts";
 import { judge } from "./judge.ts";
-import { mcpRules } from "./mcp-rules.ts";
 import { type Outline, readOutline } from "./outline.ts";
-import { pathRules, upstreamTlsRules } from "./path-rules.ts";
 import {
   below,
   describe,
@@ -18,8 +13,7 @@ import {
   type Problem,
   type ValuePath,
 } from "./problem.ts";
-import { routingRules } from "./routing-rules.ts";
-import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
+import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "./secrets.ts";
 import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
 import { settingsRules } from "./settings-rules.ts";
@@ -35,14 +29,11 @@ export interface SliceSource {
   readonly isNew?: boolean;
 }
 
-export interface ReadRoute {
+export interface ReadRoute extends RouteReading {
   readonly slice: ReadSlice;
   /** Where it stands in its source. */
   readonly path: ValuePath;
   readonly name: string;
-  /** Its members without problems; complete exactly when `doc` is set. */
-  readonly sound: Partial<RouteDoc>;
-  readonly doc?: RouteDoc;
 }
 
 export interface ReadSlice {
@@ -57,8 +48,11 @@ export interface ReadSlice {
   readonly report: (finding: Finding) => void;
 }
 
-/** @returns undefined when not even the outline could be read; `problems` then has an error */
-export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice | undefined {
+/**
+ * @param memory readings of routes that may be used again, and get these
+ * @returns undefined when not even the outline could be read; `problems` then has an error
+ */
+export function readSlice(source: SliceSource, problems: Problem[], memory?: RouteMemory): ReadSlice | undefined {
   const text = readSource(source.file, source.text);
   if (text.problems.length > 0) {
     for (const problem of text.problems) problems.push(problem);
@@ -80,7 +74,7 @@ export function readSlice(source: SliceSource, problems: Problem[]): ReadSlice |
     routes,
     report,
   };
-  for (const entry of outline.routes) routes.push(readRoute(slice, entry));
+  for (const entry of outline.routes) routes.push(placeRoute(slice, entry, memory));
   return slice;
 }
 
@@ -107,28 +101,14 @@ function readSettings(
   return { boot, settings: live };
 }
 
-function readRoute(slice: ReadSlice, entry: Outline["routes"][number]): ReadRoute {
-  let sound = true;
-  const report = (finding: Finding): void => {
-    if (finding.severity === "error") sound = false;
-    slice.report(below(entry.path, finding));
-  };
-  const judged = judge(routeSchema, entry.value, routeFields, report);
-  const route = judged.sound;
-  const wrote = (name: keyof RouteDoc): boolean => isMembers(entry.value) && Object.hasOwn(entry.value, name);
-  for (const finding of secretRules(routeFields, route, slice.source.boot ? undefined : slice.owner)) report(finding);
-  for (const finding of headerRules(route, wrote)) report(finding);
-  if (route.mcp) for (const finding of mcpRules(route.mcp)) report(finding);
-  for (const finding of pathRules(route, wrote)) report(finding);
-  if (isMembers(entry.value)) {
-    for (const finding of routingRules(route, wrote, Object.keys(entry.value))) report(finding);
-  }
-  for (const finding of upstreamTlsRules(route)) report(finding);
-  for (const finding of balancingRules(route)) report(finding);
-  if (judged.complete) for (const finding of accessRules(route, wrote)) report(finding);
-  const name = entry.label ?? route.name ?? derivedName(route) ?? formatPath(entry.path);
-  const doc = judged.complete && sound ? { doc: route as RouteDoc } : {};
-  return { slice, path: entry.path, name, sound: route, ...doc };
+function placeRoute(
+  slice: ReadSlice,
+  { path, label, value }: Outline["routes"][number],
+  memory?: RouteMemory,
+): ReadRoute {
+  const reading = readRoute(value, slice.source.boot ? undefined : slice.owner, memory);
+  for (const finding of reading.findings) slice.report(below(path, finding));
+  return { ...reading, slice, path, name: label ?? reading.ownName ?? formatPath(path) };
 }
 
 function reporter(text: SourceText, problems: Problem[]): ReadSlice["report"] {

@@ -1,0 +1,118 @@
+/**
+ * One route as written → what of it is sound, and what is wrong with it, judged alone.
+ *
+ * A reload judges thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
+ * nothing but the text of the route and whose it is.
+ */
+import { accessRules } from "./access-rules.ts";
+import { balancingRules } from "./balancing.ts";
+import { canonicalRoute, derivedName } from "./canonical.ts";
+import { type From, parseFrom } from "./from.ts";
+import { headerRules } from "./header-rules.ts";
+import { judge } from "./judge.ts";
+import { mcpRules } from "./mcp-rules.ts";
+import type { PlacedUpstream } from "./own-addresses.ts";
+import { pathRules, upstreamTlsRules } from "./path-rules.ts";
+import { type Finding, isMembers } from "./problem.ts";
+import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
+import { routingRules } from "./routing-rules.ts";
+import { secretRules } from "./secrets.ts";
+import { canonicalJson } from "./slice.ts";
+import { parseUpstream } from "./values.ts";
+
+export interface RouteReading {
+  /** Its members without problems; complete exactly when `doc` is set. */
+  readonly sound: Partial<RouteDoc>;
+  readonly doc?: RouteDoc;
+  /** `sound.from`, where there is one. */
+  readonly from: From | undefined;
+  /** `sound.to`, each with its path in the route. */
+  readonly upstreams: readonly PlacedUpstream[];
+  /** For a route without a label; undefined when nothing in it gives one. */
+  readonly ownName: string | undefined;
+  /** Paths are relative to the route. */
+  readonly findings: readonly Finding[];
+  /** The document in its one spelling, under this name; only where there is one. */
+  readonly canonical: (name: string) => CanonicalRoute;
+}
+
+export interface CanonicalRoute {
+  readonly doc: RouteDoc;
+  /** Canonical JSON of `doc`. */
+  readonly text: string;
+}
+
+/** Readings of routes, by what was written. */
+export interface RouteMemory {
+  /** The reading kept under these words, or what `read` makes of them now. */
+  recall(words: string, read: () => RouteReading): RouteReading;
+  /** Forgets what was not asked for since the last call. */
+  forgetOthers(): void;
+}
+
+export function createRouteMemory(): RouteMemory {
+  let before: ReadonlyMap<string, RouteReading> = new Map();
+  let asked = new Map<string, RouteReading>();
+  return {
+    recall(words, read) {
+      const reading = before.get(words) ?? asked.get(words) ?? read();
+      asked.set(words, reading);
+      return reading;
+    },
+    forgetOthers() {
+      before = asked;
+      asked = new Map();
+    },
+  };
+}
+
+/** @param publisher owner of a published slice; undefined for the boot file, which is the operator's */
+export function readRoute(value: unknown, publisher: string | undefined, memory?: RouteMemory): RouteReading {
+  const read = (): RouteReading => judgeRoute(value, publisher);
+  if (!memory) return read();
+  // No owner has a space in its name.
+  return memory.recall(`${publisher ?? ""} ${JSON.stringify(value)}`, read);
+}
+
+function judgeRoute(value: unknown, publisher: string | undefined): RouteReading {
+  const findings: Finding[] = [];
+  const judged = judge(routeSchema, value, routeFields, (finding) => findings.push(finding));
+  const route = judged.sound;
+  const wrote = (name: keyof RouteDoc): boolean => isMembers(value) && Object.hasOwn(value, name);
+  findings.push(...secretRules(routeFields, route, publisher));
+  findings.push(...headerRules(route, wrote));
+  if (route.mcp) findings.push(...mcpRules(route.mcp));
+  findings.push(...pathRules(route, wrote));
+  if (isMembers(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
+  findings.push(...upstreamTlsRules(route));
+  findings.push(...balancingRules(route));
+  if (judged.complete) findings.push(...accessRules(route, wrote));
+  const isSound = judged.complete && findings.every(({ severity }) => severity !== "error");
+  const from = parseFrom(route.from ?? "");
+  let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
+  return {
+    sound: route,
+    ...(isSound && { doc: route as RouteDoc }),
+    from: from.ok ? from.value : undefined,
+    upstreams: upstreamsOf(route),
+    ownName: route.name ?? derivedName(route),
+    findings,
+    canonical(name) {
+      if (last?.name === name) return last.canonical;
+      const doc = canonicalRoute(route as RouteDoc, name);
+      last = { name, canonical: { doc, text: canonicalJson(doc) } };
+      return last.canonical;
+    },
+  };
+}
+
+function upstreamsOf({ to = [] }: Partial<RouteDoc>): readonly PlacedUpstream[] {
+  const items = typeof to === "string" ? [to] : to;
+  return items.flatMap((text, index) => {
+    const parsed = parseUpstream(text);
+    if (!parsed.ok) return [];
+    const { origin, hostname, port, protocol } = parsed.value.url;
+    const path = typeof to === "string" ? ["to"] : ["to", index];
+    return [{ origin, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)), path }];
+  });
+}
