@@ -25,7 +25,7 @@ import type { Clock } from "../ports.ts";
 import { isFromOwnOrigin } from "../session/csrf.ts";
 import type { AuthResult } from "../session/principal.ts";
 import type { Csrf, DeviceProofs, Revocations } from "../session/sessions.ts";
-import { isNavigation, isReturnPath, withStore } from "../session/sign-in.ts";
+import { isReturnPath, withStore } from "../session/sign-in.ts";
 import { findSite, isLoopbackName, type Site } from "../session/sites.ts";
 import type { UserSection } from "../session/user-endpoints.ts";
 import type { Store } from "../store/store.ts";
@@ -165,9 +165,9 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
       { methods: ["POST"], path: REMOVE_PATH, handle: inStore(section.handleRemove) },
     ],
     proofs: {
-      redirect(exchange, snapshot, { sessionId }, type) {
+      addressOf(exchange, snapshot, { sessionId }, type) {
         const site = findSite(snapshot, exchange.host);
-        if (!site || sessionId === undefined || !isNavigation(exchange)) return false;
+        if (!site || sessionId === undefined) return undefined;
         const asked = exchange.path + exchange.query;
         const returnTo = isReturnPath(asked) ? asked : "/";
         const request = tickets.sealJourney({
@@ -176,8 +176,7 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
           sessionId,
           ...(type === undefined ? {} : { type }),
         });
-        redirect(exchange, 302, `${site.authenticateOrigin}${PAGE_PATH}?request=${request}`);
-        return true;
+        return `${site.authenticateOrigin}${PAGE_PATH}?request=${request}`;
       },
     },
     userSection: section.render,

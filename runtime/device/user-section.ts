@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import { devicesSection } from "../pages/device.ts";
 import type { Clock } from "../ports.ts";
 import { isFromOwnOrigin } from "../session/csrf.ts";
+import { createRecords } from "../session/records.ts";
 import { findSite } from "../session/sites.ts";
 import type { UserSection } from "../session/user-endpoints.ts";
 import type { Store } from "../store/store.ts";
@@ -37,7 +38,9 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
     async render(principal, snapshot) {
       const own = await listDevices(deps, principal.user.id);
       if (own.length === 0 && !asksForDevices(snapshot)) return undefined;
-      const proven = new Set(principal.devices?.map(({ id }) => id));
+      // From the record: what is remembered of this browser may be older than the proof that led here.
+      const record = await createRecords(deps.store).sessions.get(principal.sid);
+      const proven = new Set(record?.value.devices?.map(({ id }) => id));
       return devicesSection(
         own.map(({ device }) => ({
           id: device.id,

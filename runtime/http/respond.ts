@@ -10,7 +10,7 @@ export interface ErrorParts {
   readonly message: string;
   /** Facts worth showing, label and value. */
   readonly details?: readonly (readonly [label: string, value: string])[];
-  /** Where a person may go from here, same host; on pages only. */
+  /** Where a person may go from here, on a host of ours; on pages only. */
   readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 

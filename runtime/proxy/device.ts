@@ -7,12 +7,13 @@
  *
  * @see facts on the reference's order of decision: device before other reasons
  */
-import { respondError } from "../http/respond.ts";
+import { redirect, respondError } from "../http/respond.ts";
 import { DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED } from "../policy/criteria.ts";
 import type { DeviceMatch } from "../policy/device-match.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { AuthResult, Principal } from "../session/principal.ts";
+import { isNavigation } from "../session/sign-in.ts";
 import { foresee } from "./decide.ts";
 import type { Passage } from "./passage.ts";
 import { proceed, type StepDeps } from "./steps.ts";
@@ -52,15 +53,17 @@ const DEVICE_REASONS: readonly DeviceReason[] = [DEVICE_UNAUTHENTICATED, DEVICE_
 export function answerDevice(deps: StepDeps, passage: Passage, principal: Principal, reason: DeviceReason): void {
   const { exchange, snapshot, plan } = passage;
   const type = neededType(plan.route.policy);
-  const isUnproven = reason === DEVICE_UNAUTHENTICATED && principal.kind === "session";
-  if (isUnproven && deps.deviceProofs?.redirect(exchange, snapshot, principal, type) === true) return;
+  const isPerson = principal.kind === "session";
+  const address = isPerson ? deps.deviceProofs?.addressOf(exchange, snapshot, principal, type) : undefined;
+  if (address !== undefined && reason === DEVICE_UNAUTHENTICATED && isNavigation(exchange))
+    return redirect(exchange, 302, address);
   respondError(exchange, DEVICE_STATUS, {
     code: reason === DEVICE_UNAUTHENTICATED ? "device.unauthenticated" : "device.unauthorized",
     message: messageOf(principal, reason),
     // So that the person can tell an administrator which device to approve.
     ...(principal.devices && { details: principal.devices.map(({ id }) => ["Device", id] as const) }),
     links: [
-      { href: "/.gateway/webauthn", text: "Use another device" },
+      ...(address === undefined ? [] : [{ href: address, text: "Use another device" }]),
       { href: "/.gateway/", text: "See your devices" },
     ],
   });

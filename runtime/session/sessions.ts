@@ -50,12 +50,12 @@ export interface SignIn {
 /** Proof of a device to the session of a browser. */
 export interface DeviceProofs {
   /**
-   * Answers a GET/HEAD navigation with the redirect to where the person proves or registers a device, and comes back.
+   * Where the person proves or registers a device, and comes back from to the address of this request.
    *
    * @param type the only kind of device that helps; absent: any
-   * @returns false for anything else: nothing is answered
+   * @returns undefined for a host that is none of ours
    */
-  redirect(exchange: Exchange, snapshot: Snapshot, principal: Principal, type?: "enclave_only"): boolean;
+  addressOf(exchange: Exchange, snapshot: Snapshot, principal: Principal, type?: "enclave_only"): string | undefined;
 }
 
 /** Signed identity header, D14. */

@@ -73,16 +73,119 @@ async function open(path: string, user = ALICE): Promise<number | undefined> {
   return answer?.status();
 }
 
+/** Every page is as a person with any abilities needs it, and asks nothing that its policy forbids. */
+async function expectGood(name: string): Promise<void> {
+  await takePicture(page, name);
+  expect(await findAccessibilityProblems(page)).toEqual([]);
+}
+
+async function register(button: string, name: string): Promise<void> {
+  const form = page.locator("form", { has: page.getByRole("button", { name: button }) });
+  await form.getByLabel("Name, for your list").fill(name);
+  await form.getByRole("button", { name: button }).click();
+}
+
 describe.skipIf(missing !== undefined)("a device", () => {
-  test("is registered, opens a route on another host, is removed, and closes it", async () => {
+  test("is registered, opens the route that asked on another host, is removed, and closes it", async () => {
     await plugIn(page);
     await open("/enclave/page?x=1");
     expect(page.url()).toContain(`${pages()}/.gateway/webauthn?request=`);
-    expect(await findAccessibilityProblems(page)).toEqual([]);
-    await takePicture(page, "device-prove-light");
-    await page.getByLabel("Name, for your list").fill("Work laptop");
-    await page.getByRole("button", { name: "Register this device" }).click();
+    await expectGood("device-prove");
+    // Only what helps is offered.
+    expect(await page.getByRole("button").allTextContents()).toEqual(["Register this device"]);
+    await register("Register this device", "Work laptop");
     await page.waitForURL(`${world.gateway.origin}/enclave/page?x=1`);
     expect(await page.textContent("body")).toContain("/enclave/page?x=1");
+
+    await open(`${pages()}/.gateway/`);
+    await expectGood("device-user-page");
+    expect(await page.getByRole("article").filter({ hasText: "Work laptop" }).textContent()).toMatch(
+      /dev_\S+,\s+built into its machine,\s+not approved, proven in this session/,
+    );
+    await page.getByRole("button", { name: "Remove Work laptop" }).click();
+    await page.getByText("You have registered no device.").waitFor();
+    await open("/enclave/page");
+    expect(page.url()).toContain("/.gateway/webauthn?request=");
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  test("is proven by another session of its person, and shown when it is registered", async () => {
+    const device = await plugIn(page);
+    await open(`${pages()}/.gateway/webauthn`);
+    await register("Register this device", "Desk");
+    await page.getByRole("heading", { name: "Device registered" }).waitFor();
+    await expectGood("device-enrolled");
+    const [credential] = await device.credentials();
+    expect(visitor.complaints).toEqual([]);
+    await visitor.context.close();
+
+    // The same machine, another day: the device has kept its key and its count.
+    visitor = await newVisitor(browser);
+    ({ page } = visitor);
+    const same = await plugIn(page);
+    if (credential) await same.addCredential(credential);
+    await open("/any/page");
+    await expectGood("device-choose");
+    await page.getByRole("button", { name: "Use a registered device" }).click();
+    await page.waitForURL(`${world.gateway.origin}/any/page`);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  test("that is a security key opens what takes any, not what wants a built-in one", async () => {
+    await plugIn(page, { transport: "usb", verifiesUser: false });
+    await open("/any/");
+    await register("Register another device", "Key");
+    await page.waitForURL(`${world.gateway.origin}/any/`);
+    expect(await open("/enclave/")).toBe(450);
+    await expectGood("device-refused");
+    await page.getByRole("link", { name: "Use another device" }).click();
+    await plugIn(page);
+    await register("Register this device", "Laptop after all");
+    await page.waitForURL(`${world.gateway.origin}/enclave/`);
+  });
+
+  test("that keeps its key in an account is not taken for the machine it is on", async () => {
+    await plugIn(page, { isSynced: true });
+    await open("/enclave/");
+    await register("Register this device", "Phone");
+    await page.getByText("This machine keeps the key in an account").waitFor();
+    await expectGood("device-synced");
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "Prove your device" }).waitFor();
+  });
+
+  test("that does not recognise its person, or is registered already, is said on the page", async () => {
+    const device = await plugIn(page);
+    await open(`${pages()}/.gateway/webauthn`, "bob@example.com");
+    await register("Register this device", "Twice");
+    await page.getByRole("heading", { name: "Device registered" }).waitFor();
+    await open(`${pages()}/.gateway/webauthn`);
+    await register("Register this device", "Twice");
+    await page.getByRole("status").getByText("registered already").waitFor();
+    await device.refusePerson();
+    await page.getByRole("button", { name: "Use a registered device" }).click();
+    await page.getByRole("status").getByText("Nothing was done").waitFor();
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  test("cannot be asked without JavaScript, and the page says so", async () => {
+    await visitor.context.close();
+    visitor = await newVisitor(browser, { javaScript: false });
+    ({ page } = visitor);
+    await open("/any/");
+    await page.locator("noscript p").waitFor();
+    await page.getByRole("button", { name: "Register another device" }).click();
+    await page.getByText("It may need JavaScript").waitFor();
+  });
+
+  test("is proven to the session that the route's host has in the end, when the sign-in pages forgot theirs", async () => {
+    await plugIn(page);
+    await open("/any/first");
+    await visitor.context.clearCookies({ domain: "auth.localhost" });
+    await page.reload();
+    if (await page.getByText("Who are you?").isVisible()) await page.getByRole("link", { name: ALICE }).click();
+    await register("Register another device", "After");
+    await page.waitForURL(`${world.gateway.origin}/any/first`);
+    expect(await page.textContent("body")).toContain("/any/first");
   });
 });

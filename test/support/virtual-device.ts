@@ -5,8 +5,8 @@ export interface VirtualDevice {
   /** Its keys as the browser has them: a copy of the device can be made of them. */
   credentials(): Promise<readonly VirtualCredential[]>;
   addCredential(credential: VirtualCredential): Promise<void>;
-  /** Takes it away from the machine. */
-  remove(): Promise<void>;
+  /** From here on it does not recognise its person. */
+  refusePerson(): Promise<void>;
 }
 
 export interface VirtualCredential {
@@ -55,8 +55,8 @@ export async function plugIn(page: Page, options: VirtualDeviceOptions = {}): Pr
     addCredential: async (credential) => {
       await cdp.send("WebAuthn.addCredential", { authenticatorId, credential });
     },
-    remove: async () => {
-      await cdp.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId });
+    refusePerson: async () => {
+      await cdp.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
     },
   };
 }

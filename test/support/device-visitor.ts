@@ -1,0 +1,128 @@
+/** A person with a scripted browser and a software authenticator, in front of a gateway's pages of devices. */
+import { createBrowser, createSend, findForm, findLink, type Browser, type Page, type Send } from "./browser.ts";
+import { proveWith, registerWith, type Ceremony, type Deviations, type SoftKey } from "./soft-authenticator.ts";
+
+/** A form of the page with the challenge it carries. */
+export interface CeremonyForm {
+  readonly page: Page;
+  readonly kind: "create" | "get";
+  readonly fields: Readonly<Record<string, string>>;
+  readonly options: CeremonyOptions;
+}
+
+export interface CeremonyOptions {
+  readonly challenge: string;
+  readonly rpId?: string;
+  readonly rp?: { readonly id: string };
+  readonly userVerification?: string;
+  readonly attestation?: string;
+  readonly allowCredentials?: readonly { readonly id: string }[];
+  readonly excludeCredentials?: readonly { readonly id: string }[];
+  readonly authenticatorSelection?: Readonly<Record<string, unknown>>;
+}
+
+export interface DeviceVisitor {
+  readonly browser: Browser;
+  /** Opens an address of any host, signing in where that is asked for. */
+  open(url: string): Promise<Page>;
+  /** The page of devices; `from` is an address that asks for one. */
+  devicePage(from?: string): Promise<Page>;
+  /** Registers a key as told, and ends wherever the gateway leads. */
+  register(key: SoftKey, how?: RegisterOptions): Promise<Page>;
+  prove(key: SoftKey, how?: ProveOptions): Promise<Page>;
+  /** Removes all devices of this person on the user page; or that of this name. */
+  remove(name?: string): Promise<Page>;
+  /** Sends a form of a page with this answer. */
+  answer(form: CeremonyForm, answer: unknown, more?: Readonly<Record<string, string>>): Promise<Page>;
+}
+
+export interface ProveOptions extends Deviations {
+  readonly ceremony?: Partial<Ceremony>;
+  /** A page that is open already. */
+  readonly page?: Page;
+}
+
+export interface RegisterOptions extends ProveOptions {
+  readonly as?: "this" | "another";
+  readonly name?: string;
+}
+
+/** @param pages origin of sign-in pages */
+export function createDeviceVisitor(pages: string, user = "alice@example.com"): DeviceVisitor {
+  const browser = createBrowser(sendVia(new URL(pages).port));
+  const party = { origin: pages, rpId: new URL(pages).hostname };
+
+  const open = async (url: string): Promise<Page> => {
+    const page = await browser.open(url);
+    const choice = findLink(page, user);
+    return choice === undefined ? page : browser.open(choice);
+  };
+  const devicePage = (from = `${pages}/.gateway/webauthn`): Promise<Page> => open(from);
+  const answer: DeviceVisitor["answer"] = (form, given, more = {}) => {
+    const target = { action: "/.gateway/webauthn", method: "POST", fields: form.fields };
+    return browser.submit(form.page, target, { answer: JSON.stringify(given), ...more });
+  };
+
+  return {
+    browser,
+    open,
+    devicePage,
+    answer,
+    async register(key, { ceremony = {}, page, as = "this", name = "", ...how } = {}) {
+      const form = ceremonyOf(page ?? (await devicePage()), as === "this" ? "Register this" : "Register another");
+      const attachment = as === "this" ? "platform" : "cross-platform";
+      const given = registerWith(
+        key,
+        { ...party, challenge: form.options.challenge, ...ceremony },
+        { attachment, ...how },
+      );
+      return answer(form, given, { name });
+    },
+    async remove(name) {
+      for (let page = await open(`${pages}/.gateway/`); ;) {
+        const forms = [...page.text.matchAll(/<form\b.*?<\/form>/gs)].map(([text]) => text);
+        const next = forms.find((text) => (name === undefined ? REMOVE.test(text) : text.includes(`Remove ${name}<`)));
+        const form = next === undefined ? undefined : findForm({ ...page, text: next });
+        if (!form) return page;
+        page = await browser.submit(page, form, {});
+      }
+    },
+    async prove(key, { ceremony = {}, page, ...how } = {}) {
+      const form = ceremonyOf(page ?? (await devicePage()), "Use a registered");
+      return answer(form, proveWith(key, { ...party, challenge: form.options.challenge, ...ceremony }, how));
+    },
+  };
+}
+
+const REMOVE = /action="\/\.gateway\/devices"/;
+
+/** Names below localhost are loopback to browsers, and nothing to many machines' resolvers. */
+export function sendVia(port: string): Send {
+  const toGateway = createSend({ via: Number(port) });
+  const direct = createSend();
+  return (request) => (new URL(request.url).port === port ? toGateway(request) : direct(request));
+}
+
+/** @throws Error when the page has no form with this button */
+export function ceremonyOf(page: Page, button: string): CeremonyForm {
+  const found = [...page.text.matchAll(/<form\b.*?<\/form>/gs)]
+    .map(([text]) => text)
+    .find((text) => text.includes(button));
+  if (found === undefined) throw new Error(`Cannot find "${button}" on the page, ${page.status}:\n${page.text}`);
+  const attribute = (text: string, name: string): string =>
+    (new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? "").replace(/&#(\d+);/g, (_, code: string) =>
+      String.fromCharCode(Number(code)),
+    );
+  const fields = Object.fromEntries(
+    [...found.matchAll(/<input type="hidden"[^>]*>/g)].map(([input]) => [
+      attribute(input, "name"),
+      attribute(input, "value"),
+    ]),
+  );
+  return {
+    page,
+    kind: attribute(found, "data-ceremony") === "create" ? "create" : "get",
+    fields,
+    options: JSON.parse(attribute(found, "data-options")) as CeremonyOptions,
+  };
+}
