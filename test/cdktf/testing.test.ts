@@ -2,7 +2,7 @@
 import { TerraformStack, TerraformVariable, Testing } from "cdktf";
 import { describe, expect, test } from "vitest";
 
-import { allow, claim, deny, domain, Gateway, McpServerRoute, mcpTool, Route } from "../../cdktf/index.ts";
+import { allow, and, claim, deny, device, domain, Gateway, McpServerRoute, mcpTool, Route } from "../../cdktf/index.ts";
 import { expectAllow, expectDeny, synthBundle } from "../../cdktf/testing.ts";
 
 function stackWithGateway(): { stack: TerraformStack; gateway: Gateway } {
@@ -24,6 +24,20 @@ describe("expectAllow and expectDeny", () => {
       expectDeny(target, { tool: "list_repos" });
     }
     expectAllow([allow(claim("department").has("sales"))], { user: "u1", claims: { department: "sales" } });
+  });
+
+  test("take a device that the session has proven, and know that nobody else can", () => {
+    const guarded = [allow(and(domain.is("example.com"), device({ approved: true })))];
+    const email = "a@example.com";
+    expectAllow(guarded, { email, device: { approved: true } });
+    expectDeny(guarded, { email, device: { is: "dev_1" } });
+    expectDeny(guarded, { email });
+    expectDeny(guarded, { email, mcpMethod: "tools/list", device: { approved: true } });
+    expectAllow([allow(device({ is: "dev_1", type: "enclave_only" }))], {
+      email,
+      device: { is: "dev_1", type: "enclave_only" },
+    });
+    expectDeny([allow(device({ type: "any" }))], { device: {} });
   });
 
   test("say which rule decided", () => {

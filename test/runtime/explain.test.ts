@@ -87,6 +87,19 @@ describe("explainRequest()", () => {
     expect(ask({ route: "wiki" }, YAML, { ...certificate, isValid: false }).answer).toBe("denied");
   });
 
+  test("takes a device that the session has proven", () => {
+    const yaml = YAML.replace("{ claim/department: platform }", "{ device: { approved: true, type: enclave_only } }");
+    const wiki = { route: "wiki", ip: "10.1.2.3" };
+    expect(ask({ ...wiki, device: "dev_1", deviceApproved: true, deviceType: "enclave_only" }, yaml).answer).toBe(
+      "allowed",
+    );
+    expect(ask({ ...wiki, deviceApproved: true }, yaml)).toMatchObject({
+      answer: "denied",
+      text: expect.stringContaining('is [{"is":"","approved":true,"type":"any"}] (device-unauthorized)'),
+    });
+    expect(ask(wiki, yaml).text).toContain("a browser is led to prove a registered device; programs are answered 450");
+  });
+
   test("knows the access keys", () => {
     expect(ask({ route: "wiki", email: "alice@example.com" }).answer).toBe("allowed");
     expect(ask({ route: "wiki", anonymous: true }).answer).toBe("denied");
@@ -104,6 +117,9 @@ describe("explainRequest()", () => {
     [{ route: "wiki", tool: "x" }, "it is no MCP server route"],
     [{ ip: "somewhere" }, '"somewhere" is no IP address'],
     [{ claim: ["department"] }, "must be written name=value"],
+    [{ route: "wiki", deviceType: "enclave" }, '"enclave" is no type of device, must be one of any, enclave_only'],
+    [{ route: "wiki", device: "dev_1", anonymous: true }, "nobody is signed in, so there is no device either"],
+    [{ device: "dev_1" }, "whose clients cannot prove a device"],
   ])("cannot tell for %j", (options, message) => {
     const { text, answer } = ask(options);
 

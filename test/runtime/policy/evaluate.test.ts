@@ -353,8 +353,8 @@ describe("evaluate() reasons", () => {
 
   test("every criterion's reasons together fit into one finding", () => {
     const reasons = new Set(CRITERIA.flatMap(({ reasons }) => [reasons.ok, reasons.no]));
-    // Beside them: user-unauthenticated and mcp-not-a-tool-call.
-    expect(reasons.size + 2).toBeLessThanOrEqual(MAX_REASONS);
+    // Beside them: user-unauthenticated, device-unauthenticated, mcp-not-a-tool-call, client-certificate-required.
+    expect(reasons.size + 4).toBeLessThanOrEqual(MAX_REASONS);
   });
 });
 
@@ -384,6 +384,12 @@ describe("evaluate() is total and pure", () => {
     fc.constant(no),
     fc.constant({ authenticated_user: true }),
     fc.constant({ cors_preflight: true }),
+    fc
+      .record(
+        { is: fc.constantFrom("a", "b"), approved: fc.boolean(), type: fc.constantFrom("any", "enclave_only") },
+        { requiredKeys: ["approved"] },
+      )
+      .map((device) => ({ device })),
     fc.constant({ source_ip: "10.0.0.0/8" }),
     fc
       .tuple(fc.constantFrom("user", "email", "domain", "mcp_tool", "http_path"), matcher)
@@ -418,6 +424,14 @@ describe("evaluate() is total and pure", () => {
         ip: fc.oneof(fc.ipV4(), fc.ipV6(), fc.string()),
       }),
       mcp: message,
+      devices: fc.array(
+        fc.record({
+          id: fc.constantFrom("a", "b"),
+          isApproved: fc.boolean(),
+          type: fc.constantFrom("any", "enclave_only"),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
     },
     { requiredKeys: ["http"] },
   );

@@ -1,0 +1,236 @@
+/**
+ * Registered devices across processes: an administrator's commands beside two gateways on one store, programs and MCP
+ * clients in front of policies that ask for a device.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createSend, type Answer } from "../support/browser.ts";
+import { createDeviceVisitor, type DeviceVisitor } from "../support/device-visitor.ts";
+import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+import { createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
+import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
+import { makeSoftKey } from "../support/soft-authenticator.ts";
+
+const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
+/** What the requirements promise for a revocation to be seen by every process. */
+const SEEN_WITHIN_MS = 2000;
+
+let directory: string;
+let upstream: EchoUpstream;
+let world: SignInGateway;
+let replica: TestGateway;
+
+const routes = (tools: string): string => `
+routes:
+  - name: wiki
+    from: "{origin}"
+    prefix: /wiki
+    to: ${upstream.origin}
+    policy: [{ allow: { and: [{ device: { approved: true } }] } }]
+  - name: mine
+    from: "{origin}"
+    prefix: /mine
+    to: ${upstream.origin}
+    policy: [{ allow: { and: [{ device: { type: any } }] } }]
+  - name: tools
+    from: "{origin}"
+    prefix: /tools
+    to: ${upstream.origin}
+    mcp: { server: { path: /mcp } }
+    policy: ${tools}
+`;
+const OPEN = "[{ allow: { and: [{ domain: example.com }] } }]";
+const GUARDED = "[{ allow: { and: [{ domain: example.com }, { device: { type: any } }] } }]";
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gateway-devices-"));
+  const boot = { storage_url: `sqlite:${join(directory, "gateway.db")}` };
+  upstream = await startEchoUpstream();
+  world = await startSignInGateway({ boot, yaml: routes(OPEN) });
+  const { issuer } = world.identityProvider;
+  const provider = `idp_provider_url: ${issuer}\nidp_client_id: gateway\nidp_client_secret: secret\n`;
+  const yaml = `runtime_flags: { mcp: true }\n${provider}${routes(OPEN).replaceAll("{origin}", world.gateway.origin)}`;
+  replica = await startGateway({ boot, yaml });
+}, 60_000);
+afterAll(async () => {
+  await replica?.close();
+  await world?.close();
+  await upstream?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function run(...args: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...args, "--config", world.gateway.configFile], (error, out, err) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
+    });
+  });
+}
+
+/** Asks one of the two processes for an address of a route, as a script in a page would. */
+function ask(visitor: DeviceVisitor, path: string, port = world.gateway.port): Promise<Answer> {
+  const headers = { accept: "application/json", cookie: visitor.browser.cookieHeader("localhost") };
+  return createSend({ via: port })({ method: "GET", url: world.gateway.origin + path, headers });
+}
+
+const statuses = async (visitor: DeviceVisitor, path: string): Promise<readonly number[]> =>
+  Promise.all([world.gateway.port, replica.port].map(async (port) => (await ask(visitor, path, port)).status));
+
+/** Signed in, with a device of this name that is proven. */
+async function withDevice(name: string, user = "alice@example.com"): Promise<{ visitor: DeviceVisitor; id: string }> {
+  const visitor = createDeviceVisitor(world.gateway.origin, user);
+  const page = await visitor.register(makeSoftKey(), { name });
+  return { visitor, id: new URL(page.url).searchParams.get("device") ?? "" };
+}
+
+describe("gateway devices", () => {
+  test("list shows whose device it is and what it is, approve opens, and withdrawing closes within 2 s everywhere", async () => {
+    const { visitor, id } = await withDevice("Alice's laptop");
+    // A proof is known at once also where it was not given; that nobody vouches for the device is, too.
+    expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
+    expect(await statuses(visitor, "/wiki/")).toEqual([450, 450]);
+    expect((await ask(visitor, "/wiki/")).json()).toMatchObject({
+      error: "device.unauthorized",
+      details: { Device: id },
+    });
+
+    const listed = JSON.parse((await run("devices", "list", "--user", "alice@example.com", "--json")).out) as object[];
+    expect(listed).toEqual([
+      expect.objectContaining({
+        id,
+        email: "alice@example.com",
+        name: "Alice's laptop",
+        type: "enclave_only",
+        synced: "no",
+        approved: "no",
+        host: "localhost",
+      }),
+    ]);
+
+    expect(await run("devices", "approve", id)).toMatchObject({ code: 0, out: `device ${id} approved\n` });
+    expect(await statuses(visitor, "/wiki/")).toEqual([200, 200]);
+    expect((await run("devices", "approve", id)).out).toBe(`device ${id} was approved already\n`);
+
+    expect(await run("devices", "approve", "--withdraw", id)).toMatchObject({ code: 0 });
+    await expect.poll(() => statuses(visitor, "/wiki/"), { timeout: SEEN_WITHIN_MS, interval: 50 }).toEqual([450, 450]);
+    expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
+
+    // Given again, it is not held to be withdrawn with the one before.
+    expect((await run("devices", "approve", id)).code).toBe(0);
+    expect(await statuses(visitor, "/wiki/")).toEqual([200, 200]);
+  });
+
+  test("revoke ends a device within 2 s everywhere, and the session goes on", async () => {
+    const { visitor, id } = await withDevice("Lost", "bob@example.com");
+    const kept = await withDevice("Kept");
+    expect(await statuses(visitor, "/mine/")).toEqual([200, 200]);
+    expect(await run("devices", "revoke", id)).toMatchObject({ code: 0, out: `device ${id} ended\n` });
+    await expect.poll(() => statuses(visitor, "/mine/"), { timeout: SEEN_WITHIN_MS, interval: 50 }).toEqual([450, 450]);
+    expect((await ask(visitor, "/.gateway/user")).status).toBe(200);
+    expect(await statuses(kept.visitor, "/mine/")).toEqual([200, 200]);
+  });
+
+  test("of one user end together, and nothing ends by omission", async () => {
+    const { visitor } = await withDevice("One", "bob@example.com");
+    await visitor.register(makeSoftKey(), { as: "another", name: "Two" });
+    expect((await run("devices", "revoke")).code).toBe(2);
+    expect((await run("devices", "revoke", "dev_x", "--user", "bob@example.com")).code).toBe(2);
+    expect(await run("devices", "revoke", "dev_x")).toMatchObject({ code: 1, err: 'There is no device "dev_x"\n' });
+    expect((await run("devices", "approve", "dev_x")).code).toBe(1);
+    const { code, out } = await run("devices", "revoke", "--user", "bob@example.com");
+    expect([code, out.split("\n").filter((line) => line.endsWith(" ended")).length]).toEqual([0, 2]);
+    expect((await run("devices", "list", "--user", "bob@example.com")).out).toBe("no device is registered\n");
+  });
+});
+
+describe("programs and MCP clients", () => {
+  test("cannot prove a device, and are told so", async () => {
+    const token = (await run("service-account", "create", "--name", "ci", "--email", "ci@example.com")).out.trim();
+    const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+    const url = `${world.gateway.origin}/mine/`;
+    const answer = await createSend()({ method: "GET", url, headers });
+    expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
+    expect(answer.text).toContain("programs cannot pass here");
+    // Also where they look like browsers: a program is never led to a page.
+    const asBrowser = { ...headers, accept: "text/html", "sec-fetch-mode": "navigate" };
+    expect((await createSend()({ method: "GET", url, headers: asBrowser })).status).toBe(450);
+  });
+
+  test("a program that acts for a session has none of its devices", async () => {
+    const { visitor } = await withDevice("With a program");
+    const ask = `${world.gateway.origin}/.gateway/api/v1/login?gateway_redirect_uri=http://localhost:1/`;
+    const { text } = await createSend()({ method: "GET", url: ask });
+    const page = await visitor.open(text.trim());
+    const request = /name="request" value="([^"]*)"/.exec(page.text)?.[1] ?? "";
+    const csrf = /name="csrf" value="([^"]*)"/.exec(page.text)?.[1] ?? "";
+    const form = { action: "/.gateway/api/v1/approve", method: "POST", fields: { request, csrf } };
+    const left = await visitor.browser.submit(page, form, { decision: "approve" }, "http://localhost:1/");
+    const token = new URL(left.url).searchParams.get("gateway_jwt") ?? "";
+    const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+    const answer = await createSend()({ method: "GET", url: `${world.gateway.origin}/mine/`, headers });
+    expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
+  });
+
+  describe("of an MCP server that asks for one", () => {
+    let client: SignedInClient;
+    beforeAll(async () => {
+      client = await signInClient({ resource: `${world.gateway.origin}/tools/mcp`, user: "alice@example.com" });
+      await world.reconfigure(routes(GUARDED));
+    });
+    afterAll(() => world.reconfigure(routes(OPEN)));
+
+    const call = (method: string, params: object): Promise<Answer> =>
+      createSend()({
+        method: "POST",
+        url: `${world.gateway.origin}/tools/mcp`,
+        headers: {
+          authorization: `Bearer ${client.tokens.access_token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params }),
+      });
+
+    test("are answered in their protocol, with the reason", async () => {
+      const before = upstream.seen.length;
+      const tool = await call("tools/call", { name: "search", arguments: {} });
+      expect(tool.status).toBe(200);
+      expect(tool.json()).toMatchObject({
+        id: 7,
+        error: {
+          message: expect.stringContaining("asks for a registered device, which MCP clients cannot prove"),
+          data: { reason: "device-unauthenticated" },
+        },
+      });
+      const other = await call("tools/list", {});
+      expect([other.status, other.json()["error"]]).toMatchObject([
+        450,
+        { data: { reason: "device-unauthenticated" } },
+      ]);
+      expect(upstream.seen).toHaveLength(before);
+    });
+
+    test("are not let in by a person, who is told that there is no access", async () => {
+      const metadata = { client_name: "Other", redirect_uris: [REDIRECT_URI] };
+      const outcome = await client.oauth.authorize({
+        clientId: (await client.oauth.register(metadata)).client_id,
+        redirectUri: REDIRECT_URI,
+        challenge: createPkce().challenge,
+        decision: "look",
+      });
+      expect(outcome).toMatchObject({ at: "page", page: { text: expect.stringMatching(/no access/i) } });
+    });
+  });
+});
