@@ -58,14 +58,15 @@ const publish = values["no-publish"]
   : await benchPublishing({ routes: [1000, 5000], workers: 2, rounds, connections: 16 });
 if (publish.length > 0) {
   const rows = publish.map((figure) => [
-    `${figure.routes} routes, ${figure.workers} workers`,
+    `${figure.changed} of ${figure.routes} routes changed, ${figure.workers} workers`,
+    `${figure.firstMs} ms`,
     `${figure.medianMs} ms`,
     `${figure.maxMs} ms`,
     String(figure.requests),
     String(figure.failed),
     `${figure.p99Micros} µs`,
   ]);
-  const header = ["publish → live in all", "median", "max", "requests meanwhile", "failed", "p99"];
+  const header = ["publish → live in all", "first", "median", "max", "requests meanwhile", "failed", "p99"];
   console.log(`\nPublishing under load\n${formatTable(header, rows)}`);
 }
 if (!values["no-issuer"]) {
