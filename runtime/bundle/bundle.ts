@@ -67,6 +67,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   const report = createReport({ log, clock });
   const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
   const reportListeners = new Set<() => void>();
+  const preparations = new Set<(next: Snapshot) => Promise<void>>();
   let boot = givenBoot;
   let slices: PublishedState = { generation: 0, slices: [] };
   /** Generation of the slices that are in the current snapshot. */
@@ -101,6 +102,10 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       const entry: typeof listener = (next, previous) => listener(next, previous);
       listeners.add(entry);
       return () => void listeners.delete(entry);
+    },
+    prepare(work) {
+      preparations.add(work);
+      return () => void preparations.delete(work);
     },
     status: () => ({
       ...report.status(current),
@@ -166,7 +171,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
     const outcome = await buildSnapshot({ settings, routes: validator.routes(), secrets, fileOf }, build);
     if (!outcome.ok) report.failed(outcome.problems);
-    else if (!closed) swap(outcome.build, checked.digest, performance.now() - startedMs);
+    else await swap(outcome.build, checked.digest, startedMs);
     report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(boot.doc));
   }
 
@@ -182,21 +187,29 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     }
   }
 
-  function swap(next: Build, digest: string, tookMs: number): void {
+  async function swap(next: Build, digest: string, startedMs: number): Promise<void> {
+    if (closed) return;
     build = next;
-    inForce = slices.generation;
     const previous = current;
     if (previous && next.unchanged) {
+      inForce = slices.generation;
       report.recovered();
       return;
     }
-    current = {
-      digest,
-      generation: (previous?.generation ?? 0) + 1,
-      settings: next.settings,
-      routes: next.routes,
-    };
-    report.loaded(current, tookMs);
+    const { settings, routes } = next;
+    const snapshot = { digest, generation: (previous?.generation ?? 0) + 1, settings, routes };
+    for (const work of preparations) {
+      try {
+        await work(snapshot);
+      } catch (error) {
+        // It only makes the change slower.
+        log.error({ err: error }, "a configuration change could not be prepared");
+      }
+    }
+    if (closed) return;
+    inForce = slices.generation;
+    current = snapshot;
+    report.loaded(current, performance.now() - startedMs);
     if (!previous) return;
     for (const listener of listeners) {
       try {

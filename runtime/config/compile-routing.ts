@@ -1,6 +1,6 @@
 /** How a route's requests are matched, changed or answered → compiled form. */
 import type { PathMatch, PathRewrite, RouteAnswer } from "./compiled.ts";
-import { literalBeginning } from "./path-pattern.ts";
+import { startOf } from "./path-pattern.ts";
 import { compilePathRewrite } from "./path-rewrite.ts";
 import type { RouteDoc } from "./route.ts";
 
@@ -8,7 +8,7 @@ export function compileMatch(doc: RouteDoc): PathMatch {
   if (doc.path !== undefined) return { kind: "exact", path: doc.path };
   if (doc.regex === undefined) return { kind: "prefix", prefix: doc.prefix ?? "/" };
   const { regex: pattern, regex_priority_order: priority = 0 } = doc;
-  return { kind: "regex", pattern, priority, beginning: literalBeginning(pattern) };
+  return { kind: "regex", pattern, priority, ...startOf(pattern) };
 }
 
 /** Prefix or exact path, without trailing slash. */

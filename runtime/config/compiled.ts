@@ -4,6 +4,7 @@
  */
 import type { CompiledPolicy } from "../policy/evaluate.ts";
 import type { DomainPattern } from "./domains.ts";
+import type { PatternStart } from "./path-pattern.ts";
 import type { Template } from "./template.ts";
 
 /** Settings that only the file given to `gateway run` may carry. */
@@ -210,8 +211,8 @@ export type PathMatch =
   | { readonly kind: "exact"; readonly path: string }
   /** Whole string prefix as written; "/" matches everything. Segment-wise: "/a" matches "/a" and "/a/b", not "/ab". */
   | { readonly kind: "prefix"; readonly prefix: string }
-  /** RE2 on whole paths. `beginning`: whole segments with which every matching path begins; "" when none. */
-  | { readonly kind: "regex"; readonly pattern: string; readonly priority: number; readonly beginning: string };
+  /** RE2 on whole paths. */
+  | (PatternStart & { readonly kind: "regex"; readonly pattern: string; readonly priority: number });
 
 /** How the path changes on its way upstream. What comes out still has to be judged. */
 export type PathRewrite =
@@ -347,6 +348,8 @@ export interface Snapshots {
   current(): Snapshot;
   /** Called after each swap, synchronously, with the new snapshot. @returns unsubscribe */
   subscribe(listener: (next: Snapshot, previous: Snapshot) => void): () => void;
+  /** Called with a snapshot before it is put in force, which waits for what takes long. @returns takes it back */
+  prepare?(work: (next: Snapshot) => Promise<void>): () => void;
 }
 
 /** A fixed snapshot source, for tests and one-shot commands. */

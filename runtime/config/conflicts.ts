@@ -1,5 +1,5 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
-import { crowdedPatterns, type PatternPlace, takerOf } from "./pattern-conflicts.ts";
+import { crowdedPatterns, type PatternPlace, patternPlace, takerOf } from "./pattern-conflicts.ts";
 import { below, fault, type Finding, formatPath, quote } from "./problem.ts";
 import type { ReadRoute } from "./read-slice.ts";
 
@@ -28,15 +28,12 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
     fault(["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
   );
   const patterns = places.flatMap((place) =>
-    place.regex === undefined ? [] : [{ host: place.host, regex: place.regex, owner: place }],
+    place.regex === undefined ? [] : [patternPlace(place.host, place.regex, place)],
   );
-  for (const { place, beginning } of crowdedPatterns(patterns)) {
-    const where = beginning === "" ? "with no literal segment" : `with "${beginning}"`;
-    const wish = "must be fewer or simpler, or begin with more literal segments";
-    report(
-      place.owner.route,
-      fault(["regex"], `is one of too many patterns of this host that begin ${where}, ${wish}`),
-    );
+  for (const { owner, beginning } of crowdedPatterns(patterns)) {
+    const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
+    const wish = "must be fewer or simpler, or begin with more literal text";
+    report(owner.route, fault(["regex"], `is one of too many patterns of this host that begin ${where}, ${wish}`));
   }
   judgeReach(places, servers, patterns);
 }

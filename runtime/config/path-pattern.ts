@@ -12,7 +12,7 @@ import { parsePattern } from "./host-regex.ts";
 /** Longer paths are not tried at all, see `MAX_PATTERN_WORK`. */
 export const MAX_MATCHED_PATH = 2048;
 /**
- * Instructions of all patterns that one path may have to be tried against at one place. In the worst case (patterns such as
+ * Instructions of all patterns that one path may have to be tried against. In the worst case (patterns such as
  * `.*a.{200}`, paths made for them) time grows with instructions times length of the path: some 0.2 s at these bounds.
  * Common patterns need a microsecond; large ones are warned of when they are loaded.
  */
@@ -29,25 +29,41 @@ export function parsePathPattern(pattern: string): RE2JS {
   return compiled;
 }
 
-/**
- * The whole segments with which every path begins that the pattern matches: "/team/[a-z]+/x" → "/team". Less than there is
- * at worst, never more.
- *
- * @returns "" when there are none
- */
-export function literalBeginning(pattern: string): string {
+/** How a pattern begins: where it is looked for among the many of a host. */
+export interface PatternStart {
+  /** Whole segments with which every matching path begins: "/team/[a-z]+/x" → "/team". Less than there is at worst. */
+  readonly beginning: string;
+  /** What follows in every matching path: "/" there, "/v" of "/team/v[0-9]+". */
+  readonly stem: string;
+  /** Pattern of all that comes after those two; undefined where only the whole pattern says what it means. */
+  readonly rest: string | undefined;
+}
+
+export function startOf(pattern: string): PatternStart {
   const source = pattern.startsWith("^") ? pattern.slice(1) : pattern;
-  if (hasOuterAlternative(source)) return "";
+  if (hasOuterAlternative(source)) return { beginning: "", stem: "", rest: undefined };
   let literal = "";
-  for (let index = 0; index < source.length; index += 1) {
+  let index = 0;
+  while (index < source.length) {
     const escaped = source[index] === "\\" && /^[!-/:-@[-`{-~]$/.test(source[index + 1] ?? "");
-    const char = source[escaped ? (index += 1) : index] as string;
+    const at = escaped ? index + 1 : index;
+    const char = source[at] as string;
     // A quantifier would make the character optional or repeat it.
-    if (/^[?*+{]$/.test(source[index + 1] ?? "")) break;
+    if (/^[?*+{]$/.test(source[at + 1] ?? "")) break;
     if (!escaped && !/^[A-Za-z0-9/_~%:@!&',;=-]$/.test(char)) break;
     literal += char;
+    index = at + 1;
   }
-  return literal.slice(0, Math.max(literal.lastIndexOf("/"), 0));
+  const beginning = literal.slice(0, Math.max(literal.lastIndexOf("/"), 0));
+  const rest = source.slice(index);
+  return { beginning, stem: literal.slice(beginning.length), rest: looksBack(rest) ? undefined : rest };
+}
+
+/** Whether it asks what stands before it (`^`, `\b`), or may do so. */
+function looksBack(source: string): boolean {
+  // Quoted to the end, a "\b" is two characters; rare enough not to be told apart.
+  for (const [token] of source.matchAll(/\\[\s\S]|\[\^|\^/g)) if (/^(?:\^|\\[AbBQ])$/.test(token)) return true;
+  return false;
 }
 
 /** Whether there is a `|` outside of all groups: then the pattern has several beginnings. */
@@ -81,7 +97,7 @@ function endOfClass(source: string, start: number): number {
 }
 
 /**
- * All patterns of one place as one automaton.
+ * Several patterns as one automaton.
  *
  * @param patterns the one to be preferred first
  * @returns index of the first pattern that matches the whole path

@@ -1,29 +1,45 @@
 /** Rules between the `regex` routes of a host, and between them and addresses that must be reached. */
-import { literalBeginning, MAX_PATTERN_WORK, parsePathPattern } from "./path-pattern.ts";
+import { MAX_PATTERN_WORK, parsePathPattern, startOf } from "./path-pattern.ts";
 
 export interface PatternPlace<T> {
   readonly host: string;
   readonly regex: string;
+  /** What every path begins with that has to be tried. */
+  readonly beginning: string;
   readonly owner: T;
 }
 
-/** @returns the first whose pattern is one too many among those that begin alike on its host */
-export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterable<{
-  readonly place: PatternPlace<T>;
-  readonly beginning: string;
-}> {
-  const work = new Map<string, number>();
-  for (const place of places) {
-    const beginning = literalBeginning(place.regex);
-    const key = `${place.host} ${beginning}`;
-    const before = work.get(key) ?? 0;
-    const now = before + parsePathPattern(place.regex).programSize();
-    work.set(key, now);
-    if (before <= MAX_PATTERN_WORK && now > MAX_PATTERN_WORK) yield { place, beginning };
+export function patternPlace<T>(host: string, regex: string, owner: T): PatternPlace<T> {
+  const { beginning, stem, rest } = startOf(regex);
+  return { host, regex, beginning: rest === undefined ? beginning : beginning + stem, owner };
+}
+
+/**
+ * A path is tried against the patterns whose literal beginning it begins with, which are those along one chain of
+ * beginnings: "" and "/a" and "/a/b", say. "/a/c" is on another.
+ *
+ * @returns for each chain the first whose pattern is one too many
+ */
+export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterable<PatternPlace<T>> {
+  for (const ofHost of Map.groupBy(places, ({ host }) => host).values()) {
+    const byBeginning = Map.groupBy(ofHost, (place) => place.beginning);
+    // Beginnings of a text come before it, and nothing between but what begins alike.
+    const chain: { readonly beginning: string; readonly work: number }[] = [];
+    for (const beginning of [...byBeginning.keys()].sort()) {
+      while (chain.length > 0 && !beginning.startsWith(chain.at(-1)?.beginning ?? "")) chain.pop();
+      let work = chain.at(-1)?.work ?? 0;
+      for (const place of byBeginning.get(beginning) ?? []) {
+        const before = work;
+        work += parsePathPattern(place.regex).programSize();
+        if (before <= MAX_PATTERN_WORK && work > MAX_PATTERN_WORK) yield place;
+      }
+      chain.push({ beginning, work });
+    }
   }
 }
 
 /** The pattern route of a host that takes a path, if any. */
 export function takerOf<T>(places: readonly PatternPlace<T>[], path: string): T | undefined {
-  return places.find((place) => parsePathPattern(place.regex).matches(path))?.owner;
+  return places.find(({ regex, beginning }) => path.startsWith(beginning) && parsePathPattern(regex).matches(path))
+    ?.owner;
 }

@@ -5,6 +5,8 @@
  * falls back on a wildcard: what it serves is said in full by its own routes. Among wildcards a path that the longer one
  * does not take is left to the shorter.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 import type { CompiledRoute, LiveSettings, Snapshot } from "../config/compiled.ts";
 import { HostRoutes, type HostTable } from "./host-routes.ts";
 import { planRoute, type RoutePlan } from "./route-plan.ts";
@@ -19,17 +21,52 @@ export interface RouteTable {
 /** Routes that did not change keep their plan over a reload, with what hangs on it. */
 const plans = new WeakMap<CompiledRoute, RoutePlan>();
 
-/** Only sorts routes by host, since it stands between two requests; a host is laid out when it is first asked for. */
+/** Routes that are looked at between two turns of the event loop: about 5 ms. */
+const ROUTES_AT_ONCE = 4_000;
+/** A host with more is laid out before its first request. */
+const MANY_ROUTES = 1_000;
+
+/** Only sorts routes by host; a host is laid out when it is first asked for. */
 export function buildRouteTable(snapshot: Snapshot): RouteTable {
+  const steps = buildInSteps(snapshot);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value.table;
+  }
+}
+
+/** The same while requests are served by another table, hosts with many routes laid out. */
+export async function prepareRouteTable(snapshot: Snapshot): Promise<RouteTable> {
+  const steps = buildInSteps(snapshot);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) {
+      for (const host of value.large()) while (!host.layOut(ROUTES_AT_ONCE)) await nextTurn();
+      return value.table;
+    }
+    await nextTurn();
+  }
+}
+
+interface BuiltTable {
+  readonly table: RouteTable;
+  /** Hosts with many routes. */
+  large(): Iterable<HostRoutes>;
+}
+
+function* buildInSteps(snapshot: Snapshot): Generator<undefined, BuiltTable> {
   const hosts = new Map<string, CompiledRoute[] | HostRoutes>();
   /** By what the hosts end in: ".example.com" and, with a port, ".example.com:8443". */
   const wildcards = new Map<string, CompiledRoute[] | HostRoutes>();
-  for (const route of snapshot.routes) {
+  const large = new Map<string, boolean>();
+  for (const [index, route] of snapshot.routes.entries()) {
+    if (index % ROUTES_AT_ONCE === ROUTES_AT_ONCE - 1) yield undefined;
     const groups = route.isWildcard ? wildcards : hosts;
     const name = route.isWildcard ? route.host.slice(1) : route.host;
     const group = groups.get(name) as CompiledRoute[] | undefined;
-    if (group) group.push(route);
-    else groups.set(name, [route]);
+    if (group) {
+      if (group.push(route) === MANY_ROUTES) large.set(name, route.isWildcard);
+    } else groups.set(name, [route]);
   }
   const authenticate = snapshot.settings.authenticateServiceUrl;
   if (authenticate !== undefined) {
@@ -53,14 +90,22 @@ export function buildRouteTable(snapshot: Snapshot): RouteTable {
     return undefined;
   };
 
+  const findHost = (host: string): HostRoutes | undefined => {
+    const found = hosts.get(host);
+    if (found === undefined) return wildcards.size === 0 ? undefined : findWildcard(host, host.indexOf("."));
+    if (!Array.isArray(found)) return found;
+    const routes = new HostRoutes(found, plan);
+    hosts.set(host, routes);
+    return routes;
+  };
+
   return {
-    findHost(host) {
-      const found = hosts.get(host);
-      if (found === undefined) return wildcards.size === 0 ? undefined : findWildcard(host, host.indexOf("."));
-      if (!Array.isArray(found)) return found;
-      const routes = new HostRoutes(found, plan);
-      hosts.set(host, routes);
-      return routes;
+    table: { findHost },
+    *large() {
+      for (const [name, isWildcard] of large) {
+        const host = isWildcard ? findWildcard(name, 0) : findHost(name);
+        if (host) yield host;
+      }
     },
   };
 }

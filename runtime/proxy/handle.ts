@@ -15,7 +15,7 @@ import { createMcpSessions } from "../mcp/sessions.ts";
 import { refuseWithoutCertificate } from "./client-certificate.ts";
 import { recordRefusal } from "./decide.ts";
 import { createEndpointFinder } from "./endpoints.ts";
-import { buildRouteTable, type RouteTable } from "./find-route.ts";
+import { buildRouteTable, prepareRouteTable, type RouteTable } from "./find-route.ts";
 import type { NoRouteReason } from "./host-routes.ts";
 import { poolKeyOf, type Transport } from "./forward-transport.ts";
 import { createHealthChecks, type HealthChecks } from "./health-checks.ts";
@@ -86,9 +86,13 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   let snapshot: Snapshot = deps.snapshots.current();
   follow(snapshot);
   let table: RouteTable = buildRouteTable(snapshot);
+  const prepared = new WeakMap<Snapshot, RouteTable>();
+  const unprepare = deps.snapshots.prepare?.(async (next) => {
+    prepared.set(next, await prepareRouteTable(next));
+  });
   const unsubscribe = deps.snapshots.subscribe((next) => {
     follow(next);
-    table = buildRouteTable(next);
+    table = prepared.get(next) ?? buildRouteTable(next);
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
@@ -141,6 +145,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     },
 
     async close({ timeoutMs = DEFAULT_DRAIN_MS } = {}) {
+      unprepare?.();
       unsubscribe();
       checks.close();
       maglevTables.close();

@@ -6,10 +6,11 @@
  * that it could match.
  */
 import type { CompiledRoute } from "../config/compiled.ts";
-import { compilePatterns, MAX_MATCHED_PATH } from "../config/path-pattern.ts";
+import { MAX_MATCHED_PATH } from "../config/path-pattern.ts";
 import { canonicalPath, hasPathParameter, withoutPathParameters } from "../http/target.ts";
 import { isOwnPath } from "./endpoints.ts";
 import { PathNode } from "./path-tree.ts";
+import { createAutomata, PatternPlaces } from "./pattern-places.ts";
 import type { RoutePlan } from "./route-plan.ts";
 
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
@@ -29,40 +30,40 @@ interface Slot {
   plan: RoutePlan | undefined;
 }
 
-/** Patterns that begin alike; compiled when the first path comes that could match one. */
-interface PatternList {
-  readonly slots: Slot[];
-  /** Place of each among all patterns of the host: lower goes first. */
-  readonly ranks: number[];
-  find: ((path: string) => number | undefined) | undefined;
-}
+/** Kept over reloads: automata say nothing about routes. */
+const automata = createAutomata();
 
 /** A path that no pattern is tried on, see `MAX_MATCHED_PATH`. */
 const TOO_LONG = "path-too-long";
 
 export class HostRoutes implements HostTable {
   readonly #exact = new Map<string, Slot>();
-  readonly #paths = new PathNode<Slot, PatternList>();
+  readonly #paths = new PathNode<Slot, PatternPlaces<Slot>>();
   readonly #plan: (route: CompiledRoute) => RoutePlan;
   /** Of the wildcard host that this one lies below; it takes what is not found here. */
   readonly #wider: HostRoutes | undefined;
+  /** Not laid out yet. */
+  #waiting: Iterator<CompiledRoute> | undefined;
 
   /** @param plan called with the first request for a route */
   constructor(routes: readonly CompiledRoute[], plan: (route: CompiledRoute) => RoutePlan, wider?: HostRoutes) {
     this.#plan = plan;
     this.#wider = wider;
-    for (const route of routes) {
-      const { match } = route;
-      const slot: Slot = { route, plan: undefined };
-      if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
-      else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
+    this.#waiting = routes[Symbol.iterator]();
+  }
+
+  /** Lays out so many more routes; the first request lays out what is left. @returns true once all are */
+  layOut(count: number): boolean {
+    if (this.#waiting === undefined) return true;
+    for (let left = count; left > 0; left -= 1) {
+      const next = this.#waiting.next();
+      if (next.done === true) {
+        this.#waiting = undefined;
+        return true;
+      }
+      this.#add({ route: next.value, plan: undefined });
     }
-    for (const [rank, route] of byPrecedence(routes).entries()) {
-      const node = this.#nodeAt(route.match.kind === "regex" ? route.match.beginning : "");
-      const list = (node.patterns ??= { slots: [], ranks: [], find: undefined });
-      list.slots.push({ route, plan: undefined });
-      list.ranks.push(rank);
-    }
+    return false;
   }
 
   findRoute(path: string): FoundRoute {
@@ -78,7 +79,18 @@ export class HostRoutes implements HostTable {
     return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)) };
   }
 
-  #nodeAt(path: string): PathNode<Slot, PatternList> {
+  #add(slot: Slot): void {
+    const { match } = slot.route;
+    if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
+    else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
+    // Every path that another pattern takes would begin with what no request's path does.
+    else if (match.beginning === "" || isCanonical(match.beginning)) {
+      const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces(automata, byPrecedence));
+      places.add(match.pattern, match.stem, match.rest, slot);
+    }
+  }
+
+  #nodeAt(path: string): PathNode<Slot, PatternPlaces<Slot>> {
     let node = this.#paths;
     // Prefixes go by whole segments: "/a/" says the same as "/a".
     for (const segment of canonical(path).split("/").slice(1)) {
@@ -89,22 +101,18 @@ export class HostRoutes implements HostTable {
   }
 
   #find(path: string): Slot | typeof TOO_LONG | undefined {
+    if (this.#waiting !== undefined) this.layOut(Number.POSITIVE_INFINITY);
     const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
     if (exact !== undefined) return exact;
     let node = this.#paths;
     let { prefix } = node;
     let pattern: Slot | undefined;
-    let rank = Infinity;
     let start = 1;
     for (;;) {
       const { patterns } = node;
       if (patterns !== undefined) {
         if (path.length > MAX_MATCHED_PATH) return TOO_LONG;
-        const index = findPattern(patterns, path);
-        if (index !== undefined && (patterns.ranks[index] as number) < rank) {
-          pattern = patterns.slots[index];
-          rank = patterns.ranks[index] as number;
-        }
+        pattern = patterns.find(path, start - 1, pattern);
       }
       if (node.isLeaf || start > path.length) break;
       let end = path.indexOf("/", start);
@@ -119,23 +127,20 @@ export class HostRoutes implements HostTable {
   }
 }
 
-function findPattern(list: PatternList, path: string): number | undefined {
-  list.find ??= compilePatterns(
-    list.slots.map(({ route }) => (route.match.kind === "regex" ? route.match.pattern : "")),
+/** Patterns by priority, then by the length of their literal beginning, then by their text. */
+function byPrecedence({ route: { match: a } }: Slot, { route: { match: b } }: Slot): number {
+  if (a.kind !== "regex" || b.kind !== "regex") return 0;
+  return (
+    b.priority - a.priority ||
+    b.beginning.length - a.beginning.length ||
+    (a.pattern < b.pattern ? -1 : a.pattern > b.pattern ? 1 : 0)
   );
-  return list.find(path);
 }
 
-/** Patterns by priority, then by the length of their literal beginning, then by their text. */
-function byPrecedence(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
-  const patterns = routes.flatMap((route) => (route.match.kind === "regex" ? [{ route, match: route.match }] : []));
-  patterns.sort(
-    (a, b) =>
-      b.match.priority - a.match.priority ||
-      b.match.beginning.length - a.match.beginning.length ||
-      (a.match.pattern < b.match.pattern ? -1 : 1),
-  );
-  return patterns.map(({ route }) => route);
+/** Whether paths of requests can go on from there with "/": they have no empty segments, and one spelling. */
+function isCanonical(beginning: string): boolean {
+  const result = canonicalPath(`${beginning}/x`);
+  return result.ok && result.path === `${beginning}/x`;
 }
 
 /** Configured paths are compared with canonical ones; what has no canonical form can never match and is kept as it is. */

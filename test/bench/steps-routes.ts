@@ -2,6 +2,7 @@
  * What finding a route costs, with 1 to 100,000 routes of each sort, and what it takes to build the table. CPU time, best and
  * median of several rounds; every look-up has a host and a path of its own. `node --expose-gc test/bench/steps-routes.ts`
  */
+import { compileMatch } from "../../runtime/config/compile-routing.ts";
 import type { CompiledRoute, LiveSettings, Snapshot } from "../../runtime/config/compiled.ts";
 import { buildRouteTable, type RouteTable } from "../../runtime/proxy/find-route.ts";
 import { snapshotFrom } from "../support/config.ts";
@@ -9,8 +10,6 @@ import { snapshotFrom } from "../support/config.ts";
 const ROUNDS = 9;
 const ROUND_MS = 60;
 const SIZES = [1, 1_000, 100_000];
-/** Each regular expression is an automaton of its own once it has been asked for. */
-const PATTERN_SIZES = [1, 1_000, 10_000];
 const LOOKUPS = 4096;
 
 interface Sort {
@@ -26,7 +25,10 @@ const model = snapshotFrom(`
   routes:
     - { from: "https://app.example.com", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ accept: true }] } }] }
 `);
+const PATTERN_ROUTE = { from: "https://app.example.com", to: "http://127.0.0.1:1" };
 const template = model.routes[0] as CompiledRoute;
+
+const pattern = (regex: string): CompiledRoute["match"] => compileMatch({ ...PATTERN_ROUTE, regex });
 
 const sorts: readonly Sort[] = [
   {
@@ -54,17 +56,34 @@ const sorts: readonly Sort[] = [
     request: (index, turn) => [`u${turn}.t${index}.example.com`, `/items/${turn}`],
   },
   {
-    name: "patterns of one host",
-    sizes: PATTERN_SIZES,
-    route: (index) => ({
-      match: {
-        kind: "regex",
-        pattern: `/team-${index}/v[0-9]+/.*`,
-        priority: 0,
-        beginning: `/team-${index}`,
-      },
-    }),
+    name: "patterns below prefixes",
+    sizes: SIZES,
+    route: (index) => ({ match: pattern(`/team-${index}/v[0-9]+/.*`) }),
     request: (index, turn) => ["app.example.com", `/team-${index}/v7/${turn}`],
+  },
+  {
+    name: "patterns in one segment",
+    sizes: SIZES,
+    route: (index) => ({ match: pattern(`/team-${index}-[a-z]+/.*`) }),
+    request: (index, turn) => ["app.example.com", `/team-${index}-blue/${turn}`],
+  },
+  {
+    name: "patterns all different",
+    sizes: SIZES,
+    route: (index) => ({ match: pattern(`/team-${index}/v[0-9]+/${index}/.*`) }),
+    request: (index, turn) => ["app.example.com", `/team-${index}/v7/${index}/${turn}`],
+  },
+  {
+    name: "a pattern on each host",
+    sizes: SIZES,
+    route: (index) => ({ host: `h${index}.example.com`, match: pattern("/v[0-9]+/.*") }),
+    request: (index, turn) => [`h${index}.example.com`, `/v7/${turn}`],
+  },
+  {
+    name: "one on each wildcard host",
+    sizes: SIZES,
+    route: (index) => ({ host: `*.t${index}.example.com`, isWildcard: true, match: pattern("/v[0-9]+/.*") }),
+    request: (index, turn) => [`u${turn}.t${index}.example.com`, `/v7/${turn}`],
   },
 ];
 

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { compilePatterns, literalBeginning, parsePathPattern } from "../../../runtime/config/path-pattern.ts";
+import { compilePatterns, parsePathPattern, startOf } from "../../../runtime/config/path-pattern.ts";
 import { compilePathRewrite } from "../../../runtime/config/path-rewrite.ts";
 
-describe("literalBeginning()", () => {
+describe("startOf()", () => {
   test.each([
     ["/team/[a-z]+/x", "/team"],
     ["^/a/b/.*$", "/a/b"],
@@ -23,11 +23,32 @@ describe("literalBeginning()", () => {
     ["(?i)/a/b", ""],
     [".*", ""],
     [String.raw`/a/\Q|\E`, ""],
-  ])("%s → %j", (pattern, beginning) => {
-    expect(literalBeginning(pattern)).toBe(beginning);
+  ])("%s begins with the segments %j", (pattern, beginning) => {
+    expect(startOf(pattern).beginning).toBe(beginning);
   });
 
-  test("is a beginning of every path that the pattern matches", () => {
+  test.each([
+    ["/team/[a-z]+/x", "/", "[a-z]+/x"],
+    ["^/team-7-[a-z]+$", "/team-7-", "[a-z]+$"],
+    ["/a/v[0-9]+", "/v", "[0-9]+"],
+    ["/a/b", "/b", ""],
+    ["/a/b?/c", "/", "b?/c"],
+    [String.raw`/a\.b.*`, "/a.b", ".*"],
+    ["/a/[^/]+", "/", "[^/]+"],
+    [".*", "", ".*"],
+    // What looks at the text before it means something else without it.
+    ["/a^/b", "/a", undefined],
+    ["/a(^|x)b", "/a", undefined],
+    [String.raw`/a\b.*`, "/a", undefined],
+    [String.raw`/a\Bb`, "/a", undefined],
+    [String.raw`/a(\A|b)`, "/a", undefined],
+    [String.raw`/a([b\Q])`, "/a", undefined],
+    ["/a|/b/c", "", undefined],
+  ])("%s goes on with %j, then %j", (pattern, stem, rest) => {
+    expect(startOf(pattern)).toMatchObject({ stem, rest });
+  });
+
+  test("what it cuts off says the same as the whole pattern", () => {
     const piece = fc.constantFrom(
       "/",
       "a",
@@ -46,6 +67,8 @@ describe("literalBeginning()", () => {
       "{2}",
       "$",
       "-",
+      "\\b",
+      "(?:^|a)",
     );
     const path = fc
       .array(fc.constantFrom("/", "a", "b", ".", "-", "["), { maxLength: 6 })
@@ -63,10 +86,16 @@ describe("literalBeginning()", () => {
           } catch {
             return;
           }
-          const beginning = literalBeginning(pattern);
+          const { beginning, stem, rest } = startOf(pattern);
+          const find = rest === undefined ? undefined : compilePatterns([rest]);
           for (const text of paths) {
-            if (!matches(text)) continue;
-            expect(text === beginning || text.startsWith(`${beginning}/`)).toBe(true);
+            const fixed = beginning + stem;
+            if (matches(text)) {
+              expect(text === beginning || text.startsWith(`${beginning}/`)).toBe(true);
+              expect(text.startsWith(fixed)).toBe(true);
+            }
+            if (!find) continue;
+            expect(text.startsWith(fixed) && find(text.slice(fixed.length)) === 0).toBe(matches(text));
           }
         },
       ),

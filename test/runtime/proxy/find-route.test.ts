@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { buildRouteTable, type RouteTable } from "../../../runtime/proxy/find-route.ts";
+import { buildRouteTable, prepareRouteTable, type RouteTable } from "../../../runtime/proxy/find-route.ts";
 import { snapshotFrom } from "../../support/config.ts";
 
 const policy = "policy: [{ allow: { and: [{ accept: true }] } }]";
@@ -139,6 +139,87 @@ describe("routes with patterns", () => {
         `/${"a".repeat(4000)}`,
       ),
     ).toBe("root");
+  });
+});
+
+describe("patterns that begin alike", () => {
+  const many = Array.from({ length: 40 }, (_, index) => [
+    route(`n${index}`, "app.example", `regex: "/item-${index}-[a-z]+"`),
+    route(`d${index}`, "app.example", `regex: "/team-${index}/v[0-9]+/.*"`),
+  ]).flat();
+  const PATTERNS = [
+    ...many,
+    route("root", "app.example"),
+    route("any", "app.example", 'regex: "/item-[^/]*"'),
+    route("one", "app.example", 'regex: "/item-1.*"'),
+    route("fifth", "app.example", 'regex: "/item-5-x.*", regex_priority_order: 5'),
+    route("word", "app.example", String.raw`regex: '/word\b.*'`),
+    route("start", "app.example", 'regex: "/never^/x"'),
+    route("line", "app.example", 'regex: "/a|/b"'),
+    route("encoded", "app.example", 'regex: "/%61bc/x.*"'),
+    route("double", "app.example", 'regex: "/dd//x.*"'),
+  ];
+  const cases = [
+    ["/item-7-blue", "n7"],
+    ["/item-39-blue", "n39"],
+    // Of the same priority and the same literal segments: by their text.
+    ["/item-3-", "any"],
+    ["/item-41-blue", "any"],
+    ["/item-17", "one"],
+    ["/item-1", "one"],
+    ["/item-5-xyz", "fifth"],
+    ["/item-5-abc", "n5"],
+    ["/item", "root"],
+    ["/team-12/v1/x", "d12"],
+    ["/team-12/vx/x", "root"],
+    ["/team-1/v12/", "d1"],
+    ["/team-40/v1/x", "root"],
+    ["/word", "word"],
+    ["/word-x", "word"],
+    ["/words", "root"],
+    ["/never/x", "root"],
+    ["/a", "line"],
+    ["/b", "line"],
+    ["/abc/xyz", "root"],
+    ["/dd/xyz", "root"],
+  ] as const;
+
+  test.each(cases)("%s → %s", (path, name) => {
+    expect(find(table(PATTERNS), "app.example", path)).toBe(name);
+    expect(find(table(PATTERNS.toReversed()), "app.example", path)).toBe(name);
+  });
+});
+
+describe("prepareRouteTable()", () => {
+  test("finds the same as a table built at once, and lets others work meanwhile", async () => {
+    const routes = Array.from({ length: 6_000 }, (_, index) => [
+      route(`p${index}`, "app.example", `prefix: /team-${index}`),
+      route(`x${index}`, "*.wild.example", `regex: "/team-${index}-[a-z]+"`),
+    ]).flat();
+    const snapshot = snapshotFrom(`routes:\n${routes.join("\n")}`);
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const prepared = await prepareRouteTable(snapshot);
+    isDone = true;
+    // 12,000 routes to sort, 6,000 to lay out on each of two hosts, 4,000 at a time.
+    expect(turns).toBeGreaterThanOrEqual(3);
+    const atOnce = buildRouteTable(snapshot);
+    for (let index = 0; index < 6_001; index += 97) {
+      for (const [host, path] of [
+        ["app.example", `/team-${index}/x`],
+        ["a.wild.example", `/team-${index}-x`],
+        ["a.wild.example", `/team-${index}`],
+      ] as const) {
+        expect(find(prepared, host, path)).toBe(find(atOnce, host, path));
+      }
+    }
+    expect(find(prepared, "app.example", "/team-5999/x")).toBe("p5999");
+    expect(find(prepared, "a.wild.example", "/team-5999-x")).toBe("x5999");
   });
 });
 
