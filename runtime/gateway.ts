@@ -27,7 +27,7 @@ import { createLog, type Log } from "./log.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
 import { systemClock, type Clock, type Closable, type TokenRefresh } from "./ports.ts";
-import { createProxy } from "./proxy/handle.ts";
+import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UpstreamStatus } from "./proxy/upstream-state.ts";
 import { openRecords } from "./records.ts";
 import { createSession, type SessionModule } from "./session/session.ts";
@@ -75,147 +75,23 @@ export interface Gateway {
 
 /** @throws GatewayError with every problem of the configuration, or what could not be opened */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, worker, clock = systemClock } = options;
   // What was opened so far, so that a failure further down leaves nothing behind.
   const opened: Closable[] = [];
-  const own = <T extends Closable>(part: T): T => {
+  const own: Own = (part) => {
     opened.push(part);
     return part;
   };
+  const { worker } = options;
+  let draining = false;
 
   try {
-    const start = await readBoot(config);
-    const boot = start.settings;
-    const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
-    const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
-    const keys = createKeys(boot.sharedSecrets);
-    const store = own(await openRecords(boot.storageUrl, { clock, log }));
-    own(startSweeper({ store, log }));
-    const published = createPublishedSlices({ store });
-    const onReload = tracing?.reloaded;
-    const bundle = own(await openBundle({ path: config, boot: start, published, log, clock, onReload }));
-    const records = own(
-      createRecordWriter({
-        destination: boot.authorizeLog,
-        onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
-      }),
-    );
-    const metrics = createMetrics();
-    if (tracing) metrics.register(traceSeries(tracing.counts));
-    const onRefresh = (refresh: TokenRefresh): void => {
-      metrics.refreshed(refresh);
-      tracing?.refreshed(refresh);
-    };
-    const session: SessionModule = own(
-      createSession({
-        snapshots: bundle,
-        store,
-        keys,
-        boot,
-        log,
-        clock,
-        onRefresh,
-        // Made further down, from this very session.
-        userSections: [
-          (...of) => devices.userSection(...of),
-          (...of) => upstream.userSection(...of),
-          (who, snapshot) => issuer.userSection(who, snapshot),
-        ],
-      }),
-    );
-    const devices = createDevices({ store, keys, session, log, clock });
-    const fetch = createSafeFetch({ development: boot.development });
-    const fetchClientDocument = createFetchDocument({ fetch });
-    const { development } = boot;
-    const { browser, csrf } = session;
-    const { clientDocumentUrl } = options;
-    const upstream = own(
-      createUpstream({
-        snapshots: bundle,
-        store,
-        keys,
-        browser,
-        csrf,
-        fetch,
-        development,
-        log,
-        clock,
-        clientDocumentUrl,
-        onRefresh,
-      }),
-    );
-    const issuer = own(
-      createIssuer({ snapshots: bundle, store, session, upstream, keys, log, clock, fetchClientDocument }),
-    );
-    const proxy = own(
-      createProxy({
-        snapshots: bundle,
-        endpoints: [
-          ...session.endpoints,
-          ...issuer.endpoints,
-          ...serverListEndpoints({
-            authenticator: session.authenticator,
-            isConnected: (user, route) => upstream.isConnected(user, route),
-            disconnect: (userId, route) => upstream.disconnect(userId, route),
-            log,
-          }),
-          ...upstream.endpoints,
-          ...devices.endpoints,
-        ],
-        authenticator: session.authenticator,
-        signIn: session.signIn,
-        deviceProofs: devices.proofs,
-        programs: session.programs,
-        current: session.current,
-        assertions: session.assertions,
-        applicationTokens: session.applicationTokens,
-        requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
-        revocations: session.revocations,
-        challenge: (...of) => issuer.challenge(...of),
-        upstream,
-        records,
-        keys,
-        metrics,
-        tracing,
-        log,
-        clock,
-      }),
-    );
-    let draining = false;
-    const told = { bundle, metrics, isDraining: () => draining, store, upstreams: () => proxy.upstreams() };
-    const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
-    const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
-    const admin = worker === undefined ? own(await createAdmin({ ...told, ...listener })) : undefined;
-    const pages = admin?.pages ?? own(createPages(told));
+    const ground = await openGround(options, own);
+    const { boot, store, bundle, records, metrics, clock, log } = ground;
+    const proxy = createServices(ground, options, own);
+    const { admin, pages } = await openAdmin(ground, proxy, { worker, isDraining: () => draining }, own);
     // Before the first request: whoever publishes waits for those who show signs of life, and nobody serves without.
     own(await startPresence({ store, id: worker ?? processName(), bundle, clock, log }));
-    const clients = boot.downstreamMtls && {
-      caFile: boot.downstreamMtls.caFile,
-      rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
-    };
-    const certificates =
-      boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log, clients }));
-    const server = await createHttpServer({
-      address: boot.address,
-      insecure: boot.insecureServer,
-      certificates,
-      maxConnections: boot.maxConnections,
-      proxyProtocol: boot.useProxyProtocol,
-      forwardedFor: boot.forwardedFor,
-      handle: (exchange) => proxy.handle(exchange),
-      log,
-      onRefused: (reason) => metrics.refused(reason),
-    });
-    opened.push({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
-    if (boot.httpRedirectAddress !== undefined)
-      own(
-        await startRedirectServer({
-          address: boot.httpRedirectAddress,
-          securePort: server.port,
-          proxyProtocol: boot.useProxyProtocol,
-          log,
-        }),
-      );
+    const server = await listen(ground, proxy, own);
     log.info({ address: server.origin, admin: admin?.origin, digest: bundle.current().digest }, "gateway is ready");
 
     return {
@@ -245,4 +121,129 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll(opened).catch(() => {});
     throw error;
   }
+}
+
+/** Takes a part to be closed with the gateway; the last one first. */
+type Own = <T extends Closable>(part: T) => T;
+
+/** What all parts stand on. */
+type Ground = Awaited<ReturnType<typeof openGround>>;
+
+async function openGround({ config, worker, clock = systemClock, ...options }: GatewayOptions, own: Own) {
+  const start = await readBoot(config);
+  const boot = start.settings;
+  const log = (options.log ?? createLog({ level: boot.logLevel })).child(worker === undefined ? {} : { worker });
+  const tracing = boot.tracing && own(await openTracing(boot.tracing, { log }));
+  const keys = createKeys(boot.sharedSecrets);
+  const store = own(await openRecords(boot.storageUrl, { clock, log }));
+  own(startSweeper({ store, log }));
+  const published = createPublishedSlices({ store });
+  const onReload = tracing?.reloaded;
+  const bundle = own(await openBundle({ path: config, boot: start, published, log, clock, onReload }));
+  const records = own(
+    createRecordWriter({
+      destination: boot.authorizeLog,
+      onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
+    }),
+  );
+  const metrics = createMetrics();
+  if (tracing) metrics.register(traceSeries(tracing.counts));
+  return { boot, log, clock, tracing, keys, store, bundle, records, metrics };
+}
+
+/** What serves users and clients, put together behind the proxy, through which every request comes. */
+function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
+  const { boot, bundle: snapshots, store, keys, log, clock, tracing, metrics } = ground;
+  const common = { snapshots, store, keys, log, clock };
+  const { development } = boot;
+  const onRefresh = (refresh: TokenRefresh): void => {
+    metrics.refreshed(refresh);
+    tracing?.refreshed(refresh);
+  };
+  const session: SessionModule = own(
+    createSession({
+      ...common,
+      boot,
+      onRefresh,
+      // Made further down, from this very session.
+      userSections: [
+        (...of) => devices.userSection(...of),
+        (...of) => upstream.userSection(...of),
+        (who, snapshot) => issuer.userSection(who, snapshot),
+      ],
+    }),
+  );
+  const { authenticator, browser, csrf } = session;
+  const devices = createDevices({ store, keys, session, log, clock });
+  const fetch = createSafeFetch({ development });
+  const fetchClientDocument = createFetchDocument({ fetch });
+  const upstream = own(createUpstream({ ...common, browser, csrf, fetch, development, clientDocumentUrl, onRefresh }));
+  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
+  const servers = serverListEndpoints({
+    authenticator,
+    isConnected: (user, route) => upstream.isConnected(user, route),
+    disconnect: (userId, route) => upstream.disconnect(userId, route),
+    log,
+  });
+  return own(
+    createProxy({
+      snapshots,
+      endpoints: [...session.endpoints, ...issuer.endpoints, ...servers, ...upstream.endpoints, ...devices.endpoints],
+      authenticator,
+      signIn: session.signIn,
+      deviceProofs: devices.proofs,
+      programs: session.programs,
+      current: session.current,
+      assertions: session.assertions,
+      applicationTokens: session.applicationTokens,
+      requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
+      revocations: session.revocations,
+      challenge: (...of) => issuer.challenge(...of),
+      upstream,
+      records: ground.records,
+      keys,
+      metrics,
+      tracing,
+      log,
+      clock,
+    }),
+  );
+}
+
+async function openAdmin(
+  { boot, bundle, metrics, store, clock, log }: Ground,
+  proxy: Proxy,
+  { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
+  own: Own,
+) {
+  const told = { bundle, metrics, isDraining, store, upstreams: () => proxy.upstreams() };
+  if (worker !== undefined) return { admin: undefined, pages: own(createPages(told)) };
+  const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
+  const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
+  const admin = own(await createAdmin({ ...told, ...listener }));
+  return { admin, pages: admin.pages };
+}
+
+async function listen({ boot, metrics, log }: Ground, proxy: Proxy, own: Own) {
+  const clients = boot.downstreamMtls && {
+    caFile: boot.downstreamMtls.caFile,
+    rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
+  };
+  const certificates =
+    boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log, clients }));
+  const server = await createHttpServer({
+    address: boot.address,
+    insecure: boot.insecureServer,
+    certificates,
+    maxConnections: boot.maxConnections,
+    proxyProtocol: boot.useProxyProtocol,
+    forwardedFor: boot.forwardedFor,
+    handle: (exchange) => proxy.handle(exchange),
+    log,
+    onRefused: (reason) => metrics.refused(reason),
+  });
+  own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
+  const { httpRedirectAddress: address, useProxyProtocol: proxyProtocol } = boot;
+  if (address !== undefined) own(await startRedirectServer({ address, securePort: server.port, proxyProtocol, log }));
+  return server;
 }
