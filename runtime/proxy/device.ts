@@ -11,6 +11,7 @@ import { redirect, respondError } from "../http/respond.ts";
 import { DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED } from "../policy/criteria.ts";
 import type { DeviceMatch } from "../policy/device-match.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
+import { denialDetails } from "../policy/explain.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { AuthResult, Principal } from "../session/principal.ts";
 import { isNavigation } from "../session/sign-in.ts";
@@ -51,17 +52,22 @@ const DEVICE_REASONS: readonly DeviceReason[] = [DEVICE_UNAUTHENTICATED, DEVICE_
 
 /** Leads a person to the proof; refuses programs, and persons whose device is not the one. */
 export function answerDevice(deps: StepDeps, passage: Passage, principal: Principal, reason: DeviceReason): void {
-  const { exchange, snapshot, plan } = passage;
-  const type = neededType(plan.route.policy);
+  const { exchange, snapshot, plan, facts } = passage;
+  const { policy, showErrorDetails } = plan.route;
+  const type = neededType(policy);
   const isPerson = principal.kind === "session";
   const address = isPerson ? deps.deviceProofs?.addressOf(exchange, snapshot, principal, type) : undefined;
   if (address !== undefined && reason === DEVICE_UNAUTHENTICATED && isNavigation(exchange))
     return redirect(exchange, 302, address);
+  const details = [
+    ...(principal.devices ?? []).map(({ id }) => ["Device", id] as const),
+    ...(showErrorDetails && facts ? denialDetails(policy, facts) : []),
+  ];
   respondError(exchange, DEVICE_STATUS, {
     code: reason === DEVICE_UNAUTHENTICATED ? "device.unauthenticated" : "device.unauthorized",
     message: messageOf(principal, reason),
     // So that the person can tell an administrator which device to approve.
-    ...(principal.devices && { details: principal.devices.map(({ id }) => ["Device", id] as const) }),
+    ...(details.length > 0 && { details }),
     links: [
       ...(address === undefined ? [] : [{ href: address, text: "Use another device" }]),
       { href: "/.gateway/", text: "See your devices" },

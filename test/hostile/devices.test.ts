@@ -43,6 +43,7 @@ routes:
     from: "{origin}"
     prefix: /enclave
     to: ${victim.origin}
+    show_error_details: true
     policy: [{ allow: { and: [{ domain: example.com }, { device: { type: enclave_only } }] } }]
   - name: none-of
     from: "{origin}"
@@ -248,7 +249,9 @@ describe("a registration", () => {
     const how = { as: "another", isSynced: true, userVerified: false } as const;
     expect((await alice.register(makeSoftKey(), how)).status).toBe(200);
     expect(await statusOf(alice)).toBe(200);
-    expect(await statusOf(alice, `${world.gateway.origin}/enclave/`)).toBe(450);
+    const refused = await alice.open(`${world.gateway.origin}/enclave/`);
+    expect([refused.status, refused.url]).toEqual([450, `${world.gateway.origin}/enclave/`]);
+    expect(refused.text).toMatch(/dev_\w[\s\S]*device-unauthorized/);
   });
 
   test("of a credential that somebody has registered is refused, whoever they are", async () => {
@@ -279,7 +282,7 @@ describe("a registration", () => {
         ["x5c", [new Uint8Array(der)]],
         ["ver", `http://127.0.0.1:${port}/`],
       ]);
-      const page = await alice.register(makeSoftKey(), { attestation: { fmt, statement } });
+      const page = await alice.register(makeSoftKey(), { attestation: { fmt, statement: () => statement } });
       expect([fmt, page.status]).toEqual([fmt, 400]);
     }
     expect(world.gateway.log()).toContain("which was not asked for");

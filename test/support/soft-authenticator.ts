@@ -31,7 +31,11 @@ export interface Deviations {
   /** What the answer calls itself, beside what is signed. */
   readonly id?: string;
   readonly signature?: Buffer;
-  readonly attestation?: { readonly fmt: string; readonly statement: Map<string, unknown> };
+  readonly attestation?: {
+    readonly fmt: string;
+    /** Of the authenticator data, which it may sign. */
+    readonly statement: (data: Buffer) => Map<string, unknown>;
+  };
 }
 
 export function makeSoftKey(credentialId: Buffer = randomBytes(16)): SoftKey {
@@ -42,12 +46,13 @@ export function makeSoftKey(credentialId: Buffer = randomBytes(16)): SoftKey {
 /** The answer of `navigator.credentials.create`, as JSON has it. */
 export function registerWith(key: SoftKey, ceremony: Ceremony, how: Deviations = {}): Record<string, unknown> {
   const clientData = clientDataOf("webauthn.create", ceremony, how);
-  const statement = how.attestation?.statement ?? new Map<string, unknown>();
+  const data = authenticatorData(key, ceremony.rpId, how, true);
+  const statement = how.attestation?.statement(data) ?? new Map<string, unknown>();
   const attestation = isoCBOR.encode(
     new Map<string, unknown>([
       ["fmt", how.attestation?.fmt ?? "none"],
       ["attStmt", statement],
-      ["authData", new Uint8Array(authenticatorData(key, ceremony.rpId, how, true))],
+      ["authData", new Uint8Array(data)],
     ]) as never,
   );
   const id = how.id ?? key.credentialId.toString("base64url");
