@@ -15,6 +15,7 @@ import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import { createTokenSeal, mergeIdentity, providerOf, RENEW_AHEAD_SECONDS, toUser } from "./identity-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
+import { createPauses } from "./pauses.ts";
 import type { User } from "./principal.ts";
 import type { ProfileFacts } from "./provider-claims.ts";
 import { userTag, type IdentityRecord, type SessionRecords } from "./records.ts";
@@ -59,15 +60,13 @@ const MAX_WAIT_MS = 3000;
 const LEASE_MS = 45_000;
 const LEASE_POLL_MS = 150;
 const MAX_CONFLICTS = 8;
-/** Users remembered as not confirmed; past it all are asked for again. */
-const MAX_RETRIES = 10_000;
 
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock, log } = deps;
   const tokenSeal = createTokenSeal(deps.keys);
   const refreshing = new Map<string, Promise<RefreshResult>>();
-  /** User → epoch milliseconds before which an unreachable provider is not asked again. */
-  const retryAt = new Map<string, number>();
+  /** Users about whom an unreachable provider is not asked again yet. */
+  const pauses = createPauses(clock);
   /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
   const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
   const closing = new AbortController();
@@ -151,12 +150,11 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       unsaved.delete(userId);
       const { profile } = await deps.idp.readUser(settings, tokens, userId);
       const confirmed = await save(saved, (earlier) => merge(earlier, userId, tokens, profile ?? earlier));
-      retryAt.delete(userId);
+      pauses.end(userId);
       return { ok: true, user: toUser(confirmed.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
-      if (retryAt.size >= MAX_RETRIES) retryAt.clear();
-      retryAt.set(userId, clock.now() + (unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS));
+      pauses.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
       log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
     }
@@ -210,7 +208,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
-          retryAt.delete(subject);
+          pauses.end(subject);
           return toUser(value);
         }
       }
@@ -222,7 +220,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const { refreshDueAt } = stored.value;
       const now = epochSeconds(clock);
       if (refreshDueAt === undefined || now < refreshDueAt) return toUser(stored.value);
-      if (clock.now() < (retryAt.get(userId) ?? 0)) return toUser(stored.value);
+      if (pauses.has(userId)) return toUser(stored.value);
       const asked = refresh(userId);
       if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return toUser(stored.value);
       const result = await Promise.race([asked, afterWaiting()]);

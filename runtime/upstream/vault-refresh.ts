@@ -11,6 +11,7 @@ import { errorText, GatewayError } from "../errors.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
+import { createPauses } from "../session/pauses.ts";
 import type { Store } from "../store/store.ts";
 import type { ClientChooser } from "./client-choice.ts";
 import { vaultKey, type VaultRecord } from "./records.ts";
@@ -63,8 +64,8 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const { store, clock, log, asking } = deps;
   const { read, put, seal, open, held, isExpired, end } = deps.records;
   const refreshing = new Map<string, Promise<Held>>();
-  /** Record key → epoch milliseconds before which an absent server is not asked again. */
-  const retryAt = new Map<string, number>();
+  /** Records for which an absent server is not asked again yet. */
+  const pauses = createPauses(clock);
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
   const unsaved = new Map<string, { readonly stored: StoredVault; readonly next: VaultRecord }>();
   const turns = createTurns(AT_ONCE);
@@ -104,14 +105,14 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       unsaved.set(key, { stored, next });
       const saved = await saveRefreshed(key, stored, next);
       unsaved.delete(key);
-      retryAt.delete(key);
+      pauses.end(key);
       return saved;
     }
     if (result.failure === "unavailable" || (result.failure === "client-refused" && record.client.kind === "route")) {
       // A wrong secret is the operator's to correct; it must not cost every user the connection.
       const level = result.failure === "unavailable" ? "warn" : "error";
       log[level]({ route: record.routeKey, reason: result.detail }, "an upstream token cannot be refreshed now");
-      retryAt.set(key, clock.now() + RETRY_MS);
+      pauses.begin(key, RETRY_MS);
       return isExpired(record) ? UNAVAILABLE : held(key, record);
     }
     if (result.failure === "client-refused") await deps.clients.forget(record.client);
@@ -170,7 +171,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
             await end(key, stored, isRefused ? "refused" : "expired");
             return NONE;
           }
-          if (clock.now() < (retryAt.get(key) ?? 0)) {
+          if (pauses.has(key)) {
             return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
           }
           return await askServer(key, target, stored, tokens);
@@ -204,7 +205,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 
   return {
     replace,
-    reset: (key) => void retryAt.delete(key),
+    reset: (key) => pauses.end(key),
     async close() {
       closing.abort();
       await Promise.allSettled(refreshing.values());
