@@ -1,9 +1,7 @@
 /** RFC 9113 §5–8, frame by frame: what must be refused is, what must be served is, and the victim hears only of the latter. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { openCertificates, type Certificates } from "../../runtime/http/certificates.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { makeTestCertificate, openCertificateFolder, type CertificateFolder } from "../support/certificates.ts";
+import { type ListenerCertificates, openListenerCertificates } from "../support/certificates.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import {
   block,
@@ -18,27 +16,23 @@ import {
 } from "../support/raw-h2.ts";
 import { startVictim, type Victim } from "../support/victim.ts";
 
-let folder: CertificateFolder;
-let certificates: Certificates;
+let tls: ListenerCertificates;
 let victim: Victim;
 let pipeline: Pipeline;
 
 beforeAll(async () => {
-  folder = await openCertificateFolder();
-  const files = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
-  certificates = await openCertificates([files], { log: silentLog() });
+  tls = await openListenerCertificates("app.example");
   victim = await startVictim();
   pipeline = await startPipeline(
     `routes:
       - { from: https://app.example, to: "${victim.origin}", policy: [{ allow: { and: [{ accept: true }] } }] }`,
-    { certificates },
+    { certificates: tls.certificates },
   );
 });
 afterAll(async () => {
   await pipeline.close();
-  await certificates.close();
+  await tls.close();
   await victim.close();
-  await folder.close();
 });
 
 type Fields = readonly (readonly [string, string])[];
@@ -381,7 +375,7 @@ describe("HTTP/2 answers", () => {
     const other = await startPipeline(
       `routes:
         - { from: https://app.example, to: "${breaking.origin}", policy: [{ allow: { and: [{ accept: true }] } }] }`,
-      { certificates },
+      { certificates: tls.certificates },
     );
     client = await openHttp2(other.port);
     client.send(headers(GET));

@@ -4,6 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { type Certificates, openCertificates } from "../../runtime/http/certificates.ts";
+import { silentLog } from "../../runtime/log.ts";
+
 export interface TestCertificate {
   readonly cert: string;
   readonly key: string;
@@ -80,6 +83,27 @@ export async function openCertificateFolder(): Promise<CertificateFolder> {
       return files;
     },
     close: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+export interface ListenerCertificates {
+  readonly certificates: Certificates;
+  /** Removes their files, too. */
+  close(): Promise<void>;
+}
+
+/** What a listener shows for these hosts, one self-signed certificate each; the first is the fallback. */
+export async function openListenerCertificates(...hosts: readonly string[]): Promise<ListenerCertificates> {
+  const folder = await openCertificateFolder();
+  const write = (host: string, index: number) =>
+    folder.write(`${index}`, makeTestCertificate({ name: host, dns: [host] }));
+  const certificates = await openCertificates(await Promise.all(hosts.map(write)), { log: silentLog() });
+  return {
+    certificates,
+    async close() {
+      await certificates.close();
+      await folder.close();
+    },
   };
 }
 

@@ -6,14 +6,13 @@ import { connect as connectTls } from "node:tls";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { openCertificates } from "../../../runtime/http/certificates.ts";
 import type { Exchange } from "../../../runtime/http/exchange.ts";
 import { readForwardedFor } from "../../../runtime/http/forwarded-for.ts";
 import { MAX_PROXY_HEADER_BYTES, readProxyHeader } from "../../../runtime/http/proxy-protocol.ts";
 import { startRedirectServer } from "../../../runtime/http/redirect-server.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../runtime/http/server.ts";
 import { silentLog } from "../../../runtime/log.ts";
-import { makeTestCertificate, openCertificateFolder } from "../../support/certificates.ts";
+import { openListenerCertificates } from "../../support/certificates.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
 
 const open: { close(): unknown }[] = [];
@@ -212,12 +211,9 @@ describe("use_proxy_protocol", () => {
   });
 
   test("stands before TLS, with HTTP/1.1 and HTTP/2 behind it", async () => {
-    const folder = await openCertificateFolder();
-    open.push(folder);
-    const files = await folder.write("a", makeTestCertificate({ name: "a", dns: ["a.example"] }));
-    const certificates = await openCertificates([files], { log: silentLog() });
-    open.push(certificates);
-    const server = await serve({ proxyProtocol: true, insecure: false, certificates });
+    const tls = await openListenerCertificates("a.example");
+    open.push(tls);
+    const server = await serve({ proxyProtocol: true, insecure: false, certificates: tls.certificates });
     const plain = (head: string): Promise<Socket> =>
       new Promise((resolve, reject) => {
         const socket = connectTcp(server.port, "127.0.0.1", () => socket.write(head, () => resolve(socket)));
@@ -255,12 +251,9 @@ describe("use_proxy_protocol", () => {
   });
 
   test("a head that shares its segment with the TLS handshake, or is cut anywhere, is read alike", async () => {
-    const folder = await openCertificateFolder();
-    open.push(folder);
-    const files = await folder.write("a", makeTestCertificate({ name: "a", dns: ["a.example"] }));
-    const certificates = await openCertificates([files], { log: silentLog() });
-    open.push(certificates);
-    const server = await serve({ proxyProtocol: true, insecure: false, certificates });
+    const tls = await openListenerCertificates("a.example");
+    open.push(tls);
+    const server = await serve({ proxyProtocol: true, insecure: false, certificates: tls.certificates });
     for (const cut of [0, 7, HEAD.length - 1, HEAD.length + 3]) {
       // As a load balancer writes it: the head in front of the client's first bytes.
       const relay = createTcpServer((client) => {

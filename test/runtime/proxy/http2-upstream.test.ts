@@ -5,12 +5,10 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
-import { silentLog } from "../../../runtime/log.ts";
 import {
   makeTestCertificate,
-  openCertificateFolder,
-  type CertificateFolder,
+  type ListenerCertificates,
+  openListenerCertificates,
   type TestCertificate,
 } from "../../support/certificates.ts";
 import { startHttp2Upstream, type Http2Upstream } from "../../support/http2-upstream.ts";
@@ -18,8 +16,7 @@ import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { sendRaw } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
 
-let folder: CertificateFolder;
-let certificates: Certificates;
+let tls: ListenerCertificates;
 let authority: TestCertificate;
 let client: TestCertificate;
 let overTls: Http2Upstream;
@@ -29,11 +26,9 @@ let plain: Victim;
 let pipeline: Pipeline;
 
 beforeAll(async () => {
-  folder = await openCertificateFolder();
+  tls = await openListenerCertificates("app.example");
   authority = makeTestCertificate({ name: "test authority", isAuthority: true });
   client = makeTestCertificate({ name: "the gateway", by: authority });
-  const files = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
-  certificates = await openCertificates([files], { log: silentLog() });
   const certificate = makeTestCertificate({ name: "upstream", dns: ["localhost", "inner.example"], by: authority });
   overTls = await startHttp2Upstream({ certificate });
   strict = await startHttp2Upstream({ certificate, clientAuthority: authority });
@@ -46,14 +41,16 @@ afterAll(async () => {
   await strict.close();
   await inTheClear.close();
   await plain.close();
-  await certificates.close();
-  await folder.close();
+  await tls.close();
 });
 
 async function start(to: string, settings: Record<string, unknown>, secure = false): Promise<void> {
   const route = { from: "https://app.example", to, policy: [{ allow: { and: [{ accept: true }] } }], ...settings };
   // JSON is YAML, too.
-  pipeline = await startPipeline(`routes: [${JSON.stringify(route)}]`, secure ? { certificates } : {});
+  pipeline = await startPipeline(
+    `routes: [${JSON.stringify(route)}]`,
+    secure ? { certificates: tls.certificates } : {},
+  );
 }
 
 /** One request over HTTP/2. @returns the status */

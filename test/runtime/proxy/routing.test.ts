@@ -3,9 +3,7 @@ import { connect as connectHttp2 } from "node:http2";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
-import { silentLog } from "../../../runtime/log.ts";
-import { makeTestCertificate, openCertificateFolder, type CertificateFolder } from "../../support/certificates.ts";
+import { type ListenerCertificates, openListenerCertificates } from "../../support/certificates.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { sendRaw, type RawAnswer } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";
@@ -290,21 +288,16 @@ describe("wildcard hosts", () => {
 });
 
 describe("over HTTP/2", () => {
-  let folder: CertificateFolder;
-  let certificates: Certificates;
+  let tls: ListenerCertificates;
   let secure: Pipeline;
 
   beforeAll(async () => {
-    folder = await openCertificateFolder();
-    const named = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
-    const wild = await folder.write("wild", makeTestCertificate({ name: "wild", dns: ["*.wild.example"] }));
-    certificates = await openCertificates([named, wild], { log: silentLog() });
-    secure = await startPipeline(routesTo(victim.origin, other.origin), { certificates });
+    tls = await openListenerCertificates("app.example", "*.wild.example");
+    secure = await startPipeline(routesTo(victim.origin, other.origin), { certificates: tls.certificates });
   });
   afterAll(async () => {
     await secure.close();
-    await certificates.close();
-    await folder.close();
+    await tls.close();
   });
 
   function ask(
@@ -329,7 +322,7 @@ describe("over HTTP/2", () => {
   }
 
   test("rewrites, redirects, patterns and wildcards are the same; the certificate is the wildcard's", async () => {
-    expect(await ask("app.example", "/old/a?b")).toMatchObject({ status: 200, name: "app" });
+    expect(await ask("app.example", "/old/a?b")).toMatchObject({ status: 200, name: "app.example" });
     expect(victim.requests.at(-1)?.target).toBe("/new/a?b");
     expect(await ask("app.example", "/api/v3/x")).toMatchObject({ status: 200 });
     expect(other.requests.at(-1)?.target).toBe("/api/v3/x");
@@ -338,7 +331,7 @@ describe("over HTTP/2", () => {
       location: "https://app.example/there/a?b",
     });
     expect(await ask("app.example", "/gone")).toMatchObject({ status: 410 });
-    expect(await ask("a.wild.example", "/x")).toMatchObject({ status: 200, name: "wild" });
+    expect(await ask("a.wild.example", "/x")).toMatchObject({ status: 200, name: "*.wild.example" });
     expect(victim.requests.at(-1)?.header("host")).toBe("a.wild.example");
   });
 });

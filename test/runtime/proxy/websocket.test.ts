@@ -3,15 +3,12 @@ import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Strea
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
-import { silentLog } from "../../../runtime/log.ts";
-import { makeTestCertificate, openCertificateFolder, type CertificateFolder } from "../../support/certificates.ts";
+import { type ListenerCertificates, openListenerCertificates } from "../../support/certificates.ts";
 import { startPipeline, type Pipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw, type RawConnection } from "../../support/raw-client.ts";
 import { startWebSocketUpstream, type WebSocketUpstream } from "../../support/websocket-upstream.ts";
 
-let folder: CertificateFolder;
-let certificates: Certificates;
+let tls: ListenerCertificates;
 let upstream: WebSocketUpstream;
 let plain: Pipeline;
 let secure: Pipeline;
@@ -26,19 +23,16 @@ const yaml = (policy = "authenticated_user: true"): string => `routes:
   - { name: dead, from: https://app.example, prefix: /dead, to: "http://127.0.0.1:1", allow_websockets: true, policy: [{ allow: { and: [{ accept: true }] } }] }`;
 
 beforeAll(async () => {
-  folder = await openCertificateFolder();
-  const files = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
-  certificates = await openCertificates([files], { log: silentLog() });
+  tls = await openListenerCertificates("app.example");
   upstream = await startWebSocketUpstream();
   plain = await startPipeline(yaml());
-  secure = await startPipeline(yaml(), { certificates });
+  secure = await startPipeline(yaml(), { certificates: tls.certificates });
 });
 afterAll(async () => {
   await plain.close();
   await secure.close();
   await upstream.close();
-  await certificates.close();
-  await folder.close();
+  await tls.close();
 });
 
 function handshake(path = "/", more: readonly string[] = [], cookie = "gateway_session=alice"): string {

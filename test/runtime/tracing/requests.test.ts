@@ -4,10 +4,9 @@ import { connect } from "node:http2";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { openCertificates, type Certificates } from "../../../runtime/http/certificates.ts";
-import { silentLog } from "../../../runtime/log.ts";
+import type { Certificates } from "../../../runtime/http/certificates.ts";
 import { createTracing, type Span, type SpanSink } from "../../../runtime/tracing/tracing.ts";
-import { makeTestCertificate, openCertificateFolder } from "../../support/certificates.ts";
+import { openListenerCertificates } from "../../support/certificates.ts";
 import { type EchoUpstream, startEchoUpstream } from "../../support/echo-upstream.ts";
 import { type Pipeline, startPipeline } from "../../support/pipeline.ts";
 import { openRaw, sendRaw } from "../../support/raw-client.ts";
@@ -231,10 +230,8 @@ describe("spans", () => {
   });
 
   test("over HTTP/2 are the same, and end with the stream", async () => {
-    const folder = await openCertificateFolder();
-    const files = await folder.write("app", makeTestCertificate({ name: "app", dns: ["app.example"] }));
-    const certificates = await openCertificates([files], { log: silentLog() });
-    await start({ continueTraces: true, certificates });
+    const tls = await openListenerCertificates("app.example");
+    await start({ continueTraces: true, certificates: tls.certificates });
     const session = connect(`https://127.0.0.1:${pipeline.port}`, { rejectUnauthorized: false });
     try {
       const stream = session.request({
@@ -254,8 +251,7 @@ describe("spans", () => {
       expect(seen()["traceparent"]).toBe(`00-${TRACE}-${named("upstream")[0]?.spanId}-01`);
     } finally {
       session.destroy();
-      await certificates.close();
-      await folder.close();
+      await tls.close();
     }
   });
 
