@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { compilePatterns, parsePathPattern, startOf } from "../../../runtime/config/path-pattern.ts";
+import { crowdedPatterns, patternPlace } from "../../../runtime/config/pattern-conflicts.ts";
 import { compilePathRewrite } from "../../../runtime/config/path-rewrite.ts";
 
 describe("startOf()", () => {
@@ -132,6 +133,33 @@ describe("compilePatterns()", () => {
       expect(performance.now() - started).toBeLessThan(2000);
     },
   );
+});
+
+describe("crowdedPatterns()", () => {
+  const crowded = (...patterns: readonly (readonly [host: string, regex: string])[]): readonly string[] =>
+    [...crowdedPatterns(patterns.map(([host, regex]) => patternPlace(host, regex, undefined)))].map(
+      ({ regex }) => regex,
+    );
+
+  test("adds up what one path may be tried against, along all its beginnings", () => {
+    const nested = ["/a/.{900}", "/a/b/.{900}", "/a/b/c/.{900}", "/a/b/c/d/.{900}"].map((each) => ["h", each] as const);
+    expect(crowded(...nested.slice(0, 2))).toEqual([]);
+    expect(crowded(...nested)).toEqual(["/a/b/c/.{900}"]);
+    expect(crowded(...nested.toReversed())).toEqual(["/a/b/c/.{900}"]);
+    expect(crowded(["h", ".{900}x"], ["h", "/p-.{900}"], ["h", "/p-q.{900}"])).toEqual(["/p-q.{900}"]);
+  });
+
+  test("patterns of which no path can meet two are no crowd, however many", () => {
+    const many = Array.from({ length: 3_000 }, (_, index) => ["h", `/team-${index}-.{200}`] as const);
+    expect(crowded(...many)).toEqual([]);
+    expect(crowded(["h", "/a.{900}"], ["h", "/b.{900}"], ["h", "/c.{900}"])).toEqual([]);
+    expect(crowded(["h", ".{900}"], ["i", ".{900}"], ["j", ".{900}"])).toEqual([]);
+  });
+
+  test("counts patterns that only match as a whole where they are tried", () => {
+    const looking = ["x", "y", "z"].map((text) => ["h", String.raw`/a/${text}\b.{900}`] as const);
+    expect(crowded(...looking)).toHaveLength(1);
+  });
 });
 
 describe("compilePathRewrite()", () => {
