@@ -111,7 +111,8 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
   };
 }
 
-function takeRequest(bytes: Buffer): { readonly request: VictimRequest; readonly rest: Buffer } | undefined {
+/** The first request in what has come; undefined while it is not complete. */
+export function takeRequest(bytes: Buffer): { readonly request: VictimRequest; readonly rest: Buffer } | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [line = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");

@@ -4,15 +4,15 @@
  * Untrusted input: the upstream's bytes. Promises: an answer goes to the request that was sent last on this connection,
  * and to nobody when bytes come unasked; a connection about which anything is in doubt is not used again.
  */
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 
-import type { UpstreamConnect } from "../../config/compiled.ts";
 import { errorText } from "../../errors.ts";
 import type { UpstreamFailure, UpstreamRequest } from "../forward-transport.ts";
 import { failureOf } from "../upstream-failure.ts";
+import { departSoon, type Departure } from "./departures.ts";
+import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
-import { BodySender, writeRequest, type BodyEvents } from "./writer.ts";
+import { BodySender, writeRequest, type BodyEvents, type WrittenRequest } from "./writer.ts";
 
 /** Whose request is on the connection. */
 export interface ConnectionUser {
@@ -20,6 +20,8 @@ export interface ConnectionUser {
   onHead(status: number, headers: string[]): void;
   onData(chunk: Buffer): void;
   onEnd(): void;
+  /** The connection ended before anything was sent: another one will do. */
+  onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;
 }
 
@@ -32,108 +34,76 @@ export interface ConnectionOwner {
   onIdle(connection: Connection): void;
   /** It will take none any more. Its user, if it has one, hears of that by itself. */
   onGone(connection: Connection, wasConnected: boolean): void;
-  /** After `onGone`: there never was a connection. */
-  onUnreachable(failure: UpstreamFailure, detail: string): void;
+  /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void;
 }
 
-/** What all connections of one upstream have in common. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly secure: boolean;
-  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. */
-  readonly serverName: string | undefined;
-  readonly tls: UpstreamConnect["tls"] | undefined;
-  /** Of the latest handshake: the next one is shorter. */
-  tlsSession: Buffer | undefined;
-}
-
-/**
- * Clear connections read into one buffer: each read is finished with, or copied, before the next one of any connection.
- * Connections over TLS have chunks of their own, for decrypting may hand over bytes in the middle of a write.
- */
-const SHARED = Buffer.allocUnsafeSlow(65_536);
 /** As long as an idle connection is kept that names no end of its own; many servers close theirs after 5 s. */
 const IDLE_MS = 4_000;
 /** An upstream that names its end may be closing while we send: we end before it does. */
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
-const PROBE_AFTER_MS = 60_000;
+/** Longer ones would ring at once. */
+const MAX_TIMER_MS = 2_147_483_647;
 
-export class Connection implements AnswerSink, BodyEvents {
+export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
   idleUntil = 0;
   readonly #owner: ConnectionOwner;
   readonly #socket: Socket;
   readonly #reader: AnswerReader = new AnswerReader(this);
   readonly #secure: boolean;
+  readonly #since: number = performance.now();
   #user: ConnectionUser | undefined;
+  /** The user's request, until it departs. */
+  #unsent: WrittenRequest | undefined;
   #sender: BodySender | undefined;
   #isReady = false;
+  #wasUsed = false;
   #isGone = false;
   #isPaused = false;
-  #error: Error | undefined;
+  #mayHoldMore = false;
   /** What the present wait is for: the head or the next bytes of the answer, and until when. */
   #deadline = Number.POSITIVE_INFINITY;
   #idleTimeoutMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
+  /** @throws for TLS settings that cannot be used at all */
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
-    const { address } = owner;
-    this.#secure = address.secure;
-    const options = {
-      host: address.host,
-      port: address.port,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: PROBE_AFTER_MS,
-    };
-    if (address.secure) {
-      const socket = connectTls({
-        ...options,
-        ALPNProtocols: ["http/1.1"],
-        ...(address.serverName !== undefined && { servername: address.serverName }),
-        ...(address.tlsSession !== undefined && { session: address.tlsSession }),
-        ...address.tls,
-      });
-      socket.on("session", (session: Buffer) => (address.tlsSession = session));
-      socket.once("secureConnect", () => this.#ready());
-      socket.on("data", (chunk: Buffer) => this.#read(chunk, chunk.length));
-      this.#socket = socket;
-    } else {
-      const socket = connectTcp({
-        ...options,
-        onread: {
-          buffer: SHARED,
-          callback: (length, bytes) => {
-            this.#read(bytes as Buffer, length);
-            return true;
-          },
-        },
-      });
-      socket.once("connect", () => this.#ready());
-      this.#socket = socket;
-    }
-    this.#socket.on("error", (error: Error) => (this.#error = error));
-    this.#socket.on("end", () => this.#ended());
-    this.#socket.on("close", () => this.#closed());
+    this.#secure = owner.address.secure;
+    this.#socket = openSocket(owner.address, this);
     this.#wait(owner.connectTimeoutMs);
   }
 
-  /** Sends a request; only while idle. */
+  /** Takes a request; only while idle. */
   begin(user: ConnectionUser): void {
-    const { request } = user;
-    let written;
+    this.#user = user;
     try {
-      written = writeRequest(request);
+      this.#unsent = writeRequest(user.request);
     } catch (error) {
-      user.fail("protocol", errorText(error));
+      this.#user = undefined;
+      // The caller has the call in hand by then.
+      process.nextTick(() => user.fail("protocol", errorText(error)));
       this.#release();
       return;
     }
-    this.#user = user;
+    if (this.#wasUsed) departSoon(this);
+    else this.depart();
+  }
+
+  depart(): void {
+    const user = this.#user;
+    const written = this.#unsent;
+    if (user === undefined || written === undefined) return;
+    this.#unsent = undefined;
+    this.#wasUsed = true;
+    const { request } = user;
+    if (written.stream?.destroyed === true) {
+      this.fail("request-body", "the body broke off");
+      return;
+    }
     this.#idleTimeoutMs = request.idleTimeoutMs;
     this.#reader.begin(request.method);
     this.#wait(request.headTimeoutMs);
@@ -166,15 +136,19 @@ export class Connection implements AnswerSink, BodyEvents {
   /** Ends it, whatever is under way; its user hears nothing more. */
   destroy(): void {
     this.#user = undefined;
+    this.#unsent = undefined;
     this.#socket.destroy();
     this.#gone();
   }
 
-  /** The same, and its user hears of it. */
+  /** The same, and its user hears of it; where there was no connection yet, who waits for it does. */
   fail(failure: UpstreamFailure, detail: string): void {
     const user = this.#user;
+    const wasUnsent = this.#unsent !== undefined;
     this.destroy();
-    user?.fail(failure, detail);
+    if (!this.#isReady) this.#owner.onUnreachable(failure, detail, this.#since);
+    else if (wasUnsent && failure !== "closed") user?.onUnsent();
+    else user?.fail(failure, detail);
   }
 
   onHead(status: number, headers: string[]): void {
@@ -193,13 +167,17 @@ export class Connection implements AnswerSink, BodyEvents {
     if (user === undefined) return;
     this.#user = undefined;
     // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
-    if (this.#reader.keepsOpen && this.#sender === undefined) this.#release();
-    else this.destroy();
+    const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
+    if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore) this.destroy();
     user.onEnd();
+    // After its user, so that a mistake there is no concern of the next one.
+    this.#release();
   }
 
   onProgress(): void {
-    if (this.#reader.isUntouched && this.#user !== undefined) this.#wait(this.#user.request.headTimeoutMs);
+    const user = this.#user;
+    // An upstream that takes the body is not silent, whether it has begun to answer or not.
+    if (user && !this.#isPaused) this.#wait(this.#reader.isInBody ? this.#idleTimeoutMs : user.request.headTimeoutMs);
   }
 
   onSent(): void {
@@ -211,15 +189,52 @@ export class Connection implements AnswerSink, BodyEvents {
     this.fail("request-body", errorText(error));
   }
 
-  #ready(): void {
+  ready(): void {
     if (this.#isGone) return;
     this.#isReady = true;
     this.#owner.onConnected();
     this.#release();
   }
 
+  read(bytes: Buffer, length: number): void {
+    if (this.#isGone) return;
+    if (this.#user === undefined || this.#unsent !== undefined) {
+      // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
+      this.fail("protocol", "the upstream sent bytes that nobody asked for");
+      return;
+    }
+    if (!this.#isPaused) this.#extend();
+    this.#mayHoldMore = length === FULL_READ_BYTES;
+    try {
+      const problem = this.#reader.read(bytes, length);
+      if (problem !== undefined) this.fail("protocol", `the upstream's answer is refused: ${problem}`);
+    } catch (error) {
+      // A mistake of ours in handling one answer ends that answer, not the process.
+      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
+    }
+  }
+
+  ended(): void {
+    // During a handshake an error says more, and follows.
+    if (this.#isGone || !this.#isReady) return;
+    try {
+      // An answer without a length ends here; the sink hears of it.
+      if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
+      else this.fail("reset", "the upstream closed the connection in the middle of an answer");
+    } catch (error) {
+      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
+    }
+  }
+
+  closed(error: NodeJS.ErrnoException | undefined): void {
+    if (this.#isGone) return;
+    const failure = this.#isReady ? failureOfEstablished(error) : failureOfOpening(error);
+    this.fail(failure, error ? errorText(error) : "the upstream closed the connection");
+  }
+
   /** Makes it free for the next request. */
   #release(): void {
+    if (this.#isGone) return;
     this.#deadline = Number.POSITIVE_INFINITY;
     if (this.#isPaused) {
       this.#isPaused = false;
@@ -235,44 +250,9 @@ export class Connection implements AnswerSink, BodyEvents {
     this.#owner.onIdle(this);
   }
 
-  #read(bytes: Buffer, length: number): void {
-    if (this.#isGone) return;
-    if (this.#user === undefined) {
-      // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
-      this.destroy();
-      return;
-    }
-    if (!this.#isPaused) this.#extend();
-    try {
-      const problem = this.#reader.read(bytes, length);
-      if (problem !== undefined) this.fail("protocol", `the upstream's answer is refused: ${problem}`);
-    } catch (error) {
-      // A mistake of ours in handling one answer ends that answer, not the process.
-      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
-    }
-  }
-
   /** Bytes have come; while the head is awaited that changes nothing, or a slow head could last for ever. */
   #extend(): void {
     if (this.#reader.isInBody && this.#idleTimeoutMs > 0) this.#deadline = performance.now() + this.#idleTimeoutMs;
-  }
-
-  #ended(): void {
-    if (this.#isGone) return;
-    // An answer without a length ends here; the sink hears of it.
-    if (this.#user === undefined || this.#reader.close()) this.destroy();
-    else this.fail("reset", "the upstream closed the connection in the middle of an answer");
-  }
-
-  #closed(): void {
-    if (this.#isGone) return;
-    const error = this.#error;
-    if (!this.#isReady) {
-      this.#gone();
-      this.#owner.onUnreachable(error ? failureOf(error) : "reset", error ? errorText(error) : CLOSED);
-      return;
-    }
-    this.fail(error ? failureOf(error) : "reset", error ? errorText(error) : CLOSED);
   }
 
   #gone(): void {
@@ -281,6 +261,8 @@ export class Connection implements AnswerSink, BodyEvents {
     clearTimeout(this.#timer);
     this.#sender?.stop();
     this.#sender = undefined;
+    // A session that did not get us this far is not tried again.
+    if (!this.#isReady) this.#owner.address.tlsSession = undefined;
     this.#owner.onGone(this, this.#isReady);
   }
 
@@ -293,32 +275,40 @@ export class Connection implements AnswerSink, BodyEvents {
     const now = performance.now();
     this.#deadline = now + ms;
     // A timer that rings too early looks at the deadline again: most requests need none of their own.
-    if (this.#timerAt > this.#deadline) this.#arm(ms);
+    if (this.#timerAt > this.#deadline) this.#arm(now, ms);
   }
 
-  #arm(ms: number): void {
+  #arm(now: number, ms: number): void {
     clearTimeout(this.#timer);
-    this.#timerAt = performance.now() + ms;
-    this.#timer = setTimeout(() => this.#ring(), Math.ceil(ms));
+    const bounded = Math.min(Math.ceil(ms), MAX_TIMER_MS);
+    this.#timerAt = now + bounded;
+    this.#timer = setTimeout(() => this.#ring(), bounded);
     this.#timer.unref();
   }
 
   #ring(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     if (this.#deadline === Number.POSITIVE_INFINITY) return;
-    const left = this.#deadline - performance.now();
-    if (left > 0) {
-      this.#arm(left);
-      return;
-    }
-    if (this.#isReady) {
-      this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
-      return;
-    }
-    this.#socket.destroy();
-    this.#gone();
-    this.#owner.onUnreachable("connect-timeout", "no connection in time");
+    const now = performance.now();
+    if (this.#deadline > now) this.#arm(now, this.#deadline - now);
+    else if (!this.#isReady) this.fail("connect-timeout", "no connection in time");
+    else this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
   }
 }
 
-const CLOSED = "the upstream closed the connection";
+/** Nothing was sent. */
+export function failureOfOpening(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
+  const failure = error === undefined ? "reset" : failureOf(error);
+  return failure === "reset" ? "unreachable" : failure;
+}
+
+/**
+ * A request may have been sent: what says the opposite (ETIMEDOUT when probes stay unanswered, EHOSTUNREACH when the way is
+ * gone) would have it sent once more.
+ */
+export function failureOfEstablished(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
+  if (error === undefined) return "reset";
+  const failure = failureOf(error);
+  const isOfTls = error.syscall === undefined || error.code === "EPROTO";
+  return failure === "protocol" && isOfTls ? "protocol" : "reset";
+}

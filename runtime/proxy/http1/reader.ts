@@ -8,7 +8,7 @@
  *
  * @see RFC 9112 §2.2, §4, §5, §6, §7
  */
-import { headerTraits } from "../../http/headers.ts";
+import { parseFields, parseStatusLine, VALUE, type Framing } from "./head-lines.ts";
 
 /** Hears of one answer: head, data…, end. Nothing after a problem. */
 export interface AnswerSink {
@@ -21,6 +21,8 @@ export interface AnswerSink {
 
 /** Status line and fields together, and the trailers again as much. */
 export const MAX_HEAD_BYTES = 65_536;
+/** What reads them behind us may look through all for each: 64 KiB have room for 16,000. */
+const MAX_FIELDS = 1_000;
 /** Most heads are shorter: only so much is made text at first. */
 const USUAL_HEAD_BYTES = 2_048;
 /** Interim answers before the final one; each costs the upstream nothing. */
@@ -73,11 +75,6 @@ export class AnswerReader {
     this.#text = "";
     this.keepsOpen = false;
     this.idleMs = undefined;
-  }
-
-  /** True before the first byte of an answer has come. */
-  get isUntouched(): boolean {
-    return this.#phase === HEAD && this.#text === "" && this.#interim === 0;
   }
 
   /** The head has come, and the end has not. */
@@ -171,7 +168,7 @@ export class AnswerReader {
     }
     if (headEnd < 0) {
       // Refused now, not when the time is up: an end that is written otherwise would never be found.
-      const problem = problemOfBeginning(text);
+      const problem = problemOfBeginning(text, before);
       if (problem !== undefined) return problem;
       this.#text = text;
       return taken;
@@ -192,6 +189,7 @@ export class AnswerReader {
     const fields: Framing = { length: -1, chunked: false, closes: false, keepsAlive: !isHttp10, idleMs: undefined };
     const problem = lineEnd < end ? parseFields(text, lineEnd + 2, end + 2, headers, fields) : undefined;
     if (problem !== undefined) return problem;
+    if (headers.length > 2 * MAX_FIELDS) return "it has too many header fields";
     if (status < 200) {
       // We never ask for another protocol.
       if (status === 101) return "it changes to another protocol unasked";
@@ -203,6 +201,8 @@ export class AnswerReader {
     this.keepsOpen = fields.keepsAlive && !fields.closes;
     this.idleMs = fields.idleMs;
     const hasNoBody = this.#isHeadRequest || status === 204 || status === 304;
+    // Who declares one all the same may send it, too.
+    if (status === 204 && (fields.chunked || fields.length > 0)) this.keepsOpen = false;
     if (hasNoBody || fields.length === 0) {
       // Before the sink hears of it: it may begin the next request at once.
       this.#sink.onHead(status, headers);
@@ -271,7 +271,7 @@ export class AnswerReader {
     const text = this.#text + bytes.toString("latin1", start, Math.min(end, start + MAX_HEAD_BYTES + 4));
     const trailersEnd = text.startsWith("\r\n") ? -2 : text.indexOf("\r\n\r\n", Math.max(0, before - 3));
     if (trailersEnd === -1) {
-      const problem = text.length > MAX_HEAD_BYTES ? HEAD_TOO_LARGE : problemOfLines(text);
+      const problem = text.length > MAX_HEAD_BYTES ? HEAD_TOO_LARGE : problemOfLines(text, before);
       if (problem !== undefined) return problem;
       this.#text = text;
       return end;
@@ -287,132 +287,22 @@ export class AnswerReader {
   }
 }
 
-interface Framing {
-  /** -1: not declared. */
-  length: number;
-  chunked: boolean;
-  closes: boolean;
-  keepsAlive: boolean;
-  idleMs: number | undefined;
-}
-
 const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTES} bytes`;
 
-/** "HTTP/1.1 200 OK". @returns -1 when it is something else */
-function parseStatusLine(text: string): number {
-  if (!text.startsWith("HTTP/1.") || text.charCodeAt(8) !== 0x20) return -1;
-  const minor = text.charCodeAt(7);
-  if (minor !== 0x30 && minor !== 0x31) return -1;
-  let status = 0;
-  for (let at = 9; at < 12; at += 1) {
-    const digit = text.charCodeAt(at) - 0x30;
-    if (!(digit >= 0 && digit <= 9)) return -1;
-    status = status * 10 + digit;
-  }
-  if (status < 100 || status > 999) return -1;
-  let at = 12;
-  let code = text.charCodeAt(at);
-  // The reason may be missing, with its blank too: some servers write no more than the number.
-  if (code !== 0x20 && code !== CR) return -1;
-  while (code !== CR) {
-    if (!(code < 256) || VALUE[code] === 0) return -1;
-    at += 1;
-    code = text.charCodeAt(at);
-  }
-  return text.charCodeAt(at + 1) === LF ? status : -1;
-}
-
-/**
- * @param start of the first field line
- * @param end behind the CR LF of the last one
- * @param framing gets what the fields say about the message; undefined: they are trailers
- */
-function parseFields(
-  text: string,
-  start: number,
-  end: number,
-  headers: string[],
-  framing: Framing | undefined,
-): string | undefined {
-  let at = start;
-  while (at < end) {
-    const nameStart = at;
-    while (TOKEN[text.charCodeAt(at)] === 1) at += 1;
-    // A line that begins with a blank would go on with the one before it: refused like any other name that is none.
-    if (at === nameStart || text.charCodeAt(at) !== 0x3a) return "a header field has no name";
-    const { lower } = headerTraits(text.slice(nameStart, at));
-    at += 1;
-    let code = text.charCodeAt(at);
-    while (code === 0x20 || code === 0x09) code = text.charCodeAt((at += 1));
-    const valueStart = at;
-    while (VALUE[code] === 1) code = text.charCodeAt((at += 1));
-    if (code !== CR || text.charCodeAt(at + 1) !== LF) return "a header field has a control character";
-    let valueEnd = at;
-    while (valueEnd > valueStart && isBlank(text.charCodeAt(valueEnd - 1))) valueEnd -= 1;
-    at += 2;
-    const value = text.slice(valueStart, valueEnd);
-    headers.push(lower, value);
-    if (framing === undefined) continue;
-    const problem = noteFraming(framing, lower, value);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function noteFraming(framing: Framing, lower: string, value: string): string | undefined {
-  switch (lower) {
-    case "content-length":
-      if (framing.length >= 0) return "it has two Content-Lengths";
-      // At most 15 digits: below 2^53.
-      if (!/^[0-9]{1,15}$/.test(value)) return "its Content-Length is no number";
-      framing.length = Number(value);
-      return undefined;
-    case "transfer-encoding":
-      if (framing.chunked || value.toLowerCase() !== "chunked") return "its Transfer-Encoding is not just chunked";
-      framing.chunked = true;
-      return undefined;
-    case "connection": {
-      const tokens = value.toLowerCase();
-      if (tokens === "keep-alive") framing.keepsAlive = true;
-      else if (/(?:^|,)[ \t]*close[ \t]*(?:,|$)/.test(tokens)) framing.closes = true;
-      else if (/(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/.test(tokens)) framing.keepsAlive = true;
-      return undefined;
-    }
-    case "keep-alive": {
-      const seconds = /(?:^|,)[ \t]*timeout[ \t]*=[ \t]*([0-9]{1,6})/i.exec(value)?.[1];
-      if (seconds !== undefined) framing.idleMs = Number(seconds) * 1_000;
-      return undefined;
-    }
-    default:
-      return undefined;
-  }
-}
-
-/** Of a head that has not come whole. */
-function problemOfBeginning(text: string): string | undefined {
+/** Of a head that has not come whole. @param known so much of it was looked at before */
+function problemOfBeginning(text: string, known: number): string | undefined {
   if (text.length > MAX_HEAD_BYTES) return HEAD_TOO_LARGE;
   if (!text.startsWith("HTTP/1.".slice(0, text.length))) return "it does not begin with a status line of HTTP/1";
-  return problemOfLines(text);
+  return problemOfLines(text, known);
 }
 
-function problemOfLines(text: string): string | undefined {
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+/** From `known` on alone: it may come byte by byte, and each time from the beginning would be seconds. */
+function problemOfLines(text: string, known: number): string | undefined {
+  for (let at = text.indexOf("\n", known); at >= 0; at = text.indexOf("\n", at + 1)) {
     if (text.charCodeAt(at - 1) !== CR) return "a line does not end with CR LF";
   }
   return undefined;
 }
 
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
-}
-
-/** Characters of names (RFC 9110 §5.6.2). */
-const TOKEN = tableOf((code) => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(code)));
-/** Characters of values: blanks, visible ones, and bytes above ASCII (RFC 9110 §5.5). */
-const VALUE = tableOf((code) => code === 0x09 || (code >= 0x20 && code !== 0x7f));
 const HEX = Int8Array.from({ length: 256 }, (_, code) => "0123456789abcdef".indexOf(String.fromCharCode(code | 0x20)));
 for (let code = 0; code < 256; code += 1) if (!/[0-9a-fA-F]/.test(String.fromCharCode(code))) HEX[code] = -1;
-
-function tableOf(has: (code: number) => boolean): Uint8Array {
-  return Uint8Array.from({ length: 256 }, (_, code) => (has(code) ? 1 : 0));
-}

@@ -16,18 +16,25 @@ import {
   type UpstreamRequest,
 } from "../forward-transport.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, maxUnderWayOf, refuse, type TransportOptions } from "../transport-limits.ts";
-import { Connection, type Address, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
+import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
+import type { Address } from "./open-socket.ts";
 
 /** How often idle connections are looked at; one that is too old is never used, whenever it is closed. */
 const SWEEP_MS = 1_000;
 
 export function createHttp1Transport(options: TransportOptions = {}): Transport {
   const pools = new Map<string, Pool>();
+  /** Those that no route names any more, until their last request is done. */
+  const retired = new Set<Pool>();
   const connectTimeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
   let isClosed = false;
   const sweeper = setInterval(() => {
     const now = performance.now();
     for (const pool of pools.values()) pool.sweep(now);
+    for (const pool of retired) {
+      pool.sweep(now);
+      if (pool.isEmpty) retired.delete(pool);
+    }
   }, SWEEP_MS);
   sweeper.unref();
 
@@ -43,7 +50,7 @@ export function createHttp1Transport(options: TransportOptions = {}): Transport 
 
   return {
     send(request, receiver) {
-      if (isClosed) return refuse(receiver, "closed", CLOSED);
+      if (isClosed) return refuseRequest(request, receiver, "closed", CLOSED);
       return poolOf(request.upstream).send(request, receiver);
     },
     reserve: (upstream) => poolOf(upstream).reserve(),
@@ -52,13 +59,15 @@ export function createHttp1Transport(options: TransportOptions = {}): Transport 
         if (named.has(key)) continue;
         pools.delete(key);
         pool.retire();
+        if (!pool.isEmpty) retired.add(pool);
       }
     },
     close() {
       isClosed = true;
       clearInterval(sweeper);
-      for (const pool of pools.values()) pool.destroy();
+      for (const pool of [...pools.values(), ...retired]) pool.destroy();
       pools.clear();
+      retired.clear();
       return Promise.resolve();
     },
   };
@@ -74,7 +83,7 @@ class Pool implements ConnectionOwner {
   /** The one that was used last is used next, so that those too many grow old. */
   #idle: Connection[] = [];
   /** First come, first served. */
-  readonly #waiting: Call[] = [];
+  #waiting: Call[] = [];
   #connecting = 0;
   #underWay = 0;
   /** No route names it any more: each connection ends with its answer. */
@@ -87,17 +96,34 @@ class Pool implements ConnectionOwner {
     this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
   }
 
+  get isEmpty(): boolean {
+    return this.#all.size === 0 && this.#waiting.length === 0;
+  }
+
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-    if (this.#underWay >= this.#maxUnderWay) return refuse(receiver, "overloaded", "too many requests under way");
+    if (this.#underWay >= this.#maxUnderWay) {
+      return refuseRequest(request, receiver, "overloaded", "too many requests under way");
+    }
     this.#underWay += 1;
-    const call = new Call(this, request, receiver);
-    const connection = this.#takeIdle();
+    const now = performance.now();
+    const call = new Call(this, request, receiver, now);
+    const connection = this.#takeIdle(now);
     if (connection) call.start(connection);
     else {
       this.#waiting.push(call);
-      if (this.#all.size < this.#maxConnections) this.#open();
+      this.#openForWaiting();
     }
     return call;
+  }
+
+  /** For a call that lost its connection before anything was sent: before those that came later. */
+  sendAgain(call: Call): void {
+    const connection = this.#takeIdle(performance.now());
+    if (connection) call.start(connection);
+    else {
+      this.#waiting.unshift(call);
+      this.#openForWaiting();
+    }
   }
 
   reserve(): (() => void) | undefined {
@@ -115,26 +141,26 @@ class Pool implements ConnectionOwner {
     this.#underWay -= 1;
   }
 
-  /** @returns false when it was not waiting */
-  forget(call: Call): boolean {
+  /** It waits no longer. */
+  forget(call: Call): void {
     const index = this.#waiting.indexOf(call);
     if (index >= 0) this.#waiting.splice(index, 1);
-    return index >= 0;
   }
 
   /** Closes what is too old, and gives up what has waited too long for one of a limited number of connections. */
   sweep(now: number): void {
-    for (const connection of this.#idle.filter(({ idleUntil }) => idleUntil <= now)) connection.destroy();
+    const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
+    if (old.length > 0) this.#idle = this.#idle.filter(({ idleUntil }) => idleUntil > now);
+    for (const connection of old) connection.destroy();
     if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
-    for (const call of this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now)) {
-      this.forget(call);
-      call.fail("timeout", "no connection became free in time");
-    }
+    const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
+    if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
+    for (const call of late) call.fail("timeout", "no connection became free in time");
   }
 
   retire(): void {
     this.#isRetired = true;
-    for (const connection of this.#idle.slice()) connection.destroy();
+    for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   destroy(): void {
@@ -163,11 +189,14 @@ class Pool implements ConnectionOwner {
     else if (this.#waiting.length > 0) process.nextTick(() => this.#openForWaiting());
   }
 
-  onUnreachable(failure: UpstreamFailure, detail: string): void {
-    // Each is opened for one request; one whose request was served by another connection fails nobody.
-    if (this.#waiting.length > this.#connecting) this.#waiting.shift()?.fail(failure, detail);
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
+    // Each is opened for one request; one whose request was served by another connection fails nobody, and who came to it
+    // in the middle has an attempt of his own.
+    if (this.#waiting.length <= this.#connecting || (this.#waiting[0] as Call).since > since) return;
+    this.#waiting.shift()?.fail(failure, detail);
   }
 
+  /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
   #openForWaiting(): void {
     if (this.#waiting.length > this.#connecting && this.#all.size < this.#maxConnections) this.#open();
   }
@@ -179,15 +208,15 @@ class Pool implements ConnectionOwner {
     } catch (error) {
       // TLS settings that cannot be used at all.
       this.#connecting -= 1;
-      process.nextTick(() => this.onUnreachable("protocol", errorText(error)));
+      const since = performance.now();
+      process.nextTick(() => this.onUnreachable("protocol", errorText(error), since));
     }
   }
 
-  #takeIdle(): Connection | undefined {
+  #takeIdle(now: number): Connection | undefined {
     const connection = this.#idle.pop();
-    if (connection === undefined || connection.idleUntil > performance.now()) return connection;
+    if (connection === undefined || connection.idleUntil > now) return connection;
     // Those below may have been promised more time.
-    const now = performance.now();
     const old = [connection];
     let usable: Connection | undefined;
     while (usable === undefined && this.#idle.length > 0) {
@@ -203,19 +232,24 @@ class Pool implements ConnectionOwner {
 /** One request, and the caller's handle on it. */
 class Call implements ConnectionUser, UpstreamCall {
   readonly request: UpstreamRequest;
-  /** Of `performance.now()`: not longer does it wait for a connection. */
-  readonly waitsUntil: number;
+  /** When it was sent, as of `performance.now()`. */
+  readonly since: number;
   readonly #pool: Pool;
   readonly #receiver: UpstreamReceiver;
   #connection: Connection | undefined;
   #isOver = false;
 
-  constructor(pool: Pool, request: UpstreamRequest, receiver: UpstreamReceiver) {
+  constructor(pool: Pool, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
     this.#pool = pool;
     this.request = request;
     this.#receiver = receiver;
-    this.waitsUntil =
-      request.headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : performance.now() + request.headTimeoutMs;
+    this.since = since;
+  }
+
+  /** Not longer does it wait for a connection. */
+  get waitsUntil(): number {
+    const { headTimeoutMs } = this.request;
+    return headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : this.since + headTimeoutMs;
   }
 
   start(connection: Connection): void {
@@ -233,6 +267,7 @@ class Call implements ConnectionUser, UpstreamCall {
 
   abort(): void {
     if (!this.#finish()) return;
+    discard(this.request);
     if (this.#connection) this.#connection.destroy();
     else this.#pool.forget(this);
   }
@@ -249,8 +284,15 @@ class Call implements ConnectionUser, UpstreamCall {
     if (this.#finish()) this.#receiver.onEnd();
   }
 
+  onUnsent(): void {
+    this.#connection = undefined;
+    if (!this.#isOver) this.#pool.sendAgain(this);
+  }
+
   fail(failure: UpstreamFailure, detail: string): void {
-    if (this.#finish()) this.#receiver.onFailure(failure, detail);
+    if (!this.#finish()) return;
+    discard(this.request);
+    this.#receiver.onFailure(failure, detail);
   }
 
   /** @returns false when it was over before */
@@ -263,6 +305,21 @@ class Call implements ConnectionUser, UpstreamCall {
 }
 
 const CLOSED = "the transport was closed";
+
+function refuseRequest(
+  request: UpstreamRequest,
+  receiver: UpstreamReceiver,
+  failure: UpstreamFailure,
+  detail: string,
+): UpstreamCall {
+  discard(request);
+  return refuse(receiver, failure, detail);
+}
+
+/** A body that nobody will read holds its client's connection. */
+function discard({ body }: UpstreamRequest): void {
+  if (body !== undefined && !Buffer.isBuffer(body)) body.destroy();
+}
 
 function addressOf({ origin, connect }: Upstream): Address {
   const { protocol, hostname, port } = new URL(origin);

@@ -27,23 +27,29 @@ export interface WrittenRequest {
   readonly streamLength: number | undefined;
 }
 
-/** @throws TypeError for a field that would be read as something else; its value is not quoted */
+/** @throws TypeError for what would be read as something else than it is; its text is not quoted */
 export function writeRequest({ method, path, headers, body }: UpstreamRequest): WrittenRequest {
   let head = `${method} ${path} HTTP/1.1\r\n`;
   let declared: string | undefined;
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] as string;
     const value = headers[index + 1] as string;
-    if (name === "content-length") declared = value;
+    if (isFraming(name)) {
+      // The end of the body is ours to say; only who hands over a stream can know its length.
+      if (name !== "content-length" || declared !== undefined || !isStream(body) || !LENGTH.test(value)) {
+        throw new TypeError(BAD_FRAMING);
+      }
+      declared = value;
+    }
     head += `${name}: ${value}\r\n`;
   }
   head += "connection: keep-alive\r\n";
-  checkLines(head, headers.length / 2 + 2);
+  checkHead(head, method, path, headers.length / 2 + 2);
   if (body === undefined) {
     const text = EXPECTS_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
     return { text, body: undefined, stream: undefined, streamLength: undefined };
   }
-  if (!Buffer.isBuffer(body)) {
+  if (isStream(body)) {
     const framing = declared === undefined ? "transfer-encoding: chunked\r\n\r\n" : "\r\n";
     const streamLength = declared === undefined ? undefined : Number(declared);
     return { text: head + framing, body: undefined, stream: body, streamLength };
@@ -58,8 +64,24 @@ export function writeRequest({ method, path, headers, body }: UpstreamRequest): 
   };
 }
 
+function isStream(body: UpstreamRequest["body"]): body is Readable {
+  return body !== undefined && !Buffer.isBuffer(body);
+}
+
+/** In any spelling; the length of the name rules out nearly all others. */
+function isFraming(name: string): boolean {
+  switch (name.length) {
+    case 14:
+      return name.toLowerCase() === "content-length";
+    case 17:
+      return name.toLowerCase() === "transfer-encoding";
+    default:
+      return false;
+  }
+}
+
 /** Who set the fields has judged them; a mistake there must not become a second request on a shared connection. */
-function checkLines(head: string, expected: number): void {
+function checkHead(head: string, method: string, path: string, expected: number): void {
   let lines = 0;
   for (let at = head.indexOf("\n"); at >= 0; at = head.indexOf("\n", at + 1)) {
     if (head.charCodeAt(at - 1) !== 13) throw new TypeError(BAD_FIELD);
@@ -67,14 +89,17 @@ function checkLines(head: string, expected: number): void {
   }
   let returns = 0;
   for (let at = head.indexOf("\r"); at >= 0; at = head.indexOf("\r", at + 1)) returns += 1;
-  // Written one byte for each character, a wider one would lose its upper half and could become a line feed.
-  if (lines !== expected || returns !== expected || head.includes("\0") || WIDE.test(head)) {
-    throw new TypeError(BAD_FIELD);
-  }
+  if (lines !== expected || returns !== expected || CONTROL_OR_WIDE.test(head)) throw new TypeError(BAD_FIELD);
+  // "GET /a HTTP/1.1 HTTP/1.1": where the target ends would be for the upstream to guess.
+  if (method.includes(" ") || path.includes(" ") || path === "") throw new TypeError(BAD_TARGET);
 }
 
 const BAD_FIELD = "a header field of the request has a character that cannot stand there";
-const WIDE = /[^\0-\xff]/;
+const BAD_FRAMING = "a header field of the request says where its body ends, and is not the one that may";
+const BAD_TARGET = "the request line has not just a method and a target";
+/** Written one byte for each character, a wider one would lose its upper half and could become a line feed. */
+const CONTROL_OR_WIDE = /[^\t\n\r\x20-\x7e\x80-\xff]/;
+const LENGTH = /^[0-9]{1,15}$/;
 
 /** Sends a stream behind its head, as fast as the connection takes it. */
 export class BodySender {

@@ -1,0 +1,23 @@
+/**
+ * Requests on connections that carried others before leave together, once all that had arrived by then was read.
+ *
+ * One look at the sockets may bring a client's request and, on the connection that it gets, an answer that nobody asked
+ * for or the upstream's farewell: written at once, the request would take the first for its own and be lost to the second.
+ * Costs one immediate for all requests of one turn of the event loop, and no time: what they wait for is our own work, and
+ * their answers could not be read before it is done.
+ */
+let waiting: Departure[] = [];
+
+export interface Departure {
+  depart(): void;
+}
+
+export function departSoon(departure: Departure): void {
+  if (waiting.push(departure) === 1) setImmediate(departAll);
+}
+
+function departAll(): void {
+  const all = waiting;
+  waiting = [];
+  for (const each of all) each.depart();
+}
