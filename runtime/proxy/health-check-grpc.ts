@@ -37,7 +37,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): 
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
   const close = (): void => {
     session.destroy();
-    // Until it is connected the session does not own it.
+    // Whichever of the two the connection belongs to by now.
     socket.destroy();
   };
   const end = (error: string): void => {

@@ -39,7 +39,7 @@ export function checkTcp(upstream: Upstream, probe: TcpProbe, over: Verdict): ()
 const NOTHING = Buffer.alloc(0);
 
 /** Looks for parts one after the other, whatever stands between them. @returns how many were found so far */
-function createFinder(parts: readonly Buffer[]): (chunk: Buffer) => number {
+export function createFinder(parts: readonly Buffer[]): (chunk: Buffer) => number {
   let found = 0;
   let tail = NOTHING;
   return (chunk) => {

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 
 import type { TcpProbe } from "../../../runtime/config/compiled.ts";
-import { checkTcp } from "../../../runtime/proxy/health-check-tcp.ts";
+import { checkTcp, createFinder } from "../../../runtime/proxy/health-check-tcp.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
 import { type CheckedServer, listen, upstreamAt, verdictOf } from "../../support/check-verdict.ts";
 import { freePort } from "../../support/ports.ts";
@@ -131,6 +131,24 @@ describe("checkTcp()", () => {
       await expect.poll(() => server.sockets.size).toBe(0);
       expect(words).toEqual([]);
     }
+  });
+});
+
+describe("createFinder()", () => {
+  test.each<readonly [chunks: string, parts: string, found: readonly number[]]>([
+    ["xxab cdyy", "abcd", [0, 1]],
+    ["a b c d", "abcd", [0, 0, 0, 1]],
+    ["aab aabc", "aabc", [0, 1]],
+    ["ab ab", "ab ab", [1, 2]],
+    ["aba b", "ab ab", [1, 2]],
+    ["aba", "ab ba", [1]],
+    ["xaxb c", "a b c", [2, 3]],
+    ["b a b", "a b", [0, 1, 2]],
+    ["abc abc", "c a", [1, 2]],
+    ["one twothree", "one two three", [1, 3]],
+  ])("%j for %j: %j found", (chunks, parts, found) => {
+    const find = createFinder(parts.split(" ").map((part) => Buffer.from(part)));
+    expect(chunks.split(" ").map((chunk) => find(Buffer.from(chunk)))).toEqual(found);
   });
 });
 
