@@ -57,9 +57,9 @@ export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory
   return { problems, owners, config: { boot, settings, ...checkedRoutes(slices, settings) } };
 }
 
-/** The problems alone, for those who need no configuration made. */
-export function findProblems(sources: readonly SliceSource[]): readonly Problem[] {
-  return readSlices(sources).problems;
+/** The problems alone, for those who need no configuration made. Nothing in `memory` is forgotten. */
+export function findProblems(sources: readonly SliceSource[], memory?: RouteMemory): readonly Problem[] {
+  return readSlices(sources, memory).problems;
 }
 
 interface ReadSlices {

@@ -4,6 +4,7 @@
  * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
  * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
  */
+import { createRouteMemory } from "../config/read-route.ts";
 import { digestOf } from "../config/slice.ts";
 import { GatewayError } from "../errors.ts";
 import type { Connection } from "./admin-token.ts";
@@ -16,6 +17,7 @@ import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
 import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
 import type { Planned, Resource } from "./provider.ts";
+import type { KnownText } from "./publish.ts";
 import { failedPublish, notLive } from "./publish-failure.ts";
 import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
 import { sealSecret } from "./seal.ts";
@@ -23,12 +25,13 @@ import { upgradeBundleState } from "./state.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
 export function createBundleResource(connection: Connection): Resource {
+  const memory = createRouteMemory();
   return {
     schema: bundleSchema,
 
     validate(config, caller) {
       const problems = publishingProblems(config, caller);
-      return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values })];
+      return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values }, memory)];
     },
 
     plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
@@ -39,7 +42,7 @@ export function createBundleResource(connection: Connection): Resource {
         return { state: null, diagnostics: [] };
       }
       const bundle = await sealBundle(planned, config ?? planned);
-      const problems = judgeBundle(bundle).filter(({ severity }) => severity === "error");
+      const problems = judgeBundle(bundle, memory).filter(({ severity }) => severity === "error");
       if (problems.length > 0) return { state: prior, diagnostics: problems };
       const state = { ...bundle, ...computedValues(bundle, prior) };
       refuseSurprise(planned, state);
@@ -53,7 +56,7 @@ export function createBundleResource(connection: Connection): Resource {
     async read(state) {
       const target = targetOf(state, connection);
       if (!target) return { state, diagnostics: [] };
-      const published = await target.read();
+      const published = await target.read(knownText(state));
       if (published.kind === "absent") return { state: null, diagnostics: [] };
       if (published.kind === "unreadable") {
         // A hash that no content has: the next plan shows that the slice must be written again.
@@ -68,6 +71,11 @@ export function createBundleResource(connection: Connection): Resource {
 
     upgradeState: upgradeBundleState,
   };
+}
+
+/** What the state says is published; undefined when it is known to be something else. */
+function knownText({ sha256: digest, bundle_json: text }: ValueMap): KnownText | undefined {
+  return typeof text === "string" && typeof digest === "string" && digest !== "" ? { text, digest } : undefined;
 }
 
 const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };

@@ -4,7 +4,7 @@
  */
 import type { Field } from "../config/fields.ts";
 import type { AttributePath, PathStep } from "./diagnostics.ts";
-import { readPolicy, samePolicy } from "./policy-text.ts";
+import { samePolicyText } from "./policy-text.ts";
 import { equalValues, isList, isMap, isUnknown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
 export interface PlanContext {
@@ -59,8 +59,8 @@ function planMember(field: Field, value: Value, prior: Value, path: AttributePat
       Object.entries(value).map(([key, item]) => [key, below(item, before[key] ?? null, { key })]),
     );
   }
-  if (field.kind === "policy" && typeof value === "string" && typeof prior === "string" && value !== prior) {
-    return samePolicy(readPolicy(value), readPolicy(prior)) ? prior : value;
+  if (field.kind === "policy" && typeof value === "string" && typeof prior === "string") {
+    return samePolicyText(value, prior) ? prior : value;
   }
   return value;
 }

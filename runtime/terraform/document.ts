@@ -7,7 +7,7 @@
 import type { Field } from "../config/fields.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
 import { attributeNames, type GroupField, isAbsent, isGroup } from "../config/groups.ts";
-import { policyFault, policyText, readPolicy } from "./policy-text.ts";
+import { policyText, readPolicy } from "./policy-text.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "./value.ts";
 
 export type Doc = Record<string, unknown>;
@@ -115,9 +115,9 @@ function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToD
 }
 
 function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {
-  const fault = policyFault(text);
-  if (fault === undefined) return readPolicy(text);
-  faults.push({ path, message: fault });
+  const reading = readPolicy(text);
+  if (reading.ok) return reading.policy;
+  faults.push({ path, message: reading.fault });
   // Not left out, or the policy would be called missing as well.
   return [];
 }

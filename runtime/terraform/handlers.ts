@@ -6,10 +6,11 @@
  */
 import { errorText, GatewayError } from "../errors.ts";
 import { type Diagnostic, wireDiagnostic, wirePath } from "./diagnostics.ts";
-import type { Caller, DataSource, Provider, Resource } from "./provider.ts";
+import type { Caller, DataSource, Provider, Resource, StateOutcome } from "./provider.ts";
 import { blockType, wireFunction, wireSchema } from "./schema-model.ts";
-import { decodeValue, encodeValue, parseJson, valueFromJson } from "./value-codec.ts";
-import type { ValueMap, ValueType } from "./value.ts";
+import { encodeValue, parseJson, valueFromJson } from "./value-codec.ts";
+import { createValueMemory } from "./value-memory.ts";
+import type { Value, ValueMap, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
 
 /** @throws GatewayError, FunctionError; whatever else it throws is a mistake of ours */
@@ -21,6 +22,20 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
   const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
   // Implied types are asked for with every call but never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
+
+  const memory = createValueMemory();
+  const readObject = (type: ValueType, message: unknown): ValueMap | null =>
+    readDynamic(type, message) as ValueMap | null;
+  /** A value comes as MessagePack or, from some callers, as JSON. */
+  const readDynamic = (type: ValueType, message: unknown): Value => {
+    const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
+    if (msgpack && msgpack.length > 0) return memory.decode(type, msgpack);
+    return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
+  };
+  const writeOutcome = (type: ValueType, field: string, { state, diagnostics }: StateOutcome): Message => ({
+    [field]: { msgpack: memory.encode(type, state) },
+    diagnostics: wireDiagnostics(diagnostics),
+  });
 
   const dataSources = provider.dataSources ?? new Map<string, DataSource>();
 
@@ -82,7 +97,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       const version = (request["version"] as number | undefined) ?? 0;
       const json = raw?.json ? parseJson(raw.json.toString()) : null;
       const state = valueFromJson(type, resource.upgradeState?.(json, version) ?? json);
-      return { state: { msgpack: encodeValue(type, state) } };
+      return { state: { msgpack: memory.encode(type, state) } };
     },
     async ReadResource(request) {
       const { resource, type } = find(request);
@@ -146,14 +161,6 @@ function failure(error: unknown): Diagnostic {
   return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
 }
 
-function writeOutcome(
-  type: ValueType,
-  field: string,
-  outcome: { state: ValueMap | null; diagnostics: readonly Diagnostic[] },
-): Message {
-  return { [field]: { msgpack: encodeValue(type, outcome.state) }, diagnostics: wireDiagnostics(outcome.diagnostics) };
-}
-
 function wireDiagnostics(diagnostics: readonly Diagnostic[]): readonly Message[] {
   return diagnostics.map(wireDiagnostic);
 }
@@ -161,17 +168,6 @@ function wireDiagnostics(diagnostics: readonly Diagnostic[]): readonly Message[]
 function callerOf(request: Message): Caller {
   const capabilities = request["capabilities"] as { writeOnly?: boolean } | undefined;
   return { writeOnlyAttributes: capabilities?.writeOnly ?? false };
-}
-
-function readObject(type: ValueType, message: unknown): ValueMap | null {
-  return readDynamic(type, message) as ValueMap | null;
-}
-
-/** A value comes as MessagePack or, from some callers, as JSON. */
-function readDynamic(type: ValueType, message: unknown): ReturnType<typeof decodeValue> {
-  const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
-  if (msgpack && msgpack.length > 0) return decodeValue(type, msgpack);
-  return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
 }
 
 /** Whether the value is null, found out without reading it: a proposed state is as large as the configuration. */

@@ -8,6 +8,7 @@
 import type { Field } from "../config/fields.ts";
 import { findProblems, type Problem } from "../config/load.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
+import type { RouteMemory } from "../config/read-route.ts";
 import { attributePath, placeToPointAt, renderSlice } from "./bundle-document.ts";
 import type { Diagnostic } from "./diagnostics.ts";
 import type { Doc, DocumentFault, StandIn } from "./document.ts";
@@ -18,15 +19,18 @@ const WARNING_SUMMARY = "Doubtful gateway bundle";
 /** Name of the source in loader problems; never shown. */
 const SOURCE = "bundle";
 
-export function judgeBundle(bundle: ValueMap): readonly Diagnostic[] {
+/** @param memory of earlier judgements of this bundle: an apply judges it when it validates and when it publishes */
+export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
   const unknownPaths = new Set<string>();
   const faults: DocumentFault[] = [];
   const filled = renderSlice(bundle, { standIn: fill(unknownPaths), faults });
-  let problems = loadProblems(filled);
+  let problems = loadProblems(filled, memory);
   if (unknownPaths.size > 0) {
-    const left = new Set(loadProblems(renderSlice(bundle, { standIn: leaveOut, faults: [] })).map(identityOf));
+    const leftOut = renderSlice(bundle, { standIn: leaveOut, faults: [] });
+    const left = new Set(loadProblems(leftOut, memory).map(identityOf));
     problems = problems.filter((problem) => left.has(identityOf(problem)) && !isAbout(problem.path, unknownPaths));
   }
+  memory.forgetOthers();
   const diagnostics = [
     ...faults.map(({ path, message }) => diagnostic("error", path, message)),
     ...problems.map(({ severity, path, message }) => diagnostic(severity, parsePath(path), message)),
@@ -50,8 +54,8 @@ function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return [...errors, ...warnings.slice(0, MOST_WARNINGS), more];
 }
 
-function loadProblems(slice: Doc): readonly Problem[] {
-  return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }]);
+function loadProblems(slice: Doc, memory: RouteMemory): readonly Problem[] {
+  return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }], memory);
 }
 
 function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {

@@ -11,21 +11,16 @@ import type { Value } from "./value.ts";
 /** The user's own text of a policy as long as it says the same, so that formatting is no difference. */
 export function policyText(policy: unknown, prior: Value): Value {
   if (policy === undefined || policy === null) return null;
-  return typeof prior === "string" && samePolicy(readPolicy(prior), policy) ? prior : JSON.stringify(policy);
+  return typeof prior === "string" && samePolicy(policyOf(prior), policy) ? prior : JSON.stringify(policy);
 }
 
-/** True when both decide alike. Policies that do not parse are compared as data. */
-export function samePolicy(left: unknown, right: unknown): boolean {
+/** True when both texts decide alike. What does not parse is compared as data. */
+export function samePolicyText(left: string, right: string): boolean {
+  return left === right || samePolicy(policyOf(left), policyOf(right));
+}
+
+function samePolicy(left: unknown, right: unknown): boolean {
   return comparablePolicy(left) === comparablePolicy(right);
-}
-
-/** The policy in a Terraform string; undefined when it is no JSON. */
-export function readPolicy(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function comparablePolicy(policy: unknown): string {
@@ -33,9 +28,43 @@ function comparablePolicy(policy: unknown): string {
   return canonicalJson(parsed.ok ? canonicalPolicy(parsed.policy) : policy);
 }
 
-/** What keeps the text from being one policy to every reader. */
-export function policyFault(text: string): string | undefined {
-  if (readPolicy(text) === undefined) return "is not JSON; write a policy with jsonencode(…)";
+export type PolicyReading =
+  | { readonly ok: true; readonly policy: unknown }
+  | { readonly ok: false; readonly fault: string };
+
+/** The policy in a Terraform string, or what keeps the text from being one policy to every reader. */
+export function readPolicy(text: string): PolicyReading {
+  let reading = readings.get(text);
+  if (!reading) {
+    reading = readPolicyText(text);
+    if (readings.size >= MOST_READINGS) readings.clear();
+    readings.set(text, reading);
+  }
+  return reading;
+}
+
+/** Many routes have one policy, and each is read several times a plan. */
+const readings = new Map<string, PolicyReading>();
+const MOST_READINGS = 10_000;
+
+function readPolicyText(text: string): PolicyReading {
+  if (parseJson(text) === undefined) return { ok: false, fault: "is not JSON; write a policy with jsonencode(…)" };
   // JSON.parse keeps the last of repeated keys and drops rules that a reviewer may have read.
-  return readSource("policy", `{"policy":${text}}`).problems[0]?.message;
+  const { value, problems } = readSource("policy", `{"policy":${text}}`);
+  const [problem] = problems;
+  return problem ? { ok: false, fault: problem.message } : { ok: true, policy: (value as { policy: unknown }).policy };
+}
+
+/** Undefined when it is no JSON. */
+function policyOf(text: string): unknown {
+  const reading = readPolicy(text);
+  return reading.ok ? reading.policy : parseJson(text);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,7 +8,7 @@
  */
 import { errorText, GatewayError } from "../errors.ts";
 import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
-import { readSliceText, type Published, type Target } from "./publish.ts";
+import { type KnownText, readSliceText, type Published, type Target } from "./publish.ts";
 
 export interface HttpTargetOptions {
   /** Of the admin listener, or of what stands before it. */
@@ -66,12 +66,12 @@ export function createHttpTarget({ url, owner, token }: HttpTargetOptions): Targ
     return new GatewayError(code, `Cannot ${verb} the slice of "${owner}" at "${base}": ${reasonOf(answer)}`);
   };
 
-  async function read(): Promise<Published & { readonly store?: string | undefined }> {
+  async function read(known?: KnownText): Promise<Published & { readonly store?: string | undefined }> {
     const answer = await ask("GET");
     const store = answer.headers["gateway-store"];
     if (answer.status === 404 && answer.error === "absent") return { kind: "absent", ...stored(store) };
     if (answer.status !== 200) throw failure("read", answer);
-    const published = readSliceText(answer.text);
+    const published = readSliceText(answer.text, known);
     const isLive = answer.headers["gateway-live"] !== "false";
     return { ...published, ...(!isLive && { behind: true }), ...stored(store) };
   }

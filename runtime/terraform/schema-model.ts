@@ -37,14 +37,17 @@ export interface SchemaFunction {
 const MARKDOWN = 1;
 const NESTING = { single: 1, list: 2, map: 4 } as const;
 
-/** The object type of a block's values: an absent single block is null, absent list and map blocks are empty. */
+/**
+ * The object type of a block's values: an absent single block is null, absent list and map blocks are empty. Members
+ * are sorted as Terraform writes them, so that a value has the same bytes from both sides.
+ */
 export function blockType(block: SchemaBlock): ValueType {
   const members: Record<string, ValueType> = {};
   for (const attribute of block.attributes) members[attribute.name] = attribute.type;
   for (const { name, nesting, block: inner } of block.blocks) {
     members[name] = nesting === "single" ? blockType(inner) : [nesting, blockType(inner)];
   }
-  return ["object", members];
+  return ["object", Object.fromEntries(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)))];
 }
 
 export function wireSchema(block: SchemaBlock): Message {

@@ -176,11 +176,13 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     "killed at any moment of an apply, it leaves a whole slice, and the next apply goes on",
     { timeout: 120_000 },
     async () => {
-      const workspace = workspaceWith(40, "1s");
+      // Enough for an apply to last longer than it takes to kill it.
+      const ROUTES = 600;
+      const workspace = workspaceWith(ROUTES, "1s");
       await workspace.succeed("init");
       await workspace.succeed("apply", "-auto-approve");
       for (let attempt = 2; attempt < 5; attempt++) {
-        writeConfig(workspace, 40, `${attempt}s`);
+        writeConfig(workspace, ROUTES, `${attempt}s`);
         const apply = startApply(workspace);
         // From just before publishing on: Terraform says so, then publishing takes some milliseconds.
         await seen(apply, "Modifying...");
@@ -189,7 +191,7 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
         const timeouts = new Set(Object.values(routesIn(workspace)).map(({ timeout }) => timeout));
         expect(timeouts.size).toBe(1);
       }
-      writeConfig(workspace, 40, "100s");
+      writeConfig(workspace, ROUTES, "100s");
       await workspace.succeed("apply", "-auto-approve");
       expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
       expect(readdirSync(workspace.path("slices")).filter((name) => name.endsWith(".json"))).toEqual(["team.json"]);
@@ -222,7 +224,7 @@ function writeConfig(workspace: Workspace, routes: number, timeout: string): voi
       `route-${index}`,
       {
         from: `https://route-${index}.example.com`,
-        to: [`http://10.0.0.${index}:8080`],
+        to: [`http://10.0.${index >> 8}.${index & 255}:8080`],
         timeout,
         policy: JSON.stringify([{ allow: { and: [{ authenticated_user: true }] } }]),
       },

@@ -1,0 +1,42 @@
+/**
+ * Values as they travel, with the last few kept: one plan passes the same state and the same configuration through
+ * several calls, and reading thousands of routes costs more than comparing their bytes.
+ */
+import { decodeValue, encodeValue } from "./value-codec.ts";
+import { equalValues, type Value, type ValueType } from "./value.ts";
+
+export interface ValueMemory {
+  /** @throws GatewayError `terraform.value` */
+  decode(type: ValueType, msgpack: Uint8Array): Value;
+  /** May give the very bytes that an equal value came in or went out as. */
+  encode(type: ValueType, value: Value): Uint8Array;
+}
+
+interface Kept {
+  readonly type: ValueType;
+  readonly value: Value;
+  readonly bytes: Uint8Array;
+}
+
+/** A state, a configuration and a plan. */
+const MOST_KEPT = 3;
+/** Small ones are made anew faster than they are found. */
+const LEAST_BYTES = 4096;
+
+export function createValueMemory(): ValueMemory {
+  let kept: readonly Kept[] = [];
+  const keep = (one: Kept): Kept => {
+    if (one.bytes.length >= LEAST_BYTES) kept = [one, ...kept.filter((each) => each !== one)].slice(0, MOST_KEPT);
+    return one;
+  };
+  return {
+    decode(type, msgpack) {
+      const known = kept.find((each) => each.type === type && Buffer.compare(each.bytes, msgpack) === 0);
+      return keep(known ?? { type, value: decodeValue(type, msgpack), bytes: msgpack }).value;
+    },
+    encode(type, value) {
+      const known = kept.find((each) => each.type === type && equalValues(each.value, value));
+      return keep(known ?? { type, value, bytes: encodeValue(type, value) }).bytes;
+    },
+  };
+}
