@@ -61,7 +61,7 @@ export function configReference(): string {
     "In the boot file and in published slices; changes go live by themselves.",
     table(live),
     "## Routes",
-    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text.",
+    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have.",
     MATCHING,
     table(routeFields),
     "## Policy",
@@ -100,7 +100,8 @@ function* rowsOf(fields: readonly Field[], prefix: string): Iterable<readonly st
   for (const field of fields) {
     const name = `${prefix}${field.name}`;
     const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
-    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation];
+    const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
+    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation + block];
     const step = field.kind === "block-list" ? "[]" : field.kind === "labelled" ? ".<name>" : "";
     if (field.fields) yield* rowsOf(field.fields, `${name}${step}.`);
   }
