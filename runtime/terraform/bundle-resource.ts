@@ -12,7 +12,7 @@ import { publishedValues, renderSlice, routesOf, sliceText } from "./bundle-docu
 import { importBundle } from "./bundle-import.ts";
 import { publishingProblems } from "./bundle-rules.ts";
 import { publishBundle, targetOf } from "./bundle-target.ts";
-import { type PlanContext, planValues, sealValues } from "./bundle-values.ts";
+import { type PlanContext, planValues, sealValues, secretsOf } from "./bundle-values.ts";
 import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
 import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
@@ -117,15 +117,18 @@ function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
   return { sha256, generation: generation + 1, bundle_json: sliceText(slice) };
 }
 
+const bundleSecrets = secretsOf(bundleFields);
+const routeSecrets = secretsOf(routeBlockFields);
+
 async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap> {
   const { seal_key: key, owner } = planned;
   const seal = (secret: string): Promise<string> =>
     sealSecret(typeof key === "string" ? key : "", secret, typeof owner === "string" ? owner : undefined);
-  const settings = (await sealValues(bundleFields, planned, config, seal)) as ValueMap;
+  const settings = (await sealValues(bundleSecrets, planned, config, seal)) as ValueMap;
   const configured = routesOf(config);
   const routes: [string, Value][] = [];
   for (const [label, route] of Object.entries(routesOf(planned))) {
-    routes.push([label, await sealValues(routeBlockFields, route, configured[label] ?? null, seal)]);
+    routes.push([label, await sealValues(routeSecrets, route, configured[label] ?? null, seal)]);
   }
   return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }

@@ -1,6 +1,6 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
 import { placeToPointAt, routesOf } from "./bundle-document.ts";
-import { secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
+import { secretAttributeNames, secretPlaces, type SecretPlace, secretsOf } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import { httpProblems } from "./http-rules.ts";
 import type { Caller } from "./provider.ts";
@@ -34,10 +34,13 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
 /** Whose settings and routes without an owner are, see config/outline.ts. */
 const HAND_WRITTEN_OWNER = "default";
 
+const bundleSecrets = secretsOf(bundleFields);
+const routeSecrets = secretsOf(routeBlockFields);
+
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
-  yield* secretPlaces(bundleFields, bundle, []);
+  yield* secretPlaces(bundleSecrets, bundle, []);
   for (const [label, route] of Object.entries(routesOf(bundle))) {
-    yield* secretPlaces(routeBlockFields, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
+    yield* secretPlaces(routeSecrets, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
   }
 }
 

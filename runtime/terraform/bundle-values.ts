@@ -99,6 +99,15 @@ export interface SecretPlace {
   readonly path: AttributePath;
 }
 
+/** The fields that are secrets or have some in them: a bundle's values are thousands of others. */
+export function secretsOf(fields: readonly Field[]): readonly Field[] {
+  return fields.flatMap((field) => {
+    if (field.kind === "secret") return [field];
+    const inner = secretsOf(field.fields ?? []);
+    return inner.length > 0 ? [{ ...field, fields: inner }] : [];
+  });
+}
+
 /** Every place where the fields allow a secret, in known blocks. */
 export function* secretPlaces(fields: readonly Field[], value: Value, path: AttributePath): Iterable<SecretPlace> {
   if (!isMap(value)) return;
