@@ -37,7 +37,7 @@ export function responseHeaders(
     const name = upstream[index] as string;
     const value = upstream[index + 1] as string;
     const traits = headerTraits(name);
-    if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.includes(name) === true) continue;
+    if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.has(name) === true) continue;
     if (corsOrigin !== undefined && name.startsWith("access-control-")) continue;
     switch (name) {
       case "content-length":
@@ -87,12 +87,14 @@ function cookieName(setCookie: string): string {
   return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }
 
-function listedInConnection(upstream: UpstreamHeaders): readonly string[] | undefined {
-  let listed: string[] | undefined;
+function listedInConnection(upstream: UpstreamHeaders): ReadonlySet<string> | undefined {
+  let listed: Set<string> | undefined;
   for (let index = 0; index < upstream.length; index += 2) {
     if (upstream[index] !== "connection") continue;
     const value = upstream[index + 1] as string;
-    if (value !== "keep-alive" && value !== "close") (listed ??= []).push(...connectionTokens(value));
+    if (value === "keep-alive" || value === "close") continue;
+    listed ??= new Set();
+    for (const token of connectionTokens(value)) listed.add(token);
   }
   return listed;
 }

@@ -63,6 +63,9 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   #isGone = false;
   #isPaused = false;
   #mayHoldMore = false;
+  /** Of the present read, not yet handed on: small chunks go on together, or each would cost the client's side a write. */
+  #piece: Buffer | undefined;
+  #pieces: Buffer[] | undefined;
   /** What the present wait is for: the head or the next bytes of the answer, and until when. */
   #deadline = Number.POSITIVE_INFINITY;
   #idleTimeoutMs = 0;
@@ -137,6 +140,8 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   destroy(): void {
     this.#user = undefined;
     this.#unsent = undefined;
+    this.#piece = undefined;
+    this.#pieces = undefined;
     this.#socket.destroy();
     this.#gone();
   }
@@ -158,11 +163,12 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   }
 
   onData(chunk: Buffer): void {
-    // The receiver may keep it; the buffer it lies in is read into again.
-    this.#user?.onData(this.#secure ? chunk : Buffer.from(chunk));
+    if (this.#piece === undefined) this.#piece = chunk;
+    else (this.#pieces ??= [this.#piece]).push(chunk);
   }
 
   onEnd(): void {
+    this.#handOn();
     const user = this.#user;
     if (user === undefined) return;
     this.#user = undefined;
@@ -207,7 +213,8 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     this.#mayHoldMore = length === FULL_READ_BYTES;
     try {
       const problem = this.#reader.read(bytes, length);
-      if (problem !== undefined) this.fail("protocol", `the upstream's answer is refused: ${problem}`);
+      if (problem === undefined) this.#handOn();
+      else this.fail("protocol", `the upstream's answer is refused: ${problem}`);
     } catch (error) {
       // A mistake of ours in handling one answer ends that answer, not the process.
       this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
@@ -220,7 +227,11 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     try {
       // An answer without a length ends here; the sink hears of it.
       if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
-      else this.fail("reset", "the upstream closed the connection in the middle of an answer");
+      else
+        this.fail(
+          "reset",
+          `the upstream closed the connection ${this.#reader.isInBody ? "in the middle of" : "before"} its answer`,
+        );
     } catch (error) {
       this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
     }
@@ -230,6 +241,17 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     if (this.#isGone) return;
     const failure = this.#isReady ? failureOfEstablished(error) : failureOfOpening(error);
     this.fail(failure, error ? errorText(error) : "the upstream closed the connection");
+  }
+
+  #handOn(): void {
+    const piece = this.#piece;
+    if (piece === undefined) return;
+    const pieces = this.#pieces;
+    this.#piece = undefined;
+    this.#pieces = undefined;
+    // The receiver may keep it; the buffer it lies in is read into again.
+    if (pieces !== undefined) this.#user?.onData(Buffer.concat(pieces));
+    else this.#user?.onData(this.#secure ? piece : Buffer.from(piece));
   }
 
   /** Makes it free for the next request. */

@@ -64,33 +64,45 @@ export function parseFields(
     if (at === nameStart || text.charCodeAt(at) !== 0x3a) return "a header field has no name";
     const { lower } = headerTraits(text.slice(nameStart, at));
     at += 1;
+    const rawStart = at;
     let code = text.charCodeAt(at);
     while (code === 0x20 || code === 0x09) code = text.charCodeAt((at += 1));
     const valueStart = at;
     while (VALUE[code] === 1) code = text.charCodeAt((at += 1));
     if (code !== CR || text.charCodeAt(at + 1) !== LF) return "a header field has a control character";
+    const rawEnd = at;
     let valueEnd = at;
     while (valueEnd > valueStart && isBlank(text.charCodeAt(valueEnd - 1))) valueEnd -= 1;
     at += 2;
     const value = text.slice(valueStart, valueEnd);
     headers.push(lower, value);
     if (framing === undefined) continue;
-    const problem = noteFraming(framing, lower, value);
+    const problem = noteFraming(framing, lower, value, text, rawStart, rawEnd);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function noteFraming(framing: Framing, lower: string, value: string): string | undefined {
+/** @param start of the value with the blanks around it: there are readers that do not take a tab behind it away */
+function noteFraming(
+  framing: Framing,
+  lower: string,
+  value: string,
+  text: string,
+  start: number,
+  end: number,
+): string | undefined {
   switch (lower) {
     case "content-length":
       if (framing.length >= 0) return "it has two Content-Lengths";
       // At most 15 digits: below 2^53.
-      if (!/^[0-9]{1,15}$/.test(value)) return "its Content-Length is no number";
+      if (!/^[0-9]{1,15}$/.test(value) || hasTab(text, start, end)) return "its Content-Length is no number";
       framing.length = Number(value);
       return undefined;
     case "transfer-encoding":
-      if (framing.chunked || value.toLowerCase() !== "chunked") return "its Transfer-Encoding is not just chunked";
+      if (framing.chunked || value.toLowerCase() !== "chunked" || hasTab(text, start, end)) {
+        return "its Transfer-Encoding is not just chunked";
+      }
       framing.chunked = true;
       return undefined;
     case "connection": {
@@ -108,6 +120,10 @@ function noteFraming(framing: Framing, lower: string, value: string): string | u
     default:
       return undefined;
   }
+}
+
+function hasTab(text: string, start: number, end: number): boolean {
+  return text.slice(start, end).includes("\t");
 }
 
 function isBlank(code: number): boolean {

@@ -278,6 +278,6 @@ describe("giving up", () => {
     const asked = ask(transport, server.upstream, { [where]: (call: { abort(): void }) => call.abort() });
     await expect.poll(() => server.open.size === 0 && server.requests.length === 1).toBe(true);
     await heard(asked);
-    expect(asked.received).toBe(where === "onHead" ? 0 : 1);
+    expect(asked.received).toBe(where === "onHead" ? 0 : 2);
   });
 });
