@@ -32,13 +32,11 @@ const slice = (owner: string): fc.Arbitrary<SliceSource> =>
       boot: false,
       text: JSON.stringify({ version: 1, owner, routes: named }),
     }));
-const file = fc
-  .array(fc.constantFrom(...routes), { maxLength: 4 })
-  .map((list): SliceSource => ({
-    file: "more.json",
-    boot: false,
-    text: JSON.stringify({ routes: list }, undefined, 1),
-  }));
+const file = fc.array(fc.constantFrom(...routes), { maxLength: 4 }).map((list): SliceSource => ({
+  file: "more.json",
+  boot: false,
+  text: JSON.stringify({ routes: list }, undefined, 1),
+}));
 const written = fc
   .array(fc.constantFrom(...routes), { maxLength: 3 })
   .map((list): SliceSource => ({ ...boot, text: `${boot.text}routes: ${JSON.stringify(list)}\n` }));
