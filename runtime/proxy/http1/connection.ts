@@ -102,7 +102,15 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     if (user === undefined || written === undefined) return;
     this.#unsent = undefined;
     this.#wasUsed = true;
-    const { request } = user;
+    try {
+      this.#send(user, written);
+    } catch (error) {
+      // Others depart behind it.
+      this.fail("protocol", `sending the request failed: ${errorText(error)}`);
+    }
+  }
+
+  #send({ request }: ConnectionUser, written: WrittenRequest): void {
     if (written.stream?.destroyed === true) {
       this.fail("request-body", "the body broke off");
       return;

@@ -1,6 +1,7 @@
 /** Which connection carries which request: an answer reaches the one who asked for it, or nobody. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { Readable } from "node:stream";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -281,6 +282,17 @@ describe("an upstream that closes an idle connection", () => {
 });
 
 describe("receivers", () => {
+  const UPLOAD = {
+    method: "POST",
+    path: "/",
+    headers: ["host", "app"],
+    headTimeoutMs: 5_000,
+    idleTimeoutMs: 5_000,
+    longLived: false,
+  };
+  const boom = (): never => {
+    throw new Error("a mistake of ours");
+  };
   const script: Script = (socket, { target }) => void socket.write(okText(target));
 
   test("keep the bytes that they were given", async () => {
@@ -300,9 +312,6 @@ describe("receivers", () => {
 
   test("that throw harm nobody who comes after them", async () => {
     const server = await start(script);
-    const boom = (): never => {
-      throw new Error("a mistake of ours");
-    };
     expect(await outcome(transport, server.upstream, { onHead: boom })).toMatchObject({ failure: "protocol" });
     expect(await outcome(transport, server.upstream, { onData: boom })).toMatchObject({ failure: "protocol" });
     const limited = single(server);
@@ -310,6 +319,18 @@ describe("receivers", () => {
     const waiter = ask(transport, limited, { path: "/two" });
     await thrower.over;
     expect((await waiter.over).body.toString()).toBe("/two");
+  });
+
+  test("that throw when they hear of a failure keep nobody from departing behind them", async () => {
+    const server = await start(script);
+    await Promise.all([1, 2].map(() => outcome(transport, server.upstream)));
+    const gone = new Readable({ read: () => {} });
+    gone.destroy();
+    transport.send(
+      { ...UPLOAD, upstream: server.upstream, body: gone },
+      { onHead() {}, onData() {}, onEnd() {}, onFailure: boom },
+    );
+    expect((await outcome(transport, server.upstream, { path: "/next" })).body.toString()).toBe("/next");
   });
 
   test("may ask again in each of their calls", async () => {
