@@ -199,7 +199,11 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.fail(failureOf(error), errorText(error));
+    const failure = failureOf(error);
+    // Of a connection that carried the request: whether it arrived nobody knows, so it must not count as never sent.
+    const mayHaveArrived =
+      this.#controller !== undefined && (failure === "unreachable" || failure === "connect-timeout");
+    this.fail(mayHaveArrived ? "reset" : failure, errorText(error));
   }
 
   fail(failure: UpstreamFailure, detail: string): void {
