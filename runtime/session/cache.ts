@@ -9,6 +9,7 @@ export interface Visited {
 export class BoundedCache<V extends Visited> {
   readonly #entries = new Map<string, V>();
   readonly #capacity: number;
+  #oldest: MapIterator<[string, V]> | undefined;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -40,7 +41,16 @@ export class BoundedCache<V extends Visited> {
 
   /** Removes the oldest entry not used since it was last passed over; at most one round. */
   #evict(): void {
-    for (const [key, value] of this.#entries) {
+    for (let left = this.#entries.size; left >= 0; left -= 1) {
+      // Everything before it is gone, and what is passed over goes to the end: an iterator made anew would go through all
+      // the holes at the beginning, 4 µs for each entry of a full cache.
+      this.#oldest ??= this.#entries.entries();
+      const { value: entry } = this.#oldest.next();
+      if (entry === undefined) {
+        this.#oldest = undefined;
+        continue;
+      }
+      const [key, value] = entry;
       this.#entries.delete(key);
       if (!value.visited) return;
       value.visited = false;

@@ -1,5 +1,5 @@
 /** The small parts of session/ by themselves. */
-import { array, assert, constantFrom, property } from "fast-check";
+import { array, assert, constantFrom, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { Exchange } from "../../../runtime/http/exchange.ts";
@@ -264,5 +264,40 @@ describe("BoundedCache", () => {
     expect(cache.get("a") && cache.get("b")).toBeDefined();
     cache.deleteWhere(() => true);
     expect(cache.size).toBe(0);
+  });
+
+  it("evicts what a list with second chances evicts, whatever happened before", () => {
+    const keys = constantFrom("a", "b", "c", "d", "e", "f", "g", "h");
+    const step = tuple(constantFrom("set", "set", "get", "delete", "deleteWhere"), keys);
+    assert(
+      property(array(step, { maxLength: 60 }), (steps) => {
+        const cache = new BoundedCache<{ visited: boolean; readonly key: string }>(4);
+        let list: { visited: boolean; readonly key: string }[] = [];
+        for (const [does, key] of steps) {
+          const listed = list.find((each) => each.key === key);
+          if (does === "get") {
+            expect(cache.get(key)?.key).toBe(listed?.key);
+            if (listed) listed.visited = true;
+          } else if (does === "delete") {
+            cache.delete(key);
+            list = list.filter((each) => each.key !== key);
+          } else if (does === "deleteWhere") {
+            cache.deleteWhere((value) => value.key <= key);
+            list = list.filter((each) => each.key > key);
+          } else if (listed) {
+            cache.set(key, { visited: false, key });
+            listed.visited = false;
+          } else {
+            while (list.length >= 4) {
+              const oldest = list.shift();
+              if (oldest?.visited === true) list.push({ visited: false, key: oldest.key });
+            }
+            cache.set(key, { visited: false, key });
+            list.push({ visited: false, key });
+          }
+          expect(cache.size).toBe(list.length);
+        }
+      }),
+    );
   });
 });
