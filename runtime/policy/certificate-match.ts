@@ -6,11 +6,10 @@ import {
   type StringMatch,
   compileStringMatch,
   describe,
-  isRecord,
+  isRecordOf,
   parseStringMatch,
 } from "./match.ts";
 import type { CertificateFacts } from "./facts.ts";
-import { unknownWord } from "./suggest.ts";
 
 /** Canonical: lists sorted, fingerprints in their short form. All members must hold. */
 export interface CertificateMatch {
@@ -44,19 +43,12 @@ export function readCertificateMatch(
   path: string,
   report: Report,
 ): { readonly match: CertificateMatch; readonly matches: (certificate: CertificateFacts) => boolean } | undefined {
-  if (!isRecord(data)) {
-    report(path, `is ${describe(data)}, must be an object with ${MEMBERS.join(", ")}`);
-    return undefined;
-  }
   let sound = true;
   const fail = (at: string, message: string): void => {
     sound = false;
     report(at, message);
   };
-  for (const key of Object.keys(data)) {
-    if (!(MEMBERS as readonly string[]).includes(key)) fail(`${path}.${key}`, unknownWord("member", key, MEMBERS));
-  }
-  if (Object.keys(data).length === 0) fail(path, `is empty, must have at least one of ${MEMBERS.join(", ")}`);
+  if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
   const match: CertificateMatch = {};
   const tests: ((certificate: CertificateFacts) => boolean)[] = [];
   for (const name of HASHES) {

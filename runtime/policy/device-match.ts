@@ -1,7 +1,6 @@
 /** The data of `device`: which of the devices that a browser session has proven are meant. */
 import type { DeviceFacts } from "./facts.ts";
-import { type JsonSchema, type Report, describe, isRecord } from "./match.ts";
-import { unknownWord } from "./suggest.ts";
+import { type JsonSchema, type Report, describe, isRecordOf } from "./match.ts";
 
 /** Canonical, in this order. All members must hold of one device. */
 export interface DeviceMatch {
@@ -33,20 +32,12 @@ export function readDeviceMatch(
   path: string,
   report: Report,
 ): { readonly match: DeviceMatch; readonly matches: (device: DeviceFacts) => boolean } | undefined {
-  if (!isRecord(data)) {
-    report(path, `is ${describe(data)}, must be an object with ${MEMBERS.join(", ")}`);
-    return undefined;
-  }
   let sound = true;
   const fail = (at: string, message: string): void => {
     sound = false;
     report(at, message);
   };
-  for (const key of Object.keys(data)) {
-    if (!(MEMBERS as readonly string[]).includes(key)) fail(`${path}.${key}`, unknownWord("member", key, MEMBERS));
-  }
-  // `type: any` says "whichever device", where that is what is meant.
-  if (Object.keys(data).length === 0) fail(path, `is empty, must have at least one of ${MEMBERS.join(", ")}`);
+  if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
   const match: DeviceMatch = {};
   const { is, approved, type } = data;
   if (Object.hasOwn(data, "is")) {

@@ -147,6 +147,26 @@ export function describe(value: unknown): string {
   return `a ${typeof value}`;
 }
 
+/**
+ * For criteria whose data is an object of their own members: true when it is one. Members that nobody knows, and that
+ * there are none, are reported too; what the members say is for the caller to judge.
+ */
+export function isRecordOf(
+  data: unknown,
+  members: readonly string[],
+  path: string,
+  report: Report,
+): data is Readonly<Record<string, unknown>> {
+  if (!isRecord(data)) {
+    report(path, `is ${describe(data)}, must be an object with ${members.join(", ")}`);
+    return false;
+  }
+  const keys = Object.keys(data);
+  for (const key of keys) if (!members.includes(key)) report(`${path}.${key}`, unknownWord("member", key, members));
+  if (keys.length === 0) report(path, `is empty, must have at least one of ${members.join(", ")}`);
+  return true;
+}
+
 /** A plain object, so `Object.entries` tells all there is. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
