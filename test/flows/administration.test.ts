@@ -1,5 +1,4 @@
 /** The administrator's commands as processes of their own beside a running gateway, on one SQLite store. */
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSend } from "../support/browser.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
+import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 /** What the requirements promise for a revocation to be seen by every process. */
 const SEEN_WITHIN_MS = 2000;
 
@@ -26,18 +25,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(...args: readonly string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...args, "--config", world.gateway.configFile], (error, out, err) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
-    });
-  });
+function run(...args: readonly string[]): Promise<CommandOutcome> {
+  return runCommand(...args, "--config", world.gateway.configFile);
 }
 
 async function rows(...args: readonly string[]): Promise<readonly Record<string, unknown>[]> {

@@ -2,7 +2,6 @@
  * Registered devices across processes: an administrator's commands beside two gateways on one store, programs and MCP
  * clients in front of policies that ask for a device.
  */
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,10 +13,10 @@ import { createDeviceVisitor, type DeviceVisitor } from "../support/device-visit
 import { startEchoUpstream, type EchoUpstream } from "../support/echo-upstream.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
+import { runCommand, type CommandOutcome } from "../support/run-command.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 import { makeSoftKey } from "../support/soft-authenticator.ts";
 
-const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 /** What the requirements promise for a revocation to be seen by every process. */
 const SEEN_WITHIN_MS = 2000;
 
@@ -65,18 +64,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(...args: readonly string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...args, "--config", world.gateway.configFile], (error, out, err) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
-    });
-  });
+function run(...args: readonly string[]): Promise<CommandOutcome> {
+  return runCommand(...args, "--config", world.gateway.configFile);
 }
 
 /** Asks one of the two processes for an address of a route, as a script in a page would. */

@@ -1,7 +1,7 @@
 /** Proofs of devices that are none: what a stolen session, a foreign page, a copied device or a lying browser could send. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { ceremonyOf, createDeviceVisitor, sendVia, type DeviceVisitor } from "../support/device-visitor.ts";
+import { ceremonyOf, createDeviceVisitor, type DeviceVisitor } from "../support/device-visitor.ts";
 import { startDeviceWorld, type DeviceWorld } from "../support/device-world.ts";
 import { makeSoftKey, proveWith, type SoftKey } from "../support/soft-authenticator.ts";
 
@@ -161,16 +161,7 @@ describe("a proof", () => {
       { origin: "null" },
       {},
     ]) {
-      const { status } = await sendVia(String(world.gateway.port))({
-        method: "POST",
-        url: `${world.pages}/.gateway/webauthn`,
-        headers: {
-          "content-type": "application/x-www-form-urlencoded",
-          cookie: other.browser.cookieHeader("auth.localhost"),
-          ...headers,
-        },
-        body: new URLSearchParams({ ...form.fields, answer }).toString(),
-      });
+      const status = await world.postForm(other, "/.gateway/webauthn", { ...form.fields, answer }, headers);
       expect(status).toBe(403);
     }
     expect(await statusOf(other)).toBe(450);

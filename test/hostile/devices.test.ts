@@ -110,16 +110,7 @@ describe("a removed device", () => {
     expect((await bob.browser.submit(theirs.page, mine.form, {})).status).toBe(403);
     expect((await alice.browser.submit(mine.page, mine.form, { csrf: "" })).status).toBe(403);
     for (const headers of [{ origin: "https://evil.example" }, {}]) {
-      const { status } = await sendVia(String(world.gateway.port))({
-        method: "POST",
-        url: `${world.pages}/.gateway/devices`,
-        headers: {
-          "content-type": "application/x-www-form-urlencoded",
-          cookie: alice.browser.cookieHeader("auth.localhost"),
-          ...headers,
-        },
-        body: new URLSearchParams(mine.form.fields).toString(),
-      });
+      const status = await world.postForm(alice, "/.gateway/devices", mine.form.fields, headers);
       expect(status).toBe(403);
     }
     expect(await statusOf(alice)).toBe(200);

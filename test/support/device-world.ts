@@ -23,6 +23,17 @@ export interface DeviceWorld {
   statusOf(visitor: DeviceVisitor, url?: string): Promise<number>;
   /** Signs in on the host of the routes too, so that only the device is missing. @throws Error when it is not */
   signIn(visitor: DeviceVisitor): Promise<void>;
+  /**
+   * Status of a form that is sent to the sign-in pages with this visitor's cookies, as any site's page might send it.
+   *
+   * @param headers beside the cookies and the type, such as `origin`
+   */
+  postForm(
+    visitor: DeviceVisitor,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<number>;
   /** An answer that stays open; resolves when its first event has come. */
   openStream(visitor: DeviceVisitor, path: string): Promise<{ readonly ended: Promise<void>; close(): void }>;
   close(): Promise<void>;
@@ -92,6 +103,19 @@ routes:
       await visitor.open(guarded);
       const status = await statusOf(visitor);
       if (status !== 450) throw new Error(`The guarded address answers ${status}, must ask for a device with 450`);
+    },
+    async postForm(visitor, path, fields, headers) {
+      const { status } = await sendVia(String(gateway.port))({
+        method: "POST",
+        url: pages + path,
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          cookie: visitor.browser.cookieHeader("auth.localhost"),
+          ...headers,
+        },
+        body: new URLSearchParams(fields).toString(),
+      });
+      return status;
     },
     openStream: (visitor, path) =>
       new Promise((resolve, reject) => {

@@ -55,19 +55,11 @@ export function registerWith(key: SoftKey, ceremony: Ceremony, how: Deviations =
       ["authData", new Uint8Array(data)],
     ]) as never,
   );
-  const id = how.id ?? key.credentialId.toString("base64url");
-  return {
-    id,
-    rawId: id,
-    type: "public-key",
-    authenticatorAttachment: how.attachment ?? "platform",
-    clientExtensionResults: {},
-    response: {
-      clientDataJSON: clientData.toString("base64url"),
-      attestationObject: Buffer.from(attestation).toString("base64url"),
-      transports: ["internal"],
-    },
-  };
+  return credentialOf(key, how, {
+    clientDataJSON: clientData.toString("base64url"),
+    attestationObject: Buffer.from(attestation).toString("base64url"),
+    transports: ["internal"],
+  });
 }
 
 /** The answer of `navigator.credentials.get`. Counts. */
@@ -76,6 +68,15 @@ export function proveWith(key: SoftKey, ceremony: Ceremony, how: Deviations = {}
   const clientData = clientDataOf("webauthn.get", ceremony, how);
   const data = authenticatorData(key, ceremony.rpId, how, false);
   const signed = Buffer.concat([data, createHash("sha256").update(clientData).digest()]);
+  return credentialOf(key, how, {
+    clientDataJSON: clientData.toString("base64url"),
+    authenticatorData: data.toString("base64url"),
+    signature: (how.signature ?? sign("sha256", signed, key.privateKey)).toString("base64url"),
+  });
+}
+
+/** What both answers have around their own parts. */
+function credentialOf(key: SoftKey, how: Deviations, response: object): Record<string, unknown> {
   const id = how.id ?? key.credentialId.toString("base64url");
   return {
     id,
@@ -83,11 +84,7 @@ export function proveWith(key: SoftKey, ceremony: Ceremony, how: Deviations = {}
     type: "public-key",
     authenticatorAttachment: how.attachment ?? "platform",
     clientExtensionResults: {},
-    response: {
-      clientDataJSON: clientData.toString("base64url"),
-      authenticatorData: data.toString("base64url"),
-      signature: (how.signature ?? sign("sha256", signed, key.privateKey)).toString("base64url"),
-    },
+    response,
   };
 }
 

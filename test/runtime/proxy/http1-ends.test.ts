@@ -1,32 +1,21 @@
 /** How requests end: by an answer, by silence, by a break, by giving up; each once, and at each stage. */
 import type { Socket } from "node:net";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Transport } from "../../../runtime/proxy/forward-transport.ts";
 import { failureOfEstablished, failureOfOpening } from "../../../runtime/proxy/http1/connection.ts";
 import { createHttp1Transport } from "../../../runtime/proxy/http1/transport.ts";
-import { ask, loopTurns, outcome, violations } from "../../support/ask-upstream.ts";
+import { ask, loopTurns, outcome } from "../../support/ask-upstream.ts";
 import { freePort } from "../../support/ports.ts";
-import { ok, okText, startScriptedUpstream, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { ok, okText } from "../../support/scripted-upstream.ts";
+import { upstreamsOfEachTest } from "../../support/upstream-suite.ts";
 
 let transport: Transport;
-const upstreams: ScriptedUpstream[] = [];
 beforeEach(() => {
   transport = createHttp1Transport({ connectTimeoutMs: 300 });
-  violations.length = 0;
 });
-afterEach(async () => {
-  await transport.close();
-  await Promise.all(upstreams.splice(0).map((each) => each.close()));
-  expect(violations).toEqual([]);
-});
-
-async function start(...parameters: Parameters<typeof startScriptedUpstream>): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream(...parameters);
-  upstreams.push(upstream);
-  return upstream;
-}
+const start = upstreamsOfEachTest(() => transport.close());
 
 const CHUNKS = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 const TO_THE_END = "HTTP/1.1 200 OK\r\n\r\n";

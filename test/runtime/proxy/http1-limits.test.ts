@@ -1,33 +1,22 @@
 /** How many connections and requests an upstream gets, who waits for them, and that nothing is left of any of it. */
 import type { Socket } from "node:net";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Upstream, UpstreamLimits } from "../../../runtime/config/compiled.ts";
 import type { Transport } from "../../../runtime/proxy/forward-transport.ts";
 import { poolKeyOf } from "../../../runtime/proxy/forward-transport.ts";
 import { createHttp1Transport } from "../../../runtime/proxy/http1/transport.ts";
-import { ask, loopTurns, outcome, violations } from "../../support/ask-upstream.ts";
+import { ask, loopTurns, outcome } from "../../support/ask-upstream.ts";
 import { freePort } from "../../support/ports.ts";
-import { ok, okText, startScriptedUpstream, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { ok, okText, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamsOfEachTest } from "../../support/upstream-suite.ts";
 
 let transport: Transport;
-const upstreams: ScriptedUpstream[] = [];
 beforeEach(() => {
   transport = createHttp1Transport({ maxPerUpstream: 50 });
-  violations.length = 0;
 });
-afterEach(async () => {
-  await transport.close();
-  await Promise.all(upstreams.splice(0).map((each) => each.close()));
-  expect(violations).toEqual([]);
-});
-
-async function start(...parameters: Parameters<typeof startScriptedUpstream>): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream(...parameters);
-  upstreams.push(upstream);
-  return upstream;
-}
+const start = upstreamsOfEachTest(() => transport.close());
 
 function limited(upstream: Upstream, limits: Partial<UpstreamLimits>): Upstream {
   return {

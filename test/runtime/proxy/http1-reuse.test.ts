@@ -3,41 +3,24 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { Readable } from "node:stream";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Transport } from "../../../runtime/proxy/forward-transport.ts";
 import { createHttp1Transport } from "../../../runtime/proxy/http1/transport.ts";
-import { ask, loopTurns, outcome, violations } from "../../support/ask-upstream.ts";
+import { ask, loopTurns, outcome } from "../../support/ask-upstream.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
-import {
-  ok,
-  okText,
-  startScriptedUpstream,
-  type Script,
-  type ScriptedUpstream,
-} from "../../support/scripted-upstream.ts";
+import { ok, okText, type Script, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamsOfEachTest } from "../../support/upstream-suite.ts";
 
 const FORGED = okText("forged");
 /** What a connection of ours reads at once. */
 const READ_BYTES = 65_536;
 
 let transport: Transport;
-const upstreams: ScriptedUpstream[] = [];
 beforeEach(() => {
   transport = createHttp1Transport();
-  violations.length = 0;
 });
-afterEach(async () => {
-  await transport.close();
-  await Promise.all(upstreams.splice(0).map((each) => each.close()));
-  expect(violations).toEqual([]);
-});
-
-async function start(...parameters: Parameters<typeof startScriptedUpstream>): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream(...parameters);
-  upstreams.push(upstream);
-  return upstream;
-}
+const start = upstreamsOfEachTest(() => transport.close());
 
 /** The same upstream with at most one connection, so that requests wait for each other. */
 const single = ({ upstream }: ScriptedUpstream, poolKey = "single"): ScriptedUpstream["upstream"] => ({

@@ -2,14 +2,15 @@
 import type { Socket } from "node:net";
 import type { TlsOptions, TLSSocket } from "node:tls";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Upstream, UpstreamConnect } from "../../../runtime/config/compiled.ts";
 import type { Transport } from "../../../runtime/proxy/forward-transport.ts";
 import { createHttp1Transport } from "../../../runtime/proxy/http1/transport.ts";
-import { loopTurns, outcome, violations } from "../../support/ask-upstream.ts";
+import { loopTurns, outcome } from "../../support/ask-upstream.ts";
 import { makeTestCertificate } from "../../support/certificates.ts";
-import { ok, okText, startScriptedUpstream, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { ok, okText, type ScriptedUpstream } from "../../support/scripted-upstream.ts";
+import { upstreamsOfEachTest } from "../../support/upstream-suite.ts";
 
 const authority = makeTestCertificate({ name: "authority", isAuthority: true });
 const good = makeTestCertificate({ name: "good", dns: ["localhost"], by: authority });
@@ -18,21 +19,13 @@ const stranger = makeTestCertificate({ name: "stranger", dns: ["localhost"] });
 const client = makeTestCertificate({ name: "gateway", by: authority });
 
 let transport: Transport;
-const upstreams: ScriptedUpstream[] = [];
 beforeEach(() => {
   transport = createHttp1Transport({ connectTimeoutMs: 2_000 });
-  violations.length = 0;
 });
-afterEach(async () => {
-  await transport.close();
-  await Promise.all(upstreams.splice(0).map((each) => each.close()));
-  expect(violations).toEqual([]);
-});
+const startUpstream = upstreamsOfEachTest(() => transport.close());
 
-async function start(tls: TlsOptions, script = ok("ok")): Promise<ScriptedUpstream> {
-  const upstream = await startScriptedUpstream(script, { tls });
-  upstreams.push(upstream);
-  return upstream;
+function start(tls: TlsOptions, script = ok("ok")): Promise<ScriptedUpstream> {
+  return startUpstream(script, { tls });
 }
 
 function trusting(upstream: Upstream, tls: Partial<UpstreamConnect["tls"]> = {}): Upstream {
@@ -132,8 +125,7 @@ describe("an upstream that is no TLS server", () => {
     ["speaks something else", (socket: Socket) => socket.write(okText("hello")), "protocol"],
     ["says nothing", () => {}, "connect-timeout"],
   ])("and %s fails each request once, and is not asked without end", async (_name, onConnection, failure) => {
-    const server = await startScriptedUpstream(undefined, { raw: true, onConnection });
-    upstreams.push(server);
+    const server = await startUpstream(undefined, { raw: true, onConnection });
     await transport.close();
     transport = createHttp1Transport({ connectTimeoutMs: 100 });
     const upstream = { ...server.upstream, origin: `https://127.0.0.1:${server.port}` };
