@@ -70,8 +70,8 @@ export function createRouteMemory(): RouteMemory {
 export function readRoute(value: unknown, publisher: string | undefined, memory?: RouteMemory): RouteReading {
   const read = (): RouteReading => judgeRoute(value, publisher);
   if (!memory) return read();
-  // No owner has a space in its name.
-  return memory.recall(`${publisher ?? ""} ${JSON.stringify(value)}`, read);
+  // As JSON, so that no owner's name, sound or not, is taken for another's, or for none.
+  return memory.recall(`${JSON.stringify(publisher)} ${JSON.stringify(value)}`, read);
 }
 
 function judgeRoute(value: unknown, publisher: string | undefined): RouteReading {

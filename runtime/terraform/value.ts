@@ -76,10 +76,10 @@ export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** Deep equality of two values of one type. Unknown equals unknown. */
+/** Deep equality of two values of one type. Unknown equals unknown of which the same is promised. */
 export function equalValues(left: Value, right: Value): boolean {
   if (left === right) return true;
-  if (left instanceof Unknown || right instanceof Unknown) return left instanceof Unknown && right instanceof Unknown;
+  if (left instanceof Unknown) return right instanceof Unknown && samePromise(left, right);
   if (isList(left)) {
     return (
       isList(right) &&
@@ -93,4 +93,8 @@ export function equalValues(left: Value, right: Value): boolean {
     keys.length === Object.keys(right).length &&
     keys.every((key) => Object.hasOwn(right, key) && equalValues(left[key] ?? null, right[key] ?? null))
   );
+}
+
+function samePromise({ refinement: left }: Unknown, { refinement: right }: Unknown): boolean {
+  return left && right ? Buffer.compare(left, right) === 0 : left === right;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { decodeValue, encodeValue } from "../../runtime/terraform/value-codec.ts";
 import { createValueMemory } from "../../runtime/terraform/value-memory.ts";
-import { UNKNOWN, type Value, type ValueType } from "../../runtime/terraform/value.ts";
+import { Unknown, UNKNOWN, type Value, type ValueType } from "../../runtime/terraform/value.ts";
 
 const type: ValueType = ["object", { name: "string", texts: ["list", "string"] }];
 /** Large enough to be kept. */
@@ -33,6 +33,18 @@ describe("createValueMemory()", () => {
     expect(memory.encode(type, large("a"))).toBe(bytes);
     for (const other of [large("b"), large(null), large(UNKNOWN), null]) {
       expect(decodeValue(type, memory.encode(type, other))).toEqual(other);
+    }
+  });
+
+  test("writes what is promised of an unknown value, and not what was promised of another", () => {
+    // { 1: false } and { 1: false, 2: "team-" }: not null, and not null with this beginning.
+    const promises = [undefined, Buffer.from("8101c2", "hex"), Buffer.from("8201c202a57465616d2d", "hex")];
+    for (const came of promises) {
+      for (const goes of promises) {
+        const memory = createValueMemory();
+        memory.decode(type, bytesOf(large(new Unknown(came))));
+        expect(memory.encode(type, large(new Unknown(goes)))).toEqual(bytesOf(large(new Unknown(goes))));
+      }
     }
   });
 

@@ -75,6 +75,13 @@ describe("readRoute()", () => {
     expect(readRoute(secret, "two", memory)).not.toBe(readRoute(secret, "one", memory));
   });
 
+  test.each(["", "default", "undefined", "null"])("tells the operator from one who calls himself %j", (owner) => {
+    const memory = createRouteMemory();
+    const [, , , , secret] = routes;
+    expect(readRoute(secret, owner, memory).findings).toHaveLength(1);
+    expect(readRoute(secret, undefined, memory).findings).toEqual([]);
+  });
+
   test("gives the document under the name that is asked for", () => {
     const { canonical } = readRoute(routes[2], "one");
     expect(canonical("x").doc.name).toBeUndefined();
