@@ -2,8 +2,8 @@
  * Checks a bundle's values with the loader of the gateway itself, also while parts are not known yet.
  *
  * Unknown values are replaced by something harmless of their kind. What is reported must be wrong whatever they turn
- * out to be: findings about a stand-in are dropped, and where leaving the value out changes the verdict (it may turn out
- * to be null), only findings of both readings count.
+ * out to be: findings about a stand-in are dropped, and where another value of a choice, or leaving the value out (it may
+ * turn out to be null), changes the verdict, only findings of all readings count.
  */
 import type { Field } from "../config/fields.ts";
 import { findProblems, type Problem } from "../config/load.ts";
@@ -21,14 +21,23 @@ const SOURCE = "bundle";
 
 /** @param memory of earlier judgements of this bundle: an apply judges it when it validates and when it publishes */
 export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
-  const unknownPaths = new Set<string>();
+  const unknown: Unknowns = { places: new Map(), choices: 1 };
   const faults: DocumentFault[] = [];
-  const filled = renderSlice(bundle, { standIn: fill(unknownPaths), faults });
+  const filled = renderSlice(bundle, { standIn: fill(unknown), faults });
   let problems = loadProblems(filled, memory);
-  if (unknownPaths.size > 0) {
-    const leftOut = renderSlice(bundle, { standIn: leaveOut, faults: [] });
-    const left = new Set(loadProblems(leftOut, memory).map(identityOf));
-    problems = problems.filter((problem) => left.has(identityOf(problem)) && !isAbout(problem.path, unknownPaths));
+  if (unknown.places.size > 0) {
+    const read = (standIn: StandIn): readonly Problem[] =>
+      loadProblems(renderSlice(bundle, { standIn, faults: [] }), memory);
+    // A stand-in that is refused is as good as none, and two routes might differ in nothing else.
+    const asPath = new Set(problems.flatMap(({ path }) => (unknown.places.has(path) ? [path] : [])));
+    if (asPath.size > 0) problems = read(fill(unknown, { asPath }));
+    const others = [read(leaveOut)];
+    for (let choice = 1; choice < unknown.choices; choice += 1) others.push(read(fill(unknown, { asPath, choice })));
+    for (const other of others) {
+      const left = new Set(other.map(identityOf));
+      problems = problems.filter((problem) => left.has(identityOf(problem)));
+    }
+    problems = problems.filter((problem) => !isAbout(problem.path, unknown.places));
   }
   memory.forgetOthers();
   const diagnostics = [
@@ -76,19 +85,38 @@ function identityOf({ severity, path, message }: Problem): string {
 }
 
 /** True when the path is one of the given, or lies below one. */
-function isAbout(path: string, places: ReadonlySet<string>): boolean {
+function isAbout(path: string, places: Unknowns["places"]): boolean {
   if (places.has(path)) return true;
-  for (const place of places) {
+  for (const place of places.keys()) {
     if (path.startsWith(place) && /[.[]/.test(path.charAt(place.length))) return true;
   }
   return false;
 }
 
-/** Stand-ins differ from each other, so that no two unknown addresses are called duplicates. */
-function fill(places: Set<string>): StandIn {
+/** What was met while a slice was rendered. */
+interface Unknowns {
+  /** Path → serial: stand-ins differ from each other, so that no two unknown addresses are called duplicates. */
+  readonly places: Map<string, number>;
+  /** Values of the choice that has most of them. */
+  choices: number;
+}
+
+interface Variant {
+  /** Where a text is filled in as a path of a URL. */
+  readonly asPath?: ReadonlySet<string>;
+  /** Which value of choices is filled in. */
+  readonly choice?: number;
+}
+
+function fill(unknown: Unknowns, { asPath, choice = 0 }: Variant = {}): StandIn {
   return (field, path, item) => {
-    places.add(formatPath(path));
-    return sample(field, item, places.size);
+    const place = formatPath(path);
+    const serial = unknown.places.get(place) ?? unknown.places.size + 1;
+    unknown.places.set(place, serial);
+    const values = field.kind === "choice" ? (field.values ?? []) : [];
+    unknown.choices = Math.max(unknown.choices, values.length);
+    if (values.length > 0) return values[choice % values.length];
+    return field.kind === "text" && asPath?.has(place) ? `/unknown-${serial}` : sample(field, item, serial);
   };
 }
 

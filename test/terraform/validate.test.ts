@@ -266,6 +266,75 @@ describeTerraform("terraform validate", {}, (terraform) => {
       expect(await validate(`owner = "team"\n${route("a", body)}`, unknown)).toEqual([]);
     });
 
+    test.each<[string, string]>([
+      [
+        "an answer of its own",
+        `route "a" {
+           from = "https://a.example.com"
+           dynamic "routing" {
+             for_each = ${value} == "x" ? [1] : []
+             content {
+               redirect {
+                 host_redirect = "b.example.com"
+               }
+             }
+           }
+           ${POLICY}
+         }`,
+      ],
+      [
+        "a kind of check",
+        route(
+          "a",
+          `upstream {
+             health_checks {
+               dynamic "tcp_health_check" {
+                 for_each = ${value} == "x" ? [1] : []
+                 content {}
+               }
+             }
+           }`,
+        ),
+      ],
+      [
+        "what tells two routes apart",
+        `${route("a", "", "https://same.example.com")}
+         ${route(
+           "b",
+           `dynamic "routing" {
+              for_each = ${value} == "x" ? [1] : []
+              content {
+                regex = "^/b$"
+              }
+            }`,
+           "https://same.example.com",
+         )}
+         ${route("c", `prefix = ${value}`, "https://same.example.com")}
+         ${route("d", `path = ${value}`, "https://same.example.com")}`,
+      ],
+      [
+        "the choice that a block needs",
+        route(
+          "a",
+          `upstream {
+             load_balancing_policy = ${value}
+             maglev_lb_config {
+               table_size = 1009
+             }
+           }`,
+        ),
+      ],
+    ])("finds nothing missing that a block may turn out to have: %s", async (_, body) => {
+      expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
+    });
+
+    test("still finds two routes that take the same requests beside one that may take others", async () => {
+      const same = ["a", "b"].map((name) => route(name, "", "https://same.example.com")).join("\n");
+      const body = `${same}\n${route("c", `prefix = ${value}`, "https://same.example.com")}`;
+      const found = await validate(`owner = "team"\n${body}`, unknown);
+      expect(found.map(({ detail }) => detail)).toEqual([expect.stringContaining('as "routes.a" in bundle')]);
+    });
+
     test("says nothing that only holds if a value is not null", async () => {
       const body = route("a", `host_rewrite = ${value}\n headers {\n host_rewrite_header = "X-Host"\n }`);
       expect(await validate(`owner = "team"\n${body}`, unknown)).toEqual([]);
