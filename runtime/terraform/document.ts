@@ -107,6 +107,8 @@ function blockItem(field: Field, item: Value, path: ValuePath, options: ToDocume
 
 function textsMember(field: Field, list: Value, path: ValuePath, options: ToDocument): unknown {
   if (list instanceof Unknown) return [options.standIn(field, path, true)];
+  // Not left out: the loader says what is missing.
+  if (list === null) return null;
   return (list as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
 }
 

@@ -74,6 +74,13 @@ describeTerraform("terraform validate", {}, (terraform) => {
       'At route["app"].mcp.server.authorization_server_url',
     ],
     [
+      "a list of a map that is null",
+      route("app", "access {\n allowed_idp_claims = { groups = null }\n }"),
+      "allowed_idp_claims = { groups = null }",
+      '"allowed_idp_claims.groups" is empty, must be',
+      'At route["app"].access.allowed_idp_claims["groups"]',
+    ],
+    [
       "a block in a list of blocks",
       route(
         "app",

@@ -1,0 +1,201 @@
+/** Bundles of random values through the provider's calls as Terraform makes them: what is written plans empty. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Field } from "../../runtime/config/fields.ts";
+import { bundleValues, publishedValues, renderSlice, sliceText } from "../../runtime/terraform/bundle-document.ts";
+import { bundleProvider } from "../../runtime/terraform/bundle-provider.ts";
+import { noStandIn } from "../../runtime/terraform/document.ts";
+import { createHandlers, type Handler } from "../../runtime/terraform/handlers.ts";
+import { readSliceText } from "../../runtime/terraform/publish.ts";
+import { blockType, type SchemaBlock } from "../../runtime/terraform/schema-model.ts";
+import {
+  BUNDLE_TYPE,
+  BUNDLE_VERSION,
+  bundleFields,
+  bundleSchema,
+  routeBlockFields,
+} from "../../runtime/terraform/schema.ts";
+import { decodeValue, encodeValue, valueFromJson } from "../../runtime/terraform/value-codec.ts";
+import { UNKNOWN, Unknown, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/value.ts";
+
+const type = blockType(bundleSchema);
+const texts = fc.constantFrom("", "a", "null", "é\u2028", "${x}", "0", "true", "x".repeat(200));
+const labels = fc.constantFrom("a", "b", "10", "9", "a b", "constructor", "é");
+const policies = fc.constantFrom(
+  '[{"allow":{"and":[{"domain":{"is":"example.com"}}]}}]',
+  '[ { "allow": { "and": [ { "domain": { "is": "example.com" } } ] } } ]',
+  '[{"deny":{"or":[{"email":{"is":"a@example.com"}}]}}]',
+  "[]",
+);
+
+/** As Terraform sends it: members of maps sorted. */
+const mapOf = (value: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
+  fc
+    .dictionary(labels, value, { maxKeys: 3, noNullPrototype: true })
+    .map((record) => Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))));
+
+function valueOf(of: ValueType): fc.Arbitrary<Value> {
+  if (of === "string") return texts;
+  if (of === "bool") return fc.boolean();
+  if (of === "number") return fc.oneof(fc.nat(), fc.constantFrom(0, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER));
+  if (typeof of === "string" || of[0] === "tuple" || of[0] === "object") throw new TypeError("not in this schema");
+  return of[0] === "map" ? mapOf(valueOf(of[1])) : fc.array(valueOf(of[1]), { maxLength: 3 });
+}
+
+/** What somebody may write, absent settings more often than not. */
+function written(block: SchemaBlock, fields: readonly Field[]): fc.Arbitrary<ValueMap> {
+  const members: Record<string, fc.Arbitrary<Value>> = {};
+  for (const { name, type: of, use, writeOnly } of block.attributes) {
+    const isPolicy = fields.some((field) => field.name === name && field.kind === "policy");
+    const some = isPolicy ? policies : valueOf(of);
+    if (use === "computed" || writeOnly === true || name.endsWith("_wo_version")) members[name] = fc.constant(null);
+    else members[name] = use === "required" ? some : fc.option(some, { freq: 2 });
+  }
+  for (const { name, nesting, block: inner } of block.blocks) {
+    const below = name === "route" ? routeBlockFields : (fields.find((field) => field.name === name)?.fields ?? []);
+    const item = written(inner, below);
+    if (nesting === "single") members[name] = fc.option(item, { freq: 2 });
+    else members[name] = nesting === "list" ? fc.array(item, { maxLength: 2 }) : mapOf(item);
+  }
+  return fc.record(members, { noNullPrototype: true });
+}
+
+const bundles = written(bundleSchema, bundleFields).map((value): ValueMap => ({
+  ...value,
+  owner: "team",
+  file: null,
+  http: null,
+  seal_key: null,
+}));
+
+/** The value as it is after its way over the wire. */
+const typed = (value: Value): Value => decodeValue(type, encodeValue(type, value));
+const message = (value: Value): object => ({ msgpack: encodeValue(type, value) });
+type Calls = Readonly<Record<string, Handler>>;
+const fresh = (): Calls => createHandlers(bundleProvider());
+
+async function answer(calls: Calls, method: string, field: string, request: object): Promise<Value> {
+  const reply = await calls[method]!({ typeName: BUNDLE_TYPE, ...request });
+  return decodeValue(type, (reply[field] as { msgpack: Uint8Array }).msgpack);
+}
+
+const plan = (calls: Calls, prior: Value, config: Value): Promise<Value> =>
+  answer(calls, "PlanResourceChange", "planned", {
+    prior: message(prior),
+    proposed: message(config),
+    config: message(config),
+  });
+const slice = (bundle: Value): Record<string, unknown> =>
+  renderSlice(bundle as ValueMap, { standIn: noStandIn, faults: [] });
+
+describe("a bundle of any values", () => {
+  test("is planned as it is written, and then not again: from its state, after reading, after importing", async () => {
+    await fc.assert(
+      fc.asyncProperty(bundles, async (config) => {
+        const calls = fresh();
+        const state = (await plan(calls, null, config)) as ValueMap;
+        const { sha256, generation, bundle_json } = state;
+        expect(state).toEqual(typed({ ...config, sha256, generation, bundle_json } as ValueMap));
+        expect(await plan(calls, state, config)).toEqual(state);
+
+        const stored = { version: BUNDLE_VERSION, state: { json: Buffer.from(JSON.stringify(state)) } };
+        expect(await answer(calls, "UpgradeResourceState", "state", stored)).toEqual(state);
+        expect(await answer(calls, "ReadResource", "state", { state: message(state) })).toEqual(state);
+
+        // As it is found where it was published, by those who know it and by those who do not.
+        const text = bundle_json as string;
+        const known = readSliceText(text, { text, digest: sha256 as string });
+        const found = readSliceText(text);
+        expect(known).toEqual(found);
+        if (found.kind !== "slice") throw new Error(JSON.stringify(found));
+        expect(sliceText(found.document)).toBe(text);
+        expect(typed({ ...state, ...publishedValues(found, state) })).toEqual(state);
+
+        const imported = typed({ ...state, ...publishedValues(found, {}) });
+        expect(slice(imported)).toEqual(slice(state));
+        const planned = (await plan(calls, imported, config)) as ValueMap;
+        expect([planned["sha256"], planned["bundle_json"]]).toEqual([sha256, bundle_json]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("is planned back after any drift", async () => {
+    await fc.assert(
+      fc.asyncProperty(bundles, bundles, async (config, other) => {
+        const calls = fresh();
+        const state = (await plan(calls, null, config)) as ValueMap;
+        const drifted = readSliceText(sliceText(slice(other)));
+        if (drifted.kind !== "slice") throw new Error(JSON.stringify(drifted));
+        const seen = typed({ ...state, ...publishedValues(drifted, state) });
+        expect(slice(seen)).toEqual(slice(other));
+        const planned = (await plan(calls, seen, config)) as ValueMap;
+        expect(planned["sha256"]).toBe(state["sha256"]);
+        expect(slice(planned)).toEqual(JSON.parse(planned["bundle_json"] as string));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("is answered alike by a process that knows others and by one that knows nothing", async () => {
+    // Alike but for what is promised of their owner, as bundles of one module are; large enough to be kept.
+    const owners = ["8101c2", "8201c202a57465616d2d"].map((hex) => new Unknown(Buffer.from(hex, "hex")));
+    const large = { signout_redirect_url: "x".repeat(5000) };
+    const made = fc.tuple(bundles, fc.constantFrom<Value>("team", "crew", UNKNOWN, ...owners));
+    const several = fc
+      .array(made, { minLength: 2, maxLength: 3 })
+      .map((each) => each.map(([bundle, owner], at) => ({ ...(at > 1 ? each[0]![0] : bundle), ...large, owner })));
+    const order = fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.boolean()), { minLength: 3, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(several, order, async (configs, steps) => {
+        const calls = fresh();
+        const states = await Promise.all(configs.map((config) => plan(fresh(), null, { ...config, owner: "team" })));
+        for (const [one, other, bare] of steps) {
+          const config = configs[one % configs.length]!;
+          const prior = bare ? null : states[other % states.length]!;
+          const [here, there] = await Promise.all([plan(calls, prior, config), plan(fresh(), prior, config)]);
+          expect(here).toEqual(there);
+          const known = await calls["ValidateResourceConfig"]!({ typeName: BUNDLE_TYPE, config: message(config) });
+          const anew = await fresh()["ValidateResourceConfig"]!({ typeName: BUNDLE_TYPE, config: message(config) });
+          expect(known).toEqual(anew);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("a state of the first schema", () => {
+  /** Version 0 had the members of a group where the group is. */
+  const flat = (route: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+    Object.fromEntries(
+      routeBlockFields.flatMap((field): [string, unknown][] => {
+        const isGroup = "isGroup" in field;
+        if (!isGroup) return Object.entries(route).filter(([name]) => name === field.name || isSpelling(field, name));
+        const inner = route[field.name] as Readonly<Record<string, unknown>> | null;
+        const absent = valueFromJson(type, { route: { a: { [field.name]: {} } } });
+        return Object.entries(inner ?? (absent as { route: { a: Record<string, object> } }).route.a[field.name]!);
+      }),
+    );
+  const isSpelling = ({ kind, name }: Field, attribute: string): boolean =>
+    kind === "secret" && attribute.startsWith(`${name}_`);
+
+  test("is read with every setting where it is now", async () => {
+    await fc.assert(
+      fc.asyncProperty(bundles, async (config) => {
+        const state = (await plan(fresh(), null, config)) as { route: Record<string, Record<string, unknown>> };
+        const routes = Object.entries(state.route).map(([label, route]) => [label, flat(route)]);
+        const old = { ...state, route: Object.fromEntries(routes) as Record<string, unknown> };
+        const read = await answer(fresh(), "UpgradeResourceState", "state", {
+          version: 0,
+          state: { json: Buffer.from(JSON.stringify(old)) },
+        });
+        expect(slice(read)).toEqual(slice(state as unknown as Value));
+        expect(bundleValues(slice(read), {})).toEqual(bundleValues(slice(state as unknown as Value), {}));
+        expect(((await plan(fresh(), read, config)) as ValueMap)["sha256"]).toBe((read as ValueMap)["sha256"]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
