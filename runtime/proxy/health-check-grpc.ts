@@ -3,7 +3,7 @@
  *
  * Over node:http2 rather than a gRPC library: @grpc/grpc-js keeps the socket of an upstream that never answers when its
  * client is closed, and cannot speak TLS to an address without a name. Untrusted input: all that the upstream sends, of
- * which no more than `MAX_ANSWER_BYTES` are kept.
+ * which no more than `MAX_ANSWER_BYTES` are kept, and not much more than `MAX_BYTES` are read.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md beside it
  */
@@ -22,6 +22,9 @@ import { openCheckSocket } from "./health-check-socket.ts";
 import type { Verdict } from "./health-check.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
+/** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */
+const MAX_BYTES = 65_536;
+const LOOK_EACH_MS = 50;
 /** Before each message: whether it is compressed, and its length. */
 const PREFIX_BYTES = 5;
 const SERVING = 1;
@@ -35,7 +38,11 @@ const CODES =
 export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): () => void {
   const { socket, ready } = openCheckSocket(upstream, ["h2"]);
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
+  const watch = setInterval(() => {
+    if (socket.bytesRead > MAX_BYTES) end(`more than ${MAX_BYTES} bytes came without an answer`);
+  }, LOOK_EACH_MS);
   const close = (): void => {
+    clearInterval(watch);
     session.destroy();
     // Whichever of the two the connection belongs to by now.
     socket.destroy();
@@ -98,12 +105,18 @@ class Answer {
     // An answer that is nothing but an error has its status in its only head.
     const code = this.trailers?.["grpc-status"] ?? head["grpc-status"];
     if (code === undefined) return "the answer has no gRPC status";
-    if (code !== "0") return `the answer has gRPC status ${CODES[Number(code)] ?? "of no known number"}`;
+    if (code !== "0") return `the answer has gRPC status ${nameOf(code)}`;
     const status = readStatus(this.#body);
     if (status === undefined) return "the answer is no health response";
     if (status === SERVING) return "";
     return `the answer is ${SERVING_STATUS[status] ?? `serving status ${status}`}`;
   }
+}
+
+/** Number() makes a zero of no text. */
+function nameOf(code: string | readonly string[]): string {
+  const known = typeof code === "string" && code !== "" ? CODES[Number(code)] : undefined;
+  return known ?? "of no known number";
 }
 
 /** HealthCheckRequest: the service is its field 1. */

@@ -205,6 +205,7 @@ describe("checkGrpc() and servers that get it wrong", () => {
       "the answer has gRPC status UNAVAILABLE",
     ],
     ["an unknown error", HEAD, [], { "grpc-status": "99" }, "the answer has gRPC status of no known number"],
+    ["no error number", HEAD, [OK], { "grpc-status": "" }, "the answer has gRPC status of no known number"],
     ["an error after SERVING", HEAD, [OK], { "grpc-status": "13" }, "the answer has gRPC status INTERNAL"],
     ["no message", HEAD, [], good, "the answer is no health response"],
     ["half a message", HEAD, [OK.subarray(0, 6)], good, "the answer is no health response"],
@@ -242,6 +243,30 @@ describe("checkGrpc() and servers that get it wrong", () => {
     expect(await ask(`https://127.0.0.1:${https.port}`, probe(), { rejectUnauthorized: false })).toMatch(
       /HTTP\/2|no_application_protocol|alert/i,
     );
+  });
+
+  /** Frames that node:http2 reads without a word: nothing of them reaches the check. */
+  const frame = (type: number, stream: number, payload: readonly number[]): Buffer =>
+    Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, stream, ...payload]);
+  test.each([
+    ["that widen the window", frame(8, 0, [0, 0, 0, 1])],
+    ["that say goodbye", frame(7, 0, [127, 255, 255, 255, 0, 0, 0, 0])],
+  ])("gives up an upstream that sends frames without end %s", async (_, endless) => {
+    const many = Buffer.concat(Array.from({ length: 1_000 }, () => endless));
+    const server = await listen(
+      createServer((socket) => {
+        socket.resume();
+        socket.write(frame(4, 0, []));
+        const more = (): void => {
+          while (socket.writable && socket.write(many));
+        };
+        socket.on("drain", more);
+        more();
+      }),
+    );
+    open.push(server);
+    expect(await ask(`http://127.0.0.1:${server.port}`)).toBe("more than 65536 bytes came without an answer");
+    await expect.poll(() => server.sockets.size).toBe(0);
   });
 
   test("one that is given up leaves no connection, however silent the upstream is", async () => {
