@@ -95,9 +95,16 @@ function maglevWith(route: RouteUpstreams, share: Share): RouteMaglev {
 
 /** By name, so that the order of `to` says nothing. */
 function sortedMembers({ to }: RouteUpstreams): readonly Member[] {
-  return to
+  const sorted = to
     .map((upstream, index) => ({ name: addressOf(upstream), weight: upstream.weight, index }))
     .sort((a, b) => (a.name === b.name ? a.weight - b.weight : a.name < b.name ? -1 : 1));
+  const seen = new Map<string, number>();
+  return sorted.map((member) => {
+    const times = seen.get(member.name) ?? 0;
+    seen.set(member.name, times + 1);
+    // Those of one name would all look at the same places one after the other, each behind all before it.
+    return times === 0 ? member : { ...member, name: `${member.name}#${times}` };
+  });
 }
 
 function afterEvents(action: () => void): () => void {

@@ -56,6 +56,19 @@ describe("createMaglevTables()", () => {
     expect(time.waiting).toBe(0);
   });
 
+  test("one upstream named many times is no more work than as many upstreams, and each has its share", () => {
+    const time = turns();
+    const tables = createMaglevTables(time.defer);
+    const snapshot = snapshotOf(route("one", [B, ...Array.from({ length: 500 }, () => A)]));
+    tables.follow(snapshot);
+    expect(time.all()).toBeLessThan(60);
+    const { table } = maglevOf(routeOf(snapshot, "one"));
+    const places = new Map<number, number>();
+    for (let hash = 0; hash < table.size; hash += 1) places.set(table.at(hash), (places.get(table.at(hash)) ?? 0) + 1);
+    expect(places.size).toBe(501);
+    expect(new Set(places.values())).toEqual(new Set([130, 131]));
+  });
+
   test("a request that comes earlier meets the upstream that it meets later", () => {
     const time = turns();
     const tables = createMaglevTables(time.defer);
