@@ -62,6 +62,38 @@ describeTerraform("gateway_bundle", {}, (terraform) => {
       expect(slice().routes["team-one"]?.["to"]).toEqual(["http://10.2.2.2:80"]);
     });
 
+    test("plans several bundles that differ only in what is known of their owner", async () => {
+      const teams = ["red", "green", "blue"].map((name) => [name, `"${name}-\${terraform_data.some.id}"`]);
+      const owners = [...teams, ["bare", "terraform_data.some.id"]].map(([name, owner]) => `${name} = ${owner}`);
+      const hosts = Array.from({ length: 12 }, (_, index) => `h${index} = "https://h${index}.example.com"`);
+      terraform.workspace.write(
+        "main.tf",
+        bundleConfig(
+          `  for_each = {\n${owners.join("\n")}\n  }
+  owner = each.value
+  file {
+    directory = "${terraform.workspace.path("slices")}"
+  }
+  dynamic "route" {
+    for_each = {\n${hosts.join("\n")}\n    }
+    labels = [route.key]
+    content {
+      from = route.value
+      to   = ["http://10.0.0.1:8080"]
+      ${POLICY}
+    }
+  }`,
+          `resource "terraform_data" "some" {}\n`,
+        ),
+      );
+      await terraform.apply();
+      const published = readdirSync(terraform.workspace.path("slices")).map((name) =>
+        name.replace(/[0-9a-f]{8}(?:-[0-9a-f]+)+/, "*"),
+      );
+      expect(published.sort()).toEqual(["*.json", "blue-*.json", "green-*.json", "red-*.json"]);
+      expect(await terraform.planCode()).toBe(0);
+    });
+
     test("refuses at apply what turns out to be wrong, and publishes nothing", async () => {
       terraform.workspace.write("main.tf", config("http://10.1.1.1:80"));
       await terraform.apply();
