@@ -66,6 +66,8 @@ export class HealthCheck implements CheckResult {
   }
 
   #check(): void {
+    // Its verdict was there, but its answer may go on without end.
+    this.#cancelCheck?.();
     let isOver = false;
     const over: Verdict = (error) => {
       if (isOver || this.#stopped) return;

@@ -131,6 +131,24 @@ describe("createHealthChecks()", () => {
   const http = (more = ""): string =>
     `health_checks: [{ interval: 10s, timeout: 60s, http_health_check: { path: /healthz${more} } }]`;
 
+  test("an answer that never ends is left when the next check begins, and when checks stop", async () => {
+    const up = await upstream("up");
+    const unended = new Set<ServerResponse>();
+    up.answer = (response) => {
+      unended.add(response.writeHead(200));
+      response.once("close", () => unended.delete(response)).write("x");
+    };
+    const it = checked(route([up.origin], http()));
+    for (let round = 1; round <= 3; round += 1) {
+      await it.round();
+      expect(up.seen).toHaveLength(round);
+      await expect.poll(() => unended.size).toBe(1);
+    }
+    expect(it.health()).toEqual({ [up.origin]: true });
+    it.checks.close();
+    await expect.poll(() => unended.size).toBe(0);
+  });
+
   test("the first result counts alone, later ones by the thresholds", async () => {
     const [a, b] = [await upstream("a"), await upstream("b")];
     b.answer = (response) => void response.writeHead(500).end();
