@@ -3,7 +3,6 @@
  * promises, no streams between. An upstream that chooses HTTP/1.1 in the TLS handshake gets it here, too.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { isIP } from "node:net";
 
 import { Pool, type Dispatcher } from "undici";
 
@@ -22,9 +21,12 @@ import {
   DEFAULT_CONNECT_TIMEOUT_MS,
   MAX_STREAMS,
   maxUnderWayOf,
+  OVERLOADED,
+  Places,
   refuse,
   type TransportOptions,
 } from "./transport-limits.ts";
+import { endpointOf } from "./upstream-endpoint.ts";
 import { failureOf } from "./upstream-failure.ts";
 
 /** As long as we keep an idle connection that names no end of its own; many servers close theirs after 5 s. */
@@ -39,12 +41,12 @@ export function createHttp2Transport(options: TransportOptions = {}): Transport 
     let known = origins.get(key);
     if (!known) {
       const poolOptions = poolOptionsOf(upstream, connect);
-      const serverName = upstream.connect?.tls.servername ?? serverNameOf(upstream.origin);
+      const serverName = upstream.connect?.tls.servername ?? endpointOf(upstream).serverName;
       const short = new Pool(upstream.origin, poolOptions);
       const limits = upstream.connect?.limits;
       const isCounted = limits?.maxConnections !== undefined;
-      const maxUnderWay = maxUnderWayOf(upstream, options);
-      known = { poolOptions, short, long: undefined, isCounted, underWay: 0, maxUnderWay, serverName };
+      const places = new Places(maxUnderWayOf(upstream, options));
+      known = { poolOptions, short, long: undefined, isCounted, places, serverName };
       origins.set(key, known);
     }
     return known;
@@ -53,14 +55,13 @@ export function createHttp2Transport(options: TransportOptions = {}): Transport 
   return {
     send(request, receiver) {
       const origin = originOf(request.upstream);
-      if (origin.underWay >= origin.maxUnderWay) return refuse(receiver, "overloaded", "too many requests under way");
-      const call = new Call(receiver, origin);
+      if (!origin.places.take()) return refuse(receiver, "overloaded", OVERLOADED);
+      const call = new Call(receiver, origin.places);
       // undici looks for a free connection one by one: thousands of held event streams must not stand in the way.
       const pool =
         request.longLived && !origin.isCounted
           ? (origin.long ??= new Pool(request.upstream.origin, origin.poolOptions))
           : origin.short;
-      call.begin();
       try {
         const options: Dispatcher.DispatchOptions & { readonly servername: string | undefined } = {
           path: request.path,
@@ -77,16 +78,7 @@ export function createHttp2Transport(options: TransportOptions = {}): Transport 
       }
       return call;
     },
-    reserve(upstream) {
-      const origin = originOf(upstream);
-      if (origin.underWay >= origin.maxUnderWay) return undefined;
-      origin.underWay += 1;
-      let isHeld = true;
-      return () => {
-        if (isHeld) origin.underWay -= 1;
-        isHeld = false;
-      };
-    },
+    reserve: (upstream) => originOf(upstream).places.reserve(),
     retain(named) {
       for (const [origin, known] of origins) {
         if (named.has(origin)) continue;
@@ -112,9 +104,8 @@ interface Origin {
   long: Pool | undefined;
   /** One pool has all connections, so that none is above the limit. */
   readonly isCounted: boolean;
-  underWay: number;
-  readonly maxUnderWay: number;
-  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. undefined: an address. */
+  readonly places: Places;
+  /** See `UpstreamEndpoint`. */
   readonly serverName: string | undefined;
 }
 
@@ -136,28 +127,19 @@ function poolOptionsOf({ origin, connect }: Upstream, base: { readonly timeout: 
   };
 }
 
-function serverNameOf(origin: string): string | undefined {
-  const { hostname } = new URL(origin);
-  return isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : undefined;
-}
-
 /** undici's handler for one request, and the caller's handle on it. */
 class Call implements Dispatcher.DispatchHandler, UpstreamCall {
   readonly #receiver: UpstreamReceiver;
-  readonly #origin: Origin;
+  readonly #places: Places;
   #controller: Dispatcher.DispatchController | undefined;
-  #counted = false;
+  #hasPlace = true;
   #done = false;
   #abortAsked = false;
 
-  constructor(receiver: UpstreamReceiver, origin: Origin) {
+  /** @param places one of them is this call's */
+  constructor(receiver: UpstreamReceiver, places: Places) {
     this.#receiver = receiver;
-    this.#origin = origin;
-  }
-
-  begin(): void {
-    this.#counted = true;
-    this.#origin.underWay += 1;
+    this.#places = places;
   }
 
   pause(): void {
@@ -192,7 +174,7 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
   }
 
   onResponseEnd(): void {
-    this.#uncount();
+    this.#leave();
     if (this.#done) return;
     this.#done = true;
     this.#receiver.onEnd();
@@ -207,16 +189,16 @@ class Call implements Dispatcher.DispatchHandler, UpstreamCall {
   }
 
   fail(failure: UpstreamFailure, detail: string): void {
-    this.#uncount();
+    this.#leave();
     if (this.#done) return;
     this.#done = true;
     this.#receiver.onFailure(failure, detail);
   }
 
-  #uncount(): void {
-    if (!this.#counted) return;
-    this.#counted = false;
-    this.#origin.underWay -= 1;
+  #leave(): void {
+    if (!this.#hasPlace) return;
+    this.#hasPlace = false;
+    this.#places.giveBack();
   }
 }
 

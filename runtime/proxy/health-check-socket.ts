@@ -1,8 +1,9 @@
 /** A connection of a health check's own to an upstream, opened as requests would open theirs. */
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import type { Upstream } from "../config/compiled.ts";
+import { endpointOf } from "./upstream-endpoint.ts";
 
 export interface CheckSocket {
   readonly socket: Socket;
@@ -11,18 +12,15 @@ export interface CheckSocket {
 }
 
 /** @param alpn what is spoken over TLS; the caller looks at what the upstream chose */
-export function openCheckSocket({ origin, connect }: Upstream, alpn?: readonly string[]): CheckSocket {
-  const { hostname, port, protocol } = new URL(origin);
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol !== "https:") {
-    return { socket: connectTcp({ host, port: Number(port || 80), noDelay: true }), ready: "connect" };
-  }
+export function openCheckSocket(upstream: Upstream, alpn?: readonly string[]): CheckSocket {
+  const { host, port, secure, serverName } = endpointOf(upstream);
+  if (!secure) return { socket: connectTcp({ host, port, noDelay: true }), ready: "connect" };
   const socket = connectTls({
     host,
-    port: Number(port || 443),
-    ...(isIP(host) === 0 && { servername: host }),
+    port,
+    ...(serverName !== undefined && { servername: serverName }),
     ...(alpn && { ALPNProtocols: [...alpn] }),
-    ...connect?.tls,
+    ...upstream.connect?.tls,
   });
   return { socket, ready: "secureConnect" };
 }

@@ -27,6 +27,7 @@ import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import type { OpenStream } from "./streams.ts";
 import { Tracking } from "./tracking.ts";
+import { endpointOf } from "./upstream-endpoint.ts";
 import { failureOf } from "./upstream-failure.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
@@ -102,7 +103,7 @@ class Tunnel implements OpenStream {
 
   begin(): void {
     const { exchange, plan } = this.#passage;
-    const url = new URL(this.#upstream.origin);
+    const { host, port, secure } = endpointOf(this.#upstream);
     const key = newKey();
     const headers: string[] = [];
     this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
@@ -113,9 +114,9 @@ class Tunnel implements OpenStream {
     }
     headers.push("Connection", "Upgrade", "Upgrade", "websocket");
     headers.push("Sec-WebSocket-Key", key, "Sec-WebSocket-Version", WEBSOCKET_VERSION);
-    const request = (url.protocol === "https:" ? secureRequest : plainRequest)({
-      host: url.hostname.replace(/^\[|\]$/g, ""),
-      port: url.port,
+    const request = (secure ? secureRequest : plainRequest)({
+      host,
+      port,
       path: upstreamPath(this.#passage, this.#upstream),
       headers,
       agent: false,

@@ -3,14 +3,10 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import type { UpstreamConnect } from "../../config/compiled.ts";
+import type { UpstreamEndpoint } from "../upstream-endpoint.ts";
 
 /** What all connections of one upstream have in common. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly secure: boolean;
-  /** For TLS: the certificate is asked for and checked against the host of `to`, whatever Host says. */
-  readonly serverName: string | undefined;
+export interface Address extends UpstreamEndpoint {
   readonly tls: UpstreamConnect["tls"] | undefined;
   /** Of the latest handshake that was good in every respect: the next one is shorter. */
   tlsSession: Buffer | undefined;
