@@ -180,3 +180,19 @@ export function connectionTokens(value: string): readonly string[] {
     .map((token) => token.trim())
     .filter((token) => token !== "");
 }
+
+/**
+ * A field's value without the blanks around it (OWS, RFC 9110 §5.6.3). Char by char: an expression for the end of a text
+ * looks at it anew from every blank within, which took seconds.
+ */
+export function trimBlanks(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isBlank(value.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end -= 1;
+  return start === 0 && end === value.length ? value : value.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}

@@ -1,4 +1,5 @@
 /** The request headers that say how an MCP body is to be read, or repeat something of it. Untrusted: all of them. */
+import { trimBlanks } from "../http/headers.ts";
 
 /** Values trimmed of outer blanks, as received (latin1). */
 export interface MessageHeaders {
@@ -82,17 +83,4 @@ function slotOf(name: string): Slot | undefined {
     default:
       return undefined;
   }
-}
-
-/** Char by char: an expression for the end of a text looks at it anew from every blank within, which took seconds. */
-function trimBlanks(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isBlank(value.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(value.charCodeAt(end - 1))) end -= 1;
-  return start === 0 && end === value.length ? value : value.slice(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9;
 }

@@ -33,3 +33,20 @@ const FAILURES: ReadonlyMap<string, UpstreamFailure> = new Map([
 export function failureOf(error: NodeJS.ErrnoException): UpstreamFailure {
   return FAILURES.get(error.code ?? "") ?? "protocol";
 }
+
+/** Of a connection that was being opened: nothing was sent. */
+export function failureOfOpening(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
+  const failure = error === undefined ? "reset" : failureOf(error);
+  return failure === "reset" ? "unreachable" : failure;
+}
+
+/**
+ * Of a connection that stood, by Node's word: a request may have been sent. What says the opposite (ETIMEDOUT when probes
+ * stay unanswered, EHOSTUNREACH when the way is gone) would have it sent once more.
+ */
+export function failureOfEstablished(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
+  if (error === undefined) return "reset";
+  const failure = failureOf(error);
+  const isOfTls = error.syscall === undefined || error.code === "EPROTO";
+  return failure === "protocol" && isOfTls ? "protocol" : "reset";
+}

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 
 import { errorText } from "../../errors.ts";
 import type { UpstreamFailure, UpstreamRequest } from "../forward-transport.ts";
-import { failureOf } from "../upstream-failure.ts";
+import { failureOfEstablished, failureOfOpening } from "../upstream-failure.ts";
 import { departSoon, type Departure } from "./departures.ts";
 import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
@@ -324,21 +324,4 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     else if (!this.#isReady) this.fail("connect-timeout", "no connection in time");
     else this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
   }
-}
-
-/** Nothing was sent. */
-export function failureOfOpening(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
-  const failure = error === undefined ? "reset" : failureOf(error);
-  return failure === "reset" ? "unreachable" : failure;
-}
-
-/**
- * A request may have been sent: what says the opposite (ETIMEDOUT when probes stay unanswered, EHOSTUNREACH when the way is
- * gone) would have it sent once more.
- */
-export function failureOfEstablished(error: NodeJS.ErrnoException | undefined): UpstreamFailure {
-  if (error === undefined) return "reset";
-  const failure = failureOf(error);
-  const isOfTls = error.syscall === undefined || error.code === "EPROTO";
-  return failure === "protocol" && isOfTls ? "protocol" : "reset";
 }

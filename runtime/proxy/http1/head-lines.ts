@@ -5,7 +5,7 @@
  *
  * @see RFC 9112 §4, §5, §6
  */
-import { headerTraits } from "../../http/headers.ts";
+import { headerTraits, trimBlanks } from "../../http/headers.ts";
 
 const CR = 13;
 const LF = 10;
@@ -63,44 +63,31 @@ export function parseFields(
     // A line that begins with a blank would go on with the one before it: refused like any other name that is none.
     if (at === nameStart || text.charCodeAt(at) !== 0x3a) return "a header field has no name";
     const { lower } = headerTraits(text.slice(nameStart, at));
-    at += 1;
-    const rawStart = at;
-    let code = text.charCodeAt(at);
-    while (code === 0x20 || code === 0x09) code = text.charCodeAt((at += 1));
-    const valueStart = at;
-    while (VALUE[code] === 1) code = text.charCodeAt((at += 1));
-    if (code !== CR || text.charCodeAt(at + 1) !== LF) return "a header field has a control character";
-    const rawEnd = at;
-    let valueEnd = at;
-    while (valueEnd > valueStart && isBlank(text.charCodeAt(valueEnd - 1))) valueEnd -= 1;
+    const rawStart = (at += 1);
+    while (VALUE[text.charCodeAt(at)] === 1) at += 1;
+    if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return "a header field has a control character";
+    const raw = text.slice(rawStart, at);
+    const value = trimBlanks(raw);
     at += 2;
-    const value = text.slice(valueStart, valueEnd);
     headers.push(lower, value);
     if (framing === undefined) continue;
-    const problem = noteFraming(framing, lower, value, text, rawStart, rawEnd);
+    const problem = noteFraming(framing, lower, value, raw);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-/** @param start of the value with the blanks around it: there are readers that do not take a tab behind it away */
-function noteFraming(
-  framing: Framing,
-  lower: string,
-  value: string,
-  text: string,
-  start: number,
-  end: number,
-): string | undefined {
+/** @param raw the value with the blanks around it: there are readers that do not take a tab behind it away */
+function noteFraming(framing: Framing, lower: string, value: string, raw: string): string | undefined {
   switch (lower) {
     case "content-length":
       if (framing.length >= 0) return "it has two Content-Lengths";
       // At most 15 digits: below 2^53.
-      if (!/^[0-9]{1,15}$/.test(value) || hasTab(text, start, end)) return "its Content-Length is no number";
+      if (!/^[0-9]{1,15}$/.test(value) || raw.includes("\t")) return "its Content-Length is no number";
       framing.length = Number(value);
       return undefined;
     case "transfer-encoding":
-      if (framing.chunked || value.toLowerCase() !== "chunked" || hasTab(text, start, end)) {
+      if (framing.chunked || value.toLowerCase() !== "chunked" || raw.includes("\t")) {
         return "its Transfer-Encoding is not just chunked";
       }
       framing.chunked = true;
@@ -120,14 +107,6 @@ function noteFraming(
     default:
       return undefined;
   }
-}
-
-function hasTab(text: string, start: number, end: number): boolean {
-  return text.slice(start, end).includes("\t");
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }
 
 /** Characters of names (RFC 9110 §5.6.2). */

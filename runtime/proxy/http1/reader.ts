@@ -98,25 +98,17 @@ export class AnswerReader {
           at = next;
           break;
         }
-        case BODY_OF_LENGTH: {
-          const take = Math.min(this.#left, end - at);
-          this.#left -= take;
-          this.#sink.onData(bytes.subarray(at, at + take));
-          at += take;
+        case BODY_OF_LENGTH:
+          at = this.#readData(bytes, at, end);
           if (this.#left === 0) this.#end(at < end);
           break;
-        }
         case BODY_UNTIL_CLOSE:
           this.#sink.onData(bytes.subarray(at, end));
           return undefined;
-        case CHUNK_DATA: {
-          const take = Math.min(this.#left, end - at);
-          this.#left -= take;
-          this.#sink.onData(bytes.subarray(at, at + take));
-          at += take;
+        case CHUNK_DATA:
+          at = this.#readData(bytes, at, end);
           if (this.#left === 0) this.#phase = CHUNK_DATA_CR;
           break;
-        }
         case TRAILERS: {
           const next = this.#readTrailers(bytes, at, end);
           if (typeof next === "string") return next;
@@ -151,6 +143,14 @@ export class AnswerReader {
     this.#phase = IDLE;
     if (hasMore) this.keepsOpen = false;
     this.#sink.onEnd();
+  }
+
+  /** @returns where the next byte is that is no data of this body, or chunk; `end` when none is */
+  #readData(bytes: Buffer, start: number, end: number): number {
+    const next = Math.min(start + this.#left, end);
+    this.#left -= next - start;
+    this.#sink.onData(bytes.subarray(start, next));
+    return next;
   }
 
   /** @returns where the body begins, or `end` while the head goes on, or a problem */
@@ -204,15 +204,12 @@ export class AnswerReader {
     // Who declares one all the same may send it, too.
     if (status === 204 && (fields.chunked || fields.length > 0)) this.keepsOpen = false;
     if (hasNoBody || fields.length === 0) {
-      // Before the sink hears of it: it may begin the next request at once.
       this.#sink.onHead(status, headers);
       this.#end(hasMore);
       return undefined;
     }
-    if (fields.chunked) {
-      this.#phase = CHUNK_SIZE;
-      this.#startChunk();
-    } else if (fields.length > 0) {
+    if (fields.chunked) this.#startChunk();
+    else if (fields.length > 0) {
       this.#phase = BODY_OF_LENGTH;
       this.#left = fields.length;
     } else {
@@ -304,5 +301,8 @@ function problemOfLines(text: string, known: number): string | undefined {
   return undefined;
 }
 
-const HEX = Int8Array.from({ length: 256 }, (_, code) => "0123456789abcdef".indexOf(String.fromCharCode(code | 0x20)));
-for (let code = 0; code < 256; code += 1) if (!/[0-9a-fA-F]/.test(String.fromCharCode(code))) HEX[code] = -1;
+/** What each byte is worth as a hexadecimal digit; -1 = it is none. */
+const HEX = Int8Array.from({ length: 256 }, (_, code) => {
+  const digit = Number.parseInt(String.fromCharCode(code), 16);
+  return Number.isNaN(digit) ? -1 : digit;
+});

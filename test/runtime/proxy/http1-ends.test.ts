@@ -4,8 +4,8 @@ import type { Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import type { Transport } from "../../../runtime/proxy/forward-transport.ts";
-import { failureOfEstablished, failureOfOpening } from "../../../runtime/proxy/http1/connection.ts";
 import { createHttp1Transport } from "../../../runtime/proxy/http1/transport.ts";
+import { failureOfEstablished, failureOfOpening } from "../../../runtime/proxy/upstream-failure.ts";
 import { ask, loopTurns, outcome } from "../../support/ask-upstream.ts";
 import { freePort } from "../../support/ports.ts";
 import { ok, okText } from "../../support/scripted-upstream.ts";
