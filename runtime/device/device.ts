@@ -22,7 +22,7 @@ import { DEVICE_SCRIPT } from "../pages/device-script.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import type { Clock } from "../ports.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
+import { isFromOwnOrigin, refuseForm } from "../session/csrf.ts";
 import type { AuthResult } from "../session/principal.ts";
 import type { Csrf, DeviceProofs, Revocations } from "../session/sessions.ts";
 import { isReturnPath, withStore } from "../session/sign-in.ts";
@@ -239,13 +239,6 @@ function refuseJourney(exchange: Exchange): void {
   respondError(exchange, 400, {
     code: "device.request",
     message: "This took too long. Please open the page that you wanted again.",
-  });
-}
-
-function refuseForm(exchange: Exchange): void {
-  respondError(exchange, 403, {
-    code: "form.refused",
-    message: "The form was not sent from our own page. Please open the page again.",
   });
 }
 

@@ -2,11 +2,11 @@
 import type { Snapshot } from "../config/compiled.ts";
 import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { redirect, respondError } from "../http/respond.ts";
+import { redirect } from "../http/respond.ts";
 import type { Log } from "../log.ts";
 import { devicesSection } from "../pages/device.ts";
 import type { Clock } from "../ports.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
+import { isFromOwnOrigin, refuseForm } from "../session/csrf.ts";
 import { createRecords } from "../session/records.ts";
 import { findSite } from "../session/sites.ts";
 import type { UserSection } from "../session/user-endpoints.ts";
@@ -80,11 +80,4 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
 
 function asksForDevices({ routes }: Snapshot): boolean {
   return routes.some(({ policy }) => policy.needsDevice);
-}
-
-function refuseForm(exchange: Exchange): void {
-  respondError(exchange, 403, {
-    code: "form.refused",
-    message: "The form was not sent from our own page. Please open the page again.",
-  });
 }

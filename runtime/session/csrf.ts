@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 import type { Exchange } from "../http/exchange.ts";
+import { respondError } from "../http/respond.ts";
 import type { Keys } from "../keys.ts";
 import type { Principal } from "./principal.ts";
 import type { Csrf } from "./sessions.ts";
@@ -42,4 +43,12 @@ export function isFromOwnOrigin(exchange: Exchange, origin: string): boolean {
   const sentBy = exchange.headerValues("origin");
   if (sentBy.length === 0) return site === "same-origin";
   return sentBy.length === 1 && sentBy[0] === origin;
+}
+
+/** The answer to a form that one of the two walls holds back. */
+export function refuseForm(exchange: Exchange): void {
+  respondError(exchange, 403, {
+    code: "form.refused",
+    message: "The form was not sent from our own page. Please open the page again.",
+  });
 }

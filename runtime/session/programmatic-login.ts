@@ -20,7 +20,7 @@ import type { Keys } from "../keys.ts";
 import { programAccessPage } from "../pages/program-access.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import { isFromOwnOrigin } from "./csrf.ts";
+import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
 import { programAudience, type ExternalTokens } from "./external-token.ts";
 import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
@@ -193,11 +193,4 @@ export function judgeRedirect(
   if (url.protocol !== "https:" && !isLoopback) return undefined;
   const { programmaticRedirectDomains: domains } = settings;
   return (domains === undefined ? isLoopback : matchesDomain(domains, url.hostname)) ? url.href : undefined;
-}
-
-function refuseForm(exchange: Exchange): void {
-  respondError(exchange, 403, {
-    code: "form.refused",
-    message: "The form was not sent from our own page. Please open the page again.",
-  });
 }

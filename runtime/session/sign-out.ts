@@ -12,7 +12,7 @@ import type { Keys } from "../keys.ts";
 import { continuePage, signedOutPage } from "../pages/signed-out.ts";
 import { signOutPage } from "../pages/user.ts";
 import type { Cookies } from "./cookie.ts";
-import { isFromOwnOrigin } from "./csrf.ts";
+import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
 import type { IdentityProvider } from "./idp.ts";
 import type { Principal } from "./principal.ts";
 import type { SessionRecords } from "./records.ts";
@@ -97,13 +97,6 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       respondHtml(exchange, 200, signedOutPage());
     },
   };
-}
-
-function refuseForm(exchange: Exchange): void {
-  respondError(exchange, 403, {
-    code: "form.refused",
-    message: "The form was not sent from our own page. Please open the page again.",
-  });
 }
 
 function refuseUnavailable(exchange: Exchange): void {

@@ -2,11 +2,11 @@
 import type { Snapshot } from "../config/compiled.ts";
 import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { redirect, respondError } from "../http/respond.ts";
+import { redirect } from "../http/respond.ts";
 import { sessionsSection } from "../pages/access.ts";
 import type { Html } from "../pages/html.ts";
 import type { Store } from "../store/store.ts";
-import { isFromOwnOrigin } from "./csrf.ts";
+import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
 import { endSession, listSessions } from "./list-sessions.ts";
 import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, Revocations } from "./sessions.ts";
@@ -62,11 +62,4 @@ export function createUserSessions(deps: UserSessionsDeps): UserSessions {
         redirect(exchange, 303, `${site.origin}/.gateway/`);
       }),
   };
-}
-
-function refuseForm(exchange: Exchange): void {
-  respondError(exchange, 403, {
-    code: "form.refused",
-    message: "The form was not sent from our own page. Please open the page again.",
-  });
 }
