@@ -1,7 +1,7 @@
 /** `gateway sessions …` and `gateway grants …`: who is signed in, what clients may do, and ending both. */
 import { endAccess, listGrants } from "../issuer/list-access.ts";
 import { endSession, findSession, listSessions } from "../session/list-sessions.ts";
-import { emailsOf, findUserId, withAdministration, type Administration } from "./administration.ts";
+import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
 import { printRows, timeText } from "./output.ts";
 
 export interface ListOptions {
@@ -86,25 +86,12 @@ export function revokeGrants(ids: readonly string[], options: RevokeOptions): Pr
 }
 
 async function sessionsOf({ store }: Pick<Administration, "store">, user: string | undefined) {
-  const all = await listSessions(store);
-  if (user === undefined) return all;
-  const userId = await findUserId(
-    store,
-    user,
-    all.map((session) => session.userId),
-  );
-  return all.filter((session) => session.userId === userId);
+  return onlyOf(store, user, await listSessions(store), ({ userId }) => userId);
 }
 
 async function grantsOf({ store }: Administration, { user, client }: ListOptions) {
   const all = await listGrants(store, client === undefined ? {} : { clientId: client });
-  if (user === undefined) return all;
-  const userId = await findUserId(
-    store,
-    user,
-    all.map((grant) => grant.userId),
-  );
-  return all.filter((grant) => grant.userId === userId);
+  return onlyOf(store, user, all, ({ userId }) => userId);
 }
 
 /** Named ones, or all that the options choose; never everything by omission. */

@@ -77,8 +77,20 @@ export async function emailsOf(store: Store, userIds: readonly string[]): Promis
   return new Map(found.map(([id, record]) => [id, record?.value.email ?? ""]));
 }
 
-/** The user whom an administrator names by id, or by email among the owners of these records. */
-export async function findUserId(store: Store, named: string, userIds: readonly string[]): Promise<string> {
+/** Those of one user, whom an administrator names by id or email; all of them when nobody is named. */
+export async function onlyOf<T>(
+  store: Store,
+  named: string | undefined,
+  all: readonly T[],
+  ownerOf: (each: T) => string,
+): Promise<readonly T[]> {
+  if (named === undefined) return all;
+  const userId = await findUserId(store, named, all.map(ownerOf));
+  return all.filter((each) => ownerOf(each) === userId);
+}
+
+/** By id, or by email among the owners of these records. */
+async function findUserId(store: Store, named: string, userIds: readonly string[]): Promise<string> {
   const known = await store.list<IdentityRecord>(userTag(named));
   if (known.length > 0 || !named.includes("@")) return named;
   for (const [id, email] of await emailsOf(store, userIds)) if (email.toLowerCase() === named.toLowerCase()) return id;

@@ -1,6 +1,6 @@
 /** `gateway devices …`: which devices people have registered, whether an administrator vouches for them, and ending them. */
 import { listDevices, removeDevice, setApproval, type LivingDevice } from "../device/devices.ts";
-import { emailsOf, findUserId, withAdministration, type Administration } from "./administration.ts";
+import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
 import { printRows, timeText } from "./output.ts";
 
 export interface DeviceListOptions {
@@ -90,12 +90,5 @@ async function each(
 }
 
 async function devicesOf({ store }: Administration, user: string | undefined): Promise<readonly LivingDevice[]> {
-  const all = await listDevices({ store });
-  if (user === undefined) return all;
-  const userId = await findUserId(
-    store,
-    user,
-    all.map(({ device }) => device.userId),
-  );
-  return all.filter(({ device }) => device.userId === userId);
+  return onlyOf(store, user, await listDevices({ store }), ({ device }) => device.userId);
 }
