@@ -29,6 +29,7 @@ export interface Offer {
 export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<string> {
   const { caller, journey } = offer;
   const { user } = caller.principal;
+  const userName = user.email || user.name || user.id;
   const all = await listDevices(deps, user.id);
   const own = all.map(({ device }) => device).filter(({ rpId }) => rpId === caller.party.rpId);
   const isWanted = ({ type }: Pick<DeviceRecord, "type">): boolean =>
@@ -54,15 +55,14 @@ export async function renderDevicePage(deps: OfferDeps, offer: Offer): Promise<s
   };
   const registration = (type: DeviceRecord["type"]): Promise<CeremonyParts> | undefined => {
     if (isFull || !isWanted({ type })) return undefined;
-    const name = user.email || user.name || user.id;
-    const person = { handle: handleOf(caller), name };
+    const person = { handle: handleOf(caller), name: userName };
     return ceremony("create", { purpose: "register", type }, (challenge) =>
       registrationOptions(caller.party, { challenge, type, user: person, known: own }),
     );
   };
 
   return devicePage({
-    user: user.email || user.name || user.id,
+    user: userName,
     address: journey?.host,
     scriptPath: offer.scriptPath,
     prove:
