@@ -12,7 +12,7 @@ import { publishedValues, renderSlice, routesOf, sliceText } from "./bundle-docu
 import { importBundle } from "./bundle-import.ts";
 import { publishingProblems } from "./bundle-rules.ts";
 import { publishBundle, targetOf } from "./bundle-target.ts";
-import { type PlanContext, planValues, sealValues, secretsOf } from "./bundle-values.ts";
+import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
 import { type AttributePath, type Diagnostic } from "./diagnostics.ts";
 import { noStandIn } from "./document.ts";
 import { judgeBundle } from "./judge.ts";
@@ -116,9 +116,6 @@ function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
   if (prior?.["sha256"] === sha256) return { sha256, generation, bundle_json: prior["bundle_json"] ?? null };
   return { sha256, generation: generation + 1, bundle_json: sliceText(slice) };
 }
-
-const bundleSecrets = secretsOf(bundleFields);
-const routeSecrets = secretsOf(routeBlockFields);
 
 async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap> {
   const { seal_key: key, owner } = planned;

@@ -1,11 +1,11 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
 import { placeToPointAt, routesOf } from "./bundle-document.ts";
-import { secretAttributeNames, secretPlaces, type SecretPlace, secretsOf } from "./bundle-values.ts";
+import { bundleSecrets, routeSecrets, secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import { httpProblems } from "./http-rules.ts";
 import type { Caller } from "./provider.ts";
 import { isPublishable, RESERVED_OWNER } from "./publish.ts";
-import { bundleFields, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
+import { ROUTE_BLOCK } from "./schema.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
 
@@ -33,9 +33,6 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
 
 /** Whose settings and routes without an owner are, see config/outline.ts. */
 const HAND_WRITTEN_OWNER = "default";
-
-const bundleSecrets = secretsOf(bundleFields);
-const routeSecrets = secretsOf(routeBlockFields);
 
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   yield* secretPlaces(bundleSecrets, bundle, []);

@@ -5,6 +5,7 @@
 import type { Field } from "../config/fields.ts";
 import type { AttributePath, PathStep } from "./diagnostics.ts";
 import { samePolicyText } from "./policy-text.ts";
+import { bundleFields, routeBlockFields } from "./schema.ts";
 import { equalValues, isList, isMap, isUnknown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
 
 export interface PlanContext {
@@ -100,7 +101,10 @@ export interface SecretPlace {
 }
 
 /** The fields that are secrets or have some in them: a bundle's values are thousands of others. */
-export function secretsOf(fields: readonly Field[]): readonly Field[] {
+export const bundleSecrets = secretsOf(bundleFields);
+export const routeSecrets = secretsOf(routeBlockFields);
+
+function secretsOf(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => {
     if (field.kind === "secret") return [field];
     const inner = secretsOf(field.fields ?? []);

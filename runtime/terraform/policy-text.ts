@@ -28,9 +28,7 @@ function comparablePolicy(policy: unknown): string {
   return canonicalJson(parsed.ok ? canonicalPolicy(parsed.policy) : policy);
 }
 
-export type PolicyReading =
-  | { readonly ok: true; readonly policy: unknown }
-  | { readonly ok: false; readonly fault: string };
+type PolicyReading = { readonly ok: true; readonly policy: unknown } | { readonly ok: false; readonly fault: string };
 
 /** The policy in a Terraform string, or what keeps the text from being one policy to every reader. */
 export function readPolicy(text: string): PolicyReading {

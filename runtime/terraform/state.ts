@@ -1,10 +1,9 @@
 /** States of older schemas, brought up to date as JSON before they are read by the type of today. */
 import { nestMembers } from "../config/groups.ts";
+import { isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import type { SchemaBlock } from "./schema-model.ts";
 import { bundleSchema, ROUTE_BLOCK } from "./schema.ts";
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** @param version of the schema that wrote the state */
 export function upgradeBundleState(state: unknown, version: number): unknown {
@@ -36,8 +35,4 @@ function withEmptyBlocks(block: SchemaBlock, value: unknown): unknown {
     }
   }
   return whole;
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
