@@ -37,8 +37,7 @@ function policyOf(value: unknown, where: string, report: Report): unknown {
 function healthCheck(check: unknown, where: string, report: Report): readonly unknown[] {
   const { fields: members = [] } = fields.get("health_checks") as Field;
   if (!isMembers(check)) return [check];
-  const kinds = members.filter(({ name, kind }) => kind === "block" && isMembers(check[name]));
-  if (kinds.length === 0) {
+  if (!members.some(({ name, kind }) => kind === "block" && isMembers(check[name]))) {
     report("lost", where, "a check that is neither http_health_check, tcp_health_check nor grpc_health_check");
     return [];
   }

@@ -26,6 +26,8 @@ const PRESENCE: Readonly<Record<string, string>> = {
   cors_preflight: "corsPreflight",
   invalid_client_certificate: "invalidClientCertificate",
 };
+/** Criteria whose factories take all that is asked for as one object. */
+const WHOLE: Readonly<Record<string, string>> = { device: "device", client_certificate: "clientCertificate" };
 const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
 
 export function policyCode(policy: unknown, use: Use): string {
@@ -72,8 +74,8 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
     return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
   }
   if (!isMembers(data)) return undefined;
-  if (name === "device") return `${use("device")}(${code(camelCased(data))})`;
-  if (name === "client_certificate") return `${use("clientCertificate")}(${code(camelCased(data))})`;
+  const whole = WHOLE[name];
+  if (whole !== undefined) return `${use(whole)}(${code(camelCased(data))})`;
   const [match, ...more] = Object.entries(data);
   if (!match || more.length > 0) return undefined;
   const [operator, operand] = match;
