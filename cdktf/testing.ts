@@ -13,6 +13,7 @@ import type { PolicyDoc } from "../runtime/policy/parse.ts";
 import { bundleText } from "./bundle-config.ts";
 import type { Construct } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
+import type { DeviceProps } from "./policy.ts";
 import { Route } from "./route.ts";
 import { hasUnresolved } from "./terraform-text.ts";
 
@@ -38,7 +39,7 @@ export interface TestRequest {
   /** Address of the peer. @default "192.0.2.1" */
   readonly ip?: string;
   /** A registered device that the browser session has proven; not approved, and of type `any`, unless it says otherwise. @default - none */
-  readonly device?: { readonly is?: string; readonly approved?: boolean; readonly type?: "any" | "enclave_only" };
+  readonly device?: DeviceProps;
   /** The client's certificate; valid unless it says otherwise. @default - none */
   readonly certificate?: Partial<CertificateFacts>;
 }
@@ -119,7 +120,7 @@ function factsOf(request: TestRequest): Facts {
   };
 }
 
-function deviceFacts({ is = "", approved = false, type = "any" }: NonNullable<TestRequest["device"]>): DeviceFacts {
+function deviceFacts({ is = "", approved = false, type = "any" }: DeviceProps): DeviceFacts {
   return { id: is, isApproved: approved, type };
 }
 
