@@ -194,7 +194,8 @@ export function findLink(page: Page, text: string): string | undefined {
   return undefined;
 }
 
-function attribute(tag: string, name: string): string | undefined {
+/** Value of an attribute in the text of a tag. */
+export function attribute(tag: string, name: string): string | undefined {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1];
   return value === undefined ? undefined : unescapeHtml(value);
 }

@@ -1,5 +1,14 @@
 /** A person with a scripted browser and a software authenticator, in front of a gateway's pages of devices. */
-import { createBrowser, createSend, findForm, findLink, type Browser, type Page, type Send } from "./browser.ts";
+import {
+  attribute,
+  createBrowser,
+  createSend,
+  findForm,
+  findLink,
+  type Browser,
+  type Page,
+  type Send,
+} from "./browser.ts";
 import { proveWith, registerWith, type Ceremony, type Deviations, type SoftKey } from "./soft-authenticator.ts";
 
 /** A form of the page with the challenge it carries. */
@@ -80,8 +89,9 @@ export function createDeviceVisitor(pages: string, user = "alice@example.com"): 
     },
     async remove(name) {
       for (let page = await open(`${pages}/.gateway/`); ;) {
-        const forms = [...page.text.matchAll(/<form\b.*?<\/form>/gs)].map(([text]) => text);
-        const next = forms.find((text) => (name === undefined ? REMOVE.test(text) : text.includes(`Remove ${name}<`)));
+        const next = formTexts(page).find((text) =>
+          name === undefined ? REMOVE.test(text) : text.includes(`Remove ${name}<`),
+        );
         const form = next === undefined ? undefined : findForm({ ...page, text: next });
         if (!form) return page;
         page = await browser.submit(page, form, {});
@@ -96,6 +106,10 @@ export function createDeviceVisitor(pages: string, user = "alice@example.com"): 
 
 const REMOVE = /action="\/\.gateway\/devices"/;
 
+function formTexts(page: Page): readonly string[] {
+  return [...page.text.matchAll(/<form\b.*?<\/form>/gs)].map(([text]) => text);
+}
+
 /** Names below localhost are loopback to browsers, and nothing to many machines' resolvers. */
 export function sendVia(port: string): Send {
   const toGateway = createSend({ via: Number(port) });
@@ -105,24 +119,14 @@ export function sendVia(port: string): Send {
 
 /** @throws Error when the page has no form with this button */
 export function ceremonyOf(page: Page, button: string): CeremonyForm {
-  const found = [...page.text.matchAll(/<form\b.*?<\/form>/gs)]
-    .map(([text]) => text)
-    .find((text) => text.includes(button));
-  if (found === undefined) throw new Error(`Cannot find "${button}" on the page, ${page.status}:\n${page.text}`);
-  const attribute = (text: string, name: string): string =>
-    (new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? "").replace(/&#(\d+);/g, (_, code: string) =>
-      String.fromCharCode(Number(code)),
-    );
-  const fields = Object.fromEntries(
-    [...found.matchAll(/<input type="hidden"[^>]*>/g)].map(([input]) => [
-      attribute(input, "name"),
-      attribute(input, "value"),
-    ]),
-  );
+  const found = formTexts(page).find((text) => text.includes(button));
+  const form = found === undefined ? undefined : findForm({ ...page, text: found });
+  if (found === undefined || !form)
+    throw new Error(`Cannot find "${button}" on the page, ${page.status}:\n${page.text}`);
   return {
     page,
     kind: attribute(found, "data-ceremony") === "create" ? "create" : "get",
-    fields,
-    options: JSON.parse(attribute(found, "data-options")) as CeremonyOptions,
+    fields: form.fields,
+    options: JSON.parse(attribute(found, "data-options") ?? "") as CeremonyOptions,
   };
 }
