@@ -1,5 +1,5 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
-import { crowdedPatterns, type PatternPlace, patternPlace, takerOf } from "./pattern-conflicts.ts";
+import { crowdedPatterns, type PatternPlace, takerOf } from "./pattern-conflicts.ts";
 import { below, fault, type Finding, formatPath, quote } from "./problem.ts";
 import type { ReadRoute } from "./read-slice.ts";
 
@@ -28,7 +28,7 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
     fault(["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
   );
   const patterns = places.flatMap((place) =>
-    place.regex === undefined ? [] : [patternPlace(place.host, place.regex, place)],
+    place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
   );
   for (const { owner, beginning } of crowdedPatterns(patterns)) {
     const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;

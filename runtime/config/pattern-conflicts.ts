@@ -1,17 +1,25 @@
 /** Rules between the `regex` routes of a host, and between them and addresses that must be reached. */
 import { MAX_PATTERN_WORK, parsePathPattern, startOf } from "./path-pattern.ts";
 
-export interface PatternPlace<T> {
-  readonly host: string;
+/** What a pattern costs, and where. */
+export interface PatternWork {
   readonly regex: string;
   /** What every path begins with that has to be tried. */
   readonly beginning: string;
+  /** Its instructions. */
+  readonly work: number;
+}
+
+export interface PatternPlace<T> extends PatternWork {
+  readonly host: string;
   readonly owner: T;
 }
 
-export function patternPlace<T>(host: string, regex: string, owner: T): PatternPlace<T> {
+/** @param regex a sound one */
+export function patternWork(regex: string): PatternWork {
   const { beginning, stem, rest } = startOf(regex);
-  return { host, regex, beginning: rest === undefined ? beginning : beginning + stem, owner };
+  const work = parsePathPattern(regex).programSize();
+  return { regex, beginning: rest === undefined ? beginning : beginning + stem, work };
 }
 
 /**
@@ -30,7 +38,7 @@ export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterabl
       let work = chain.at(-1)?.work ?? 0;
       for (const place of byBeginning.get(beginning) ?? []) {
         const before = work;
-        work += parsePathPattern(place.regex).programSize();
+        work += place.work;
         if (before <= MAX_PATTERN_WORK && work > MAX_PATTERN_WORK) yield place;
       }
       chain.push({ beginning, work });

@@ -12,6 +12,7 @@ import { headerRules } from "./header-rules.ts";
 import { judge } from "./judge.ts";
 import { mcpRules } from "./mcp-rules.ts";
 import type { PlacedUpstream } from "./own-addresses.ts";
+import { type PatternWork, patternWork } from "./pattern-conflicts.ts";
 import { pathRules, upstreamTlsRules } from "./path-rules.ts";
 import { type Finding, isMembers } from "./problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
@@ -28,6 +29,8 @@ export interface RouteReading {
   readonly from: From | undefined;
   /** `sound.to`, each with its path in the route. */
   readonly upstreams: readonly PlacedUpstream[];
+  /** Of `sound.regex`, where there is one. */
+  readonly pattern: PatternWork | undefined;
   /** For a route without a label; undefined when nothing in it gives one. */
   readonly ownName: string | undefined;
   /** Paths are relative to the route. */
@@ -95,6 +98,7 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
     ...(isSound && { doc: route as RouteDoc }),
     from: from.ok ? from.value : undefined,
     upstreams: upstreamsOf(route),
+    pattern: route.regex === undefined ? undefined : patternWork(route.regex),
     ownName: route.name ?? derivedName(route),
     findings,
     canonical(name) {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { compilePatterns, parsePathPattern, startOf } from "../../../runtime/config/path-pattern.ts";
-import { crowdedPatterns, patternPlace } from "../../../runtime/config/pattern-conflicts.ts";
+import { crowdedPatterns, patternWork } from "../../../runtime/config/pattern-conflicts.ts";
 import { compilePathRewrite } from "../../../runtime/config/path-rewrite.ts";
 
 describe("startOf()", () => {
@@ -137,7 +137,7 @@ describe("compilePatterns()", () => {
 
 describe("crowdedPatterns()", () => {
   const crowded = (...patterns: readonly (readonly [host: string, regex: string])[]): readonly string[] =>
-    [...crowdedPatterns(patterns.map(([host, regex]) => patternPlace(host, regex, undefined)))].map(
+    [...crowdedPatterns(patterns.map(([host, regex]) => ({ ...patternWork(regex), host, owner: undefined })))].map(
       ({ regex }) => regex,
     );
 
