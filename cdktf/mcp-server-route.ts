@@ -12,15 +12,27 @@ export interface McpServerRouteProps extends RouteProps {
    */
   readonly mcpPath?: string;
   /**
-   * Largest request body in bytes; larger ones are refused with 413.
+   * Largest request body in bytes; larger ones are refused with 413. Arguments of a tool call count: a file of 6 KB needs more.
    * @default 4096
    */
   readonly maxRequestBytes?: number;
+  /**
+   * Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.
+   * @default - the MCP endpoint alone
+   */
+  readonly extraPaths?: readonly string[];
   /**
    * OAuth with the upstream service.
    * @default - discovered when the upstream asks for it
    */
   readonly upstreamOauth2?: UpstreamOauth2;
+  /**
+   * Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its
+   * own owner's and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all.
+   * Where the boot file has no `owners`, all may.
+   * @default - applications of the same owner, and of the boot file
+   */
+  readonly allowedApplications?: string[];
   /**
    * Authorization server issuer used when discovery fails. HTTPS only.
    * @default - none
@@ -42,8 +54,23 @@ export interface McpServerRouteProps extends RouteProps {
  */
 export class McpServerRoute extends Route {
   constructor(scope: Construct, id: string, props: McpServerRouteProps) {
-    const { mcpPath: path, maxRequestBytes, upstreamOauth2, authorizationServerUrl, ...route } = props;
-    const server = { path, maxRequestBytes, upstreamOauth2: upstreamOauth2?.settings, authorizationServerUrl };
+    const {
+      mcpPath: path,
+      maxRequestBytes,
+      extraPaths,
+      upstreamOauth2,
+      authorizationServerUrl,
+      allowedApplications,
+      ...route
+    } = props;
+    const server = {
+      path,
+      maxRequestBytes,
+      extraPaths,
+      upstreamOauth2: upstreamOauth2?.settings,
+      authorizationServerUrl,
+      allowedApplications,
+    };
     super(scope, id, route, { server });
   }
 }

@@ -109,18 +109,18 @@ function textCriterion(name: string): TextCriterion {
   };
 }
 
-/** The operators of a criterion on a list of texts. */
-export interface ListCriterion {
+/** The operators of a criterion on a list: of texts, or of claims' values, whose numbers and flags count by their text. */
+export interface ListCriterion<Element = string> {
   /** The list has this element. */
-  has(value: string): Criterion;
+  has(value: Element): Criterion;
   /** The list has this element and no other. */
-  is(value: string): Criterion;
+  is(value: Element): Criterion;
   /** The list does not have this element. */
-  exclude(value: string): Criterion;
+  exclude(value: Element): Criterion;
 }
 
-function listCriterion(name: string): ListCriterion {
-  const make = (operator: string) => (value: string) => new Criterion(name, { [operator]: value });
+function listCriterion<Element = string>(name: string): ListCriterion<Element> {
+  const make = (operator: string) => (value: Element) => new Criterion(name, { [operator]: value });
   return { has: make("has"), is: make("is"), exclude: make("exclude") };
 }
 
@@ -133,7 +133,7 @@ export const domain = textCriterion("domain");
 /** The user's groups as the identity provider gives them. */
 export const groups = listCriterion("groups");
 /** A claim of the user by its path, such as `claim("department")`; a claim with one value is a list of one. */
-export const claim = (path: string): ListCriterion => listCriterion(`claim/${path}`);
+export const claim = (path: string): ListCriterion<string | number | boolean> => listCriterion(`claim/${path}`);
 /** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
 export const mcpTool: Omit<TextCriterion, "isNot"> = textCriterion("mcp_tool");
 /** The HTTP method. */

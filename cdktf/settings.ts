@@ -13,8 +13,9 @@ export interface GatewaySettings {
    */
   readonly runtimeFlags?: RuntimeFlags;
   /**
-   * Domains allowed for URL-based MCP client IDs (client ID metadata documents).
-   * @default - URL-based client IDs are refused
+   * Domains allowed for URL-based MCP client IDs (client ID metadata documents). "known-clients" stands for those of common
+   * products; once this is set, products that have a document and whose domain is not listed cannot connect.
+   * @default - URL-based client IDs are refused, and clients register themselves
    */
   readonly mcpAllowedClientIdDomains?: readonly (Domain | string)[];
   /**
@@ -33,12 +34,17 @@ export interface GatewaySettings {
    */
   readonly mcpAllowedPrivateRedirectUris?: readonly string[];
   /**
+   * Whether MCP clients may register themselves.
+   * @default true
+   */
+  readonly mcpDynamicRegistration?: boolean;
+  /**
    * Fields included in authorization records beside the fixed ones.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
   /**
-   * Origin of the sign-in, consent and user pages; its host serves no route.
+   * Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user.
    * @default - each route's own host
    */
   readonly authenticateServiceUrl?: string;
@@ -63,8 +69,8 @@ export interface GatewaySettings {
    */
   readonly idpClientSecret?: Secret;
   /**
-   * Scopes requested at sign-in.
-   * @default openid, profile, email, offline_access
+   * Scopes requested at sign-in, exactly these.
+   * @default openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it
    */
   readonly idpScopes?: readonly string[];
   /**
@@ -73,7 +79,14 @@ export interface GatewaySettings {
    */
   readonly idpGroupsClaim?: string;
   /**
-   * Extra query parameters on the provider's authorization URL.
+   * Count an e-mail address only when the provider says that it is verified. Without it an address that the provider is
+   * silent about counts; one that it calls unverified never does.
+   * @default false
+   */
+  readonly idpRequireEmailVerified?: boolean;
+  /**
+   * Extra query parameters on the provider's authorization URL, such as `access_type: "offline"` and `prompt: "consent"` for
+   * refresh tokens of Google.
    * @default - none
    */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
@@ -123,6 +136,11 @@ export interface GatewaySettings {
    * @default 90d
    */
   readonly refreshTokenLifetime?: string;
+  /**
+   * Longest time from an authorization to its end, however often its refresh tokens are used.
+   * @default - none: it ends when it is not used for `refreshTokenLifetime`
+   */
+  readonly refreshTokenAbsoluteLifetime?: string;
   /**
    * Life of MCP authorization codes.
    * @default 60s

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
+import type { ReadyOptions } from "./commands/ready.ts";
 import { addAdministration } from "./commands/program.ts";
-import { checkFiles } from "./config/check.ts";
 import { configJsonSchema } from "./config/json-schema.ts";
 import { configReference } from "./config/reference.ts";
 import { readSources } from "./bundle/sources.ts";
@@ -55,10 +55,15 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   program
     .command("check")
-    .description("say every problem of configuration files at once")
+    .description("say every problem that would keep `run` from starting at once, as far as no socket is needed")
     .argument("<path...>", "files, or directories of slices; the first is the boot file")
-    .action(async (paths: string[]) => {
-      const result = checkFiles(await readSources(paths));
+    .option(
+      "--elsewhere",
+      "another machine will run it: do not look for its secrets, certificates and directories here",
+    )
+    .action(async (paths: string[], { elsewhere = false }: { elsewhere?: boolean }) => {
+      const { checkConfiguration } = await import("./commands/check.ts");
+      const result = await checkConfiguration(paths, { env: process.env, elsewhere });
       console.log(result.text);
       exitCode = result.ok ? 0 : 1;
     });
@@ -111,10 +116,12 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("ready")
     .description("ask a running gateway whether it serves; exit code 0 when it does, 1 while it starts or drains")
-    .argument("[address]", "its admin_address", "127.0.0.1:9901")
-    .action(async (address: string) => {
+    .argument("[address]", 'its admin_address, with "https://" before it where it has TLS', "127.0.0.1:9901")
+    .option("--ca <file>", "PEM of the authorities of its certificate")
+    .option("--server-name <name>", "name in its certificate, where it is asked by an address")
+    .action(async (address: string, options: ReadyOptions) => {
       const { askReadiness } = await import("./commands/ready.ts");
-      const { ok, text } = await askReadiness(address);
+      const { ok, text } = await askReadiness(address, options);
       console.log(text);
       exitCode = ok ? 0 : 1;
     });
@@ -131,10 +138,16 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   const ingress = program.command("ingress").description("Kubernetes Ingresses as configuration");
   withIngressOptions(ingress.command("translate"))
-    .description("print the slice that Kubernetes manifests make; problems go to standard error")
+    .description(
+      "print the slices that Kubernetes manifests make, one for each namespace; problems go to standard error",
+    )
     .argument("<file...>", 'manifest files; "-" is standard input')
     .option("--seal-key <file>", "the gateway's public key (JWK), for values of Secrets")
-    .option("--json", "canonical JSON instead of YAML")
+    .option("--json", "canonical JSON instead of YAML, one slice in a line")
+    .option(
+      "--write <directory>",
+      "instead of printing, put them there as files, and take away those of namespaces gone",
+    )
     .action(async (files: string[], options: TranslateCommand) => {
       const { translateFiles } = await import("./kubernetes/translate-command.ts");
       const result = await translateFiles(files, options);
@@ -159,10 +172,16 @@ export async function runCli(args: readonly string[]): Promise<number> {
       exitCode = ok ? 0 : 1;
     });
   withIngressOptions(ingress.command("watch"))
-    .description("follow the Ingresses of a cluster: publish their slice, write status and events")
+    .description("follow the Ingresses of a cluster: publish their slices, write status and events")
     .option("--publish-directory <path>", "directory that a gateway watches")
     .option("--publish-url <url>", "admin address of a gateway")
-    .option("--admin-token-file <file>", "file with its admin token")
+    .option(
+      "--admin-token-file <file>",
+      "file with its admin token, or with the publish token of the controller's owners",
+    )
+    .option("--publish-ca <file>", "PEM of the authorities of its certificate (https)")
+    .option("--publish-client-cert <file>", "PEM of the client certificate that it asks for")
+    .option("--publish-client-key <file>", "PEM of the key of it")
     .option("--seal-key <file>", "the gateway's public key (JWK); asked for at the admin address when absent")
     .option("--namespace <name...>", "only these namespaces (default: all)")
     .option("--address <address...>", "address of the gateway for the status of Ingresses")
@@ -204,10 +223,12 @@ function generationNumber(text: string): number {
 function withIngressOptions(command: Command): Command {
   return command
     .option("--class <name>", 'IngressClass whose Ingresses are served (default "gateway")')
-    .option("--owner <name>", 'owner of the slice (default "kubernetes")')
+    .option("--owner <name>", 'the slice of namespace "shop" has the owner "<name>.shop" (default "kubernetes")')
     .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
     .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
-    .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")');
+    .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")')
+    .option("--hosts <file>", "YAML, host to namespaces: hosts that namespaces share, or that are kept for some")
+    .option("--external-names", "serve Services of type ExternalName, to whatever addresses they lead");
 }
 
 async function readCertificate(file: string, isValid: boolean): Promise<CertificateFacts> {

@@ -2,11 +2,12 @@
 import { isIP } from "node:net";
 
 import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "./config/load.ts";
+import { canonicalPath, otherReading } from "./http/target.ts";
 import { routePolicy } from "./policy/access-keys.ts";
 import { DEVICE_UNAUTHENTICATED } from "./policy/criteria.ts";
 import { DEVICE_TYPES } from "./policy/device-match.ts";
 import type { CertificateFacts, Decision, DeviceFacts, Facts, UserFacts } from "./policy/facts.ts";
-import { compilePolicy } from "./policy/evaluate.ts";
+import { compilePolicy, isAmbiguous } from "./policy/evaluate.ts";
 import { explain, formatExplanation } from "./policy/explain.ts";
 
 /** What the command line gives. */
@@ -92,12 +93,8 @@ function questionWish(options: ExplainOptions, route: CheckedRoute): string | un
 }
 
 /** What happens to such a request beside the policy. */
-function* notesOf(
-  config: CheckedConfig,
-  route: CheckedRoute,
-  facts: Facts,
-  { allowWhyFalse }: Decision,
-): Iterable<string> {
+function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, decision: Decision): Iterable<string> {
+  const { allowWhyFalse } = decision;
   const { mcp } = route.doc;
   if (mcp && config.settings.runtime_flags?.mcp !== true)
     yield "MCP is off (runtime_flags.mcp), so the gateway answers 503";
@@ -107,6 +104,8 @@ function* notesOf(
     yield "preflight requests of MCP server routes are answered by the gateway itself";
   if (!mcp?.server && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
     yield "a browser is led to prove a registered device; programs are answered 450";
+  if (isAmbiguous(decision))
+    yield `the answer is 400: to servers that cut path parameters off the path is "${facts.http.otherPath ?? ""}", which the policy decides differently`;
   const mtls = config.boot.downstream_mtls;
   if (mtls && (mtls.enforcement ?? "") !== "policy" && facts.http.certificate?.isValid !== true)
     yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
@@ -114,11 +113,14 @@ function* notesOf(
 
 function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: CertificateFacts | undefined): Facts {
   const mcpMethod = options.tool === undefined ? options.mcpMethod : "tools/call";
+  const path = readPath(options.path);
+  const otherPath = otherReading(path);
   const isCorsPreflight = options.preflight === true;
   return {
     http: {
       method: isCorsPreflight ? "OPTIONS" : options.method,
-      path: options.path,
+      path,
+      ...(otherPath !== undefined && { otherPath }),
       host: URL.parse(doc.from)?.host ?? "",
       ip: options.ip ?? "127.0.0.1",
       ...(isCorsPreflight && { isCorsPreflight }),
@@ -133,6 +135,12 @@ function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: Ce
       },
     }),
   };
+}
+
+/** As the listener gives it out; what it would refuse stays as it was asked about. */
+function readPath(text: string): string {
+  const canonical = canonicalPath(text);
+  return canonical.ok ? canonical.path : text;
 }
 
 function userOf({ user: id, email, groups, claim = [] }: ExplainOptions): UserFacts {

@@ -8,15 +8,18 @@ import { createAdmin, createPages } from "./admin/admin.ts";
 import type { AdminPages } from "./admin/listener.ts";
 import { createMetrics, type Metrics } from "./admin/metrics.ts";
 import { traceSeries } from "./admin/trace-series.ts";
+import { openAdminCertificates } from "./admin/tls.ts";
 import { sliceEndpoint } from "./admin/slices.ts";
 import { readBoot } from "./bundle/boot.ts";
 import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
 import { processName, startPresence } from "./bundle/presence.ts";
+import { createKeptStore } from "./bundle/kept-store.ts";
 import { createPublishedSlices } from "./bundle/published.ts";
 import { createPublisher } from "./bundle/publisher.ts";
 import { closeAll } from "./close-all.ts";
 import { createDevices } from "./device/device.ts";
 import { openCertificates } from "./http/certificates.ts";
+import { connectionLimits } from "./http/connection-limits.ts";
 import { startRedirectServer } from "./http/redirect-server.ts";
 import { createSafeFetch } from "./http/safe-fetch.ts";
 import { createHttpServer } from "./http/server.ts";
@@ -25,11 +28,13 @@ import { createIssuer } from "./issuer/issuer.ts";
 import { createKeys } from "./keys.ts";
 import { createLog, type Log } from "./log.ts";
 import { serverListEndpoints } from "./mcp/server-list.ts";
+import { describeBlock } from "./policy/blocks.ts";
 import { createRecordWriter } from "./policy/record-writer.ts";
 import { systemClock, type Clock, type Closable, type TokenRefresh } from "./ports.ts";
 import { createProxy, type Proxy } from "./proxy/handle.ts";
 import type { UpstreamStatus } from "./proxy/upstream-state.ts";
 import { openRecords } from "./records.ts";
+import { openBlocks } from "./session/blocks.ts";
 import { createSession, type SessionModule } from "./session/session.ts";
 import { startSweeper } from "./store/sweeper.ts";
 import { openTracing } from "./tracing/tracing.ts";
@@ -58,6 +63,8 @@ export interface Gateway {
   readonly metrics: Pick<Metrics, "values" | "totals">;
   /** What this process knows of upstreams that have others beside them, checks or ejection. */
   readonly upstreams: () => readonly UpstreamStatus[];
+  /** What is blocked, as `/status` shows it. */
+  readonly blocks: () => readonly object[];
   readonly status: () => BundleStatus;
   /** Digest and generation in force. */
   readonly current: () => { readonly digest: string; readonly generation: number };
@@ -101,6 +108,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       pages,
       metrics,
       upstreams: () => proxy.upstreams(),
+      blocks: () => ground.blocks.list().map(describeBlock),
       status: () => bundle.status(),
       current: () => bundle.current(),
       onChange: (listener) => bundle.subscribe(() => listener()),
@@ -139,21 +147,25 @@ async function openGround({ config, worker, clock = systemClock, ...options }: G
   own(startSweeper({ store, log }));
   const published = createPublishedSlices({ store });
   const onReload = tracing?.reloaded;
-  const bundle = own(await openBundle({ path: config, boot: start, published, log, clock, onReload }));
+  // What lives in this process alone outlives it nowhere.
+  const kept = boot.storageUrl === "memory:" ? undefined : createKeptStore({ store });
+  const keptKeys = keys.derive("kept-slice");
+  const bundle = own(await openBundle({ path: config, boot: start, published, kept, keptKeys, log, clock, onReload }));
   const records = own(
     createRecordWriter({
       destination: boot.authorizeLog,
       onError: (error, queued) => log.error({ err: error, queued }, "authorization records are not written"),
     }),
   );
+  const blocks = own(await openBlocks({ store, clock, log }));
   const metrics = createMetrics();
   if (tracing) metrics.register(traceSeries(tracing.counts));
-  return { boot, log, clock, tracing, keys, store, bundle, records, metrics };
+  return { boot, log, clock, tracing, keys, store, bundle, records, blocks, metrics };
 }
 
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
 function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
-  const { boot, bundle: snapshots, store, keys, log, clock, tracing, metrics } = ground;
+  const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
   const common = { snapshots, store, keys, log, clock };
   const { development } = boot;
   const onRefresh = (refresh: TokenRefresh): void => {
@@ -164,6 +176,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
     createSession({
       ...common,
       boot,
+      blocks,
       onRefresh,
       // Made further down, from this very session.
       userSections: [
@@ -173,31 +186,36 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       ],
     }),
   );
-  const { authenticator, browser, csrf } = session;
+  const { authenticator, callers, browser, csrf } = session;
   const devices = createDevices({ store, keys, session, log, clock });
   const fetch = createSafeFetch({ development });
   const fetchClientDocument = createFetchDocument({ fetch });
-  const upstream = own(createUpstream({ ...common, browser, csrf, fetch, development, clientDocumentUrl, onRefresh }));
+  const upstream = own(
+    createUpstream({ ...common, browser, csrf, blocks, fetch, development, clientDocumentUrl, onRefresh }),
+  );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
   const servers = serverListEndpoints({
     authenticator,
     isConnected: (user, route) => upstream.isConnected(user, route),
     disconnect: (userId, route) => upstream.disconnect(userId, route),
+    blocks,
     log,
   });
   return own(
     createProxy({
       snapshots,
       endpoints: [...session.endpoints, ...issuer.endpoints, ...servers, ...upstream.endpoints, ...devices.endpoints],
-      authenticator,
+      authenticator: callers,
       signIn: session.signIn,
       deviceProofs: devices.proofs,
       programs: session.programs,
       current: session.current,
       assertions: session.assertions,
       applicationTokens: session.applicationTokens,
+      trustedProxyHeaders: boot.trustedProxyHeaders,
       requiresClientCertificate: boot.downstreamMtls?.enforcement === "policy_with_default_deny",
       revocations: session.revocations,
+      blocks,
       challenge: (...of) => issuer.challenge(...of),
       upstream,
       records: ground.records,
@@ -211,15 +229,26 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
 }
 
 async function openAdmin(
-  { boot, bundle, metrics, store, clock, log }: Ground,
+  { boot, bundle, metrics, store, blocks, clock, log }: Ground,
   proxy: Proxy,
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
 ) {
-  const told = { bundle, metrics, isDraining, store, upstreams: () => proxy.upstreams() };
+  const told = {
+    bundle,
+    metrics,
+    isDraining,
+    store,
+    upstreams: () => proxy.upstreams(),
+    blocks: () => blocks.list().map(describeBlock),
+  };
   if (worker !== undefined) return { admin: undefined, pages: own(createPages(told)) };
-  const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }))];
-  const listener = { address: boot.adminAddress, token: boot.adminToken, endpoints, log };
+  const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }), bundle.parse)];
+  const maxConnections = connectionLimits(boot.maxConnections).other;
+  const opened = await openAdminCertificates(boot.adminTls, log);
+  const certificates = opened && own(opened);
+  const { adminAddress: address, adminHosts: hosts, adminToken: token, publishTokens } = boot;
+  const listener = { address, hosts, certificates, token, publishTokens, endpoints, maxConnections, log };
   const admin = own(await createAdmin({ ...told, ...listener }));
   return { admin, pages: admin.pages };
 }
@@ -231,11 +260,12 @@ async function listen({ boot, metrics, log }: Ground, proxy: Proxy, own: Own) {
   };
   const certificates =
     boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log, clients }));
+  const limits = connectionLimits(boot.maxConnections);
   const server = await createHttpServer({
     address: boot.address,
     insecure: boot.insecureServer,
     certificates,
-    maxConnections: boot.maxConnections,
+    maxConnections: limits.public,
     proxyProtocol: boot.useProxyProtocol,
     forwardedFor: boot.forwardedFor,
     handle: (exchange) => proxy.handle(exchange),
@@ -244,6 +274,12 @@ async function listen({ boot, metrics, log }: Ground, proxy: Proxy, own: Own) {
   });
   own({ close: () => server.close({ timeoutMs: boot.drainTimeoutMs }) });
   const { httpRedirectAddress: address, useProxyProtocol: proxyProtocol } = boot;
-  if (address !== undefined) own(await startRedirectServer({ address, securePort: server.port, proxyProtocol, log }));
+  if (address !== undefined) {
+    const servesHost = (host: string): boolean => proxy.servesHost(host);
+    const maxConnections = limits.other;
+    own(
+      await startRedirectServer({ address, securePort: server.port, servesHost, proxyProtocol, maxConnections, log }),
+    );
+  }
   return server;
 }

@@ -35,10 +35,21 @@ export function createLog(options: LogOptions = {}): Log {
       level: options.level ?? "info",
       base: null,
       redact: { paths, censor: "[redacted]" },
+      serializers: { err: serializeError },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     options.destination ?? pino.destination({ fd: 2, sync: false }),
   );
+}
+
+/** Our own codes ("idp.refused") and Node's ("ECONNREFUSED"): words, without the digits that codes of OAuth have. */
+const ERROR_CODE = /^(?:[a-z]+(?:-[a-z]+)*(?:\.[a-z]+(?:-[a-z]+)*)+|E[A-Z]{2,}(?:_[A-Z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+)$/;
+
+/** `code` is what a sign-in is exchanged for, too, and never said: what an error is called stands under `failure`. */
+function serializeError(error: Error): object {
+  const { code, ...rest } = pino.stdSerializers.err(error) as object & { readonly code?: unknown };
+  if (code === undefined) return rest;
+  return typeof code === "string" && ERROR_CODE.test(code) ? { ...rest, failure: code } : { ...rest, code };
 }
 
 /** A log that says nothing, for tests and one-shot commands. */

@@ -5,7 +5,8 @@
  * calls it needs no sessions and no passwords of its own, and cannot be fooled by somebody who reaches it past the
  * gateway.
  *
- * Untrusted input: the request. Promise: claims are returned only when signature, issuer, audience and times hold.
+ * Untrusted input: the request. Promise: claims are returned only when signature, issuer, audience, times and, where it is
+ * asked for, the route hold.
  */
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 
@@ -21,19 +22,30 @@ export interface AssertionClaims {
   /** "" when the provider gave none, or one it has not verified. */
   readonly email: string;
   readonly name: string;
-  /** [] when the user is in none. */
+  /** [] when the user is in none, and when nobody knows: see `groupsUnknown`. */
   readonly groups: readonly string[];
+  /** The identity provider left the groups out because there are too many: nothing may follow from their absence. */
+  readonly groupsUnknown?: true;
+  /** The user's claims that `jwt_claims_headers` names, as the provider gave them. */
+  readonly claims: Readonly<Record<string, unknown>>;
   /** The user's session at the gateway. */
   readonly sid: string;
   /** Host name of the route. */
   readonly iss: string;
   readonly aud: string;
+  /** Key of the route, "<owner>/<name>"; "" from gateways that do not tell it. */
+  readonly gateway_route: string;
   /** Epoch seconds. */
   readonly iat: number;
   readonly exp: number;
 }
 
 export type VerifyOptions = ExpectedAddress & {
+  /**
+   * Key of the route that this application stands behind, "<owner>/<name>". Where several routes share a host, they share
+   * its audience too: without this the application behind another one could show assertions that it got.
+   */
+  readonly route?: string;
   /** Seconds by which clocks may differ. Default 5. */
   readonly clockToleranceSeconds?: number;
   /** Time of the check; now when absent. */
@@ -70,6 +82,8 @@ export type AssertionFailure =
   | "bad-signature"
   /** Made for another host, or by another issuer. */
   | "wrong-audience"
+  /** Made for another route of the host. */
+  | "wrong-route"
   /** The gateway's keys cannot be fetched now. */
   | "keys-unavailable";
 
@@ -99,6 +113,7 @@ const keySets = new Map<string, JWTVerifyGetKey>();
 export async function verifyAssertion(request: RequestLike, options: VerifyOptions): Promise<AssertionClaims> {
   const token = readHeader(request);
   const { issuer, audience, address } = readExpected(options);
+  let claims: AssertionClaims;
   let keys = keySets.get(address);
   if (!keys) {
     keys = createRemoteJWKSet(new URL(address), { timeoutDuration: 5000, cooldownDuration: 10_000 });
@@ -114,10 +129,14 @@ export async function verifyAssertion(request: RequestLike, options: VerifyOptio
       requiredClaims: ["sub", "iat", "exp"],
       ...(options.currentDate === undefined ? {} : { currentDate: options.currentDate }),
     });
-    return readClaims(payload);
+    claims = readClaims(payload);
   } catch (error) {
     throw explain(error, address);
   }
+  if (options.route !== undefined && claims.gateway_route !== options.route) {
+    throw failure("wrong-route", `the assertion is not for the route ${JSON.stringify(options.route)}`);
+  }
+  return claims;
 }
 
 function readExpected(options: ExpectedAddress): { issuer: string; audience: string; address: string } {
@@ -158,6 +177,8 @@ function isFetchHeaders(headers: RequestLike["headers"]): headers is { get(name:
   return typeof headers["get"] === "function";
 }
 
+const OWN_CLAIMS = new Set("iss sub aud exp nbf iat jti user email name groups sid route".split(" "));
+
 function readClaims(payload: JWTPayload): AssertionClaims {
   const { sub = "", iss = "", iat = 0, exp = 0 } = payload;
   const text = (name: string): string => {
@@ -176,7 +197,10 @@ function readClaims(payload: JWTPayload): AssertionClaims {
     email: text("email"),
     name: text("name"),
     sid: text("sid"),
+    gateway_route: text("gateway_route"),
     groups,
+    ...(payload["groups"] === undefined ? { groupsUnknown: true as const } : {}),
+    claims: Object.fromEntries(Object.entries(payload).filter(([name]) => !OWN_CLAIMS.has(name))),
   };
 }
 

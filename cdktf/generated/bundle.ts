@@ -9,7 +9,7 @@ import * as cdktf from 'cdktf';
 
 export interface BundleConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name of the slice that this bundle publishes, one per team or state. Lower-case letters, digits and dashes. Changing it replaces the resource.
+  * Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. Changing it replaces the resource.
   *
   */
   readonly owner: string;
@@ -19,7 +19,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly sealKey?: string;
   /**
-  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`. Default: URL-based client IDs are refused
+  * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect. Default: URL-based client IDs are refused, and clients register themselves
   *
   */
   readonly mcpAllowedClientIdDomains?: string[];
@@ -39,12 +39,17 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpAllowedPrivateRedirectUris?: string[];
   /**
+  * Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on. Default: `true`.
+  *
+  */
+  readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
+  /**
   * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
   /**
-  * Origin of the sign-in, consent and user pages; its host serves no route. Default: each route's own host
+  * Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user. Default: each route's own host
   *
   */
   readonly authenticateServiceUrl?: string;
@@ -89,7 +94,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpClientSecretWoVersion?: number;
   /**
-  * Scopes requested at sign-in. Default: `openid, profile, email, offline_access`.
+  * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers. Default: `openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`.
   *
   */
   readonly idpScopes?: string[];
@@ -99,7 +104,12 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpGroupsClaim?: string;
   /**
-  * Extra query parameters on the provider's authorization URL. Default: none
+  * Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does. Default: `false`.
+  *
+  */
+  readonly idpRequireEmailVerified?: boolean | cdktf.IResolvable;
+  /**
+  * Extra query parameters on the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google. Default: none
   *
   */
   readonly idpRequestParams?: { [key: string]: string };
@@ -149,6 +159,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly refreshTokenLifetime?: string;
   /**
+  * Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh. Default: none: it ends when it is not used for `refresh_token_lifetime`
+  *
+  */
+  readonly refreshTokenAbsoluteLifetime?: string;
+  /**
   * Life of MCP authorization codes. Default: `60s`.
   *
   */
@@ -159,7 +174,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly passIdentityHeaders?: boolean | cdktf.IResolvable;
   /**
-  * Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them. Default: none
+  * Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims). Default: none
   *
   */
   readonly jwtClaimsHeaders?: { [key: string]: string };
@@ -332,7 +347,7 @@ export interface BundleHttp {
   */
   readonly url: string;
   /**
-  * Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
+  * Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
   *
   */
   readonly tokenRef?: string;
@@ -2129,7 +2144,7 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
 }
 export interface BundleRouteMcpServer {
   /**
-  * Largest request body in bytes; larger ones are refused with 413. Default: `4096`.
+  * Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged. Default: `4096`.
   *
   */
   readonly maxRequestBytes?: number;
@@ -2138,6 +2153,16 @@ export interface BundleRouteMcpServer {
   *
   */
   readonly path?: string;
+  /**
+  * Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is. Default: the MCP endpoint alone
+  *
+  */
+  readonly extraPaths?: string[];
+  /**
+  * Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner's and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may. Default: applications of the same owner, and of the boot file
+  *
+  */
+  readonly allowedApplications?: string[];
   /**
   * Authorization server issuer used when discovery fails. HTTPS only. Default: none
   *
@@ -2158,6 +2183,8 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   return {
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
     path: cdktf.stringToTerraform(struct!.path),
+    extra_paths: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.extraPaths),
+    allowed_applications: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedApplications),
     authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
   }
@@ -2181,6 +2208,18 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "simple",
       storageClassType: "string",
+    },
+    extra_paths: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.extraPaths),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_applications: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedApplications),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
     },
     authorization_server_url: {
       value: cdktf.stringToHclTerraform(struct!.authorizationServerUrl),
@@ -2226,6 +2265,14 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.path = this._path;
     }
+    if (this._extraPaths !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.extraPaths = this._extraPaths;
+    }
+    if (this._allowedApplications !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedApplications = this._allowedApplications;
+    }
     if (this._authorizationServerUrl !== undefined) {
       hasAnyValues = true;
       internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
@@ -2243,6 +2290,8 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._maxRequestBytes = undefined;
       this._path = undefined;
+      this._extraPaths = undefined;
+      this._allowedApplications = undefined;
       this._authorizationServerUrl = undefined;
       this._upstreamOauth2.internalValue = undefined;
     }
@@ -2255,6 +2304,8 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.resolvableValue = undefined;
       this._maxRequestBytes = value.maxRequestBytes;
       this._path = value.path;
+      this._extraPaths = value.extraPaths;
+      this._allowedApplications = value.allowedApplications;
       this._authorizationServerUrl = value.authorizationServerUrl;
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
     }
@@ -2290,6 +2341,38 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get pathInput() {
     return this._path;
+  }
+
+  // extra_paths - computed: false, optional: true, required: false
+  private _extraPaths?: string[]; 
+  public get extraPaths() {
+    return this.getListAttribute('extra_paths');
+  }
+  public set extraPaths(value: string[]) {
+    this._extraPaths = value;
+  }
+  public resetExtraPaths() {
+    this._extraPaths = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get extraPathsInput() {
+    return this._extraPaths;
+  }
+
+  // allowed_applications - computed: false, optional: true, required: false
+  private _allowedApplications?: string[]; 
+  public get allowedApplications() {
+    return this.getListAttribute('allowed_applications');
+  }
+  public set allowedApplications(value: string[]) {
+    this._allowedApplications = value;
+  }
+  public resetAllowedApplications() {
+    this._allowedApplications = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedApplicationsInput() {
+    return this._allowedApplications;
   }
 
   // authorization_server_url - computed: false, optional: true, required: false
@@ -2390,7 +2473,7 @@ export interface BundleRouteMcp {
   */
   readonly server?: BundleRouteMcpServer;
   /**
-  * Marks the route as an MCP client: the application receives External Tokens. Always empty. Default: not an MCP client
+  * Marks the route as an MCP client: the application receives External Tokens, and may send people to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. They come back with `connect_error=<code>` when an upstream was not connected: `unavailable` and `not-set-up` before anybody has left, else the reason of the page that was shown. Always empty. Default: not an MCP client
   *
   */
   readonly client?: BundleRouteMcpClient;
@@ -6277,6 +6360,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._mcpAllowedAsMetadataDomains = config.mcpAllowedAsMetadataDomains;
     this._mcpAllowedOrigins = config.mcpAllowedOrigins;
     this._mcpAllowedPrivateRedirectUris = config.mcpAllowedPrivateRedirectUris;
+    this._mcpDynamicRegistration = config.mcpDynamicRegistration;
     this._authorizeLogFields = config.authorizeLogFields;
     this._authenticateServiceUrl = config.authenticateServiceUrl;
     this._signoutRedirectUrl = config.signoutRedirectUrl;
@@ -6289,6 +6373,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._idpClientSecretWoVersion = config.idpClientSecretWoVersion;
     this._idpScopes = config.idpScopes;
     this._idpGroupsClaim = config.idpGroupsClaim;
+    this._idpRequireEmailVerified = config.idpRequireEmailVerified;
     this._idpRequestParams = config.idpRequestParams;
     this._bearerTokenFormat = config.bearerTokenFormat;
     this._idpAccessTokenAllowedAudiences = config.idpAccessTokenAllowedAudiences;
@@ -6299,6 +6384,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._accessTokenLifetime = config.accessTokenLifetime;
     this._clientRouteTokenLifetime = config.clientRouteTokenLifetime;
     this._refreshTokenLifetime = config.refreshTokenLifetime;
+    this._refreshTokenAbsoluteLifetime = config.refreshTokenAbsoluteLifetime;
     this._authorizationCodeLifetime = config.authorizationCodeLifetime;
     this._passIdentityHeaders = config.passIdentityHeaders;
     this._jwtClaimsHeaders = config.jwtClaimsHeaders;
@@ -6421,6 +6507,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get mcpAllowedPrivateRedirectUrisInput() {
     return this._mcpAllowedPrivateRedirectUris;
+  }
+
+  // mcp_dynamic_registration - computed: false, optional: true, required: false
+  private _mcpDynamicRegistration?: boolean | cdktf.IResolvable; 
+  public get mcpDynamicRegistration() {
+    return this.getBooleanAttribute('mcp_dynamic_registration');
+  }
+  public set mcpDynamicRegistration(value: boolean | cdktf.IResolvable) {
+    this._mcpDynamicRegistration = value;
+  }
+  public resetMcpDynamicRegistration() {
+    this._mcpDynamicRegistration = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get mcpDynamicRegistrationInput() {
+    return this._mcpDynamicRegistration;
   }
 
   // authorize_log_fields - computed: false, optional: true, required: false
@@ -6615,6 +6717,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._idpGroupsClaim;
   }
 
+  // idp_require_email_verified - computed: false, optional: true, required: false
+  private _idpRequireEmailVerified?: boolean | cdktf.IResolvable; 
+  public get idpRequireEmailVerified() {
+    return this.getBooleanAttribute('idp_require_email_verified');
+  }
+  public set idpRequireEmailVerified(value: boolean | cdktf.IResolvable) {
+    this._idpRequireEmailVerified = value;
+  }
+  public resetIdpRequireEmailVerified() {
+    this._idpRequireEmailVerified = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpRequireEmailVerifiedInput() {
+    return this._idpRequireEmailVerified;
+  }
+
   // idp_request_params - computed: false, optional: true, required: false
   private _idpRequestParams?: { [key: string]: string }; 
   public get idpRequestParams() {
@@ -6773,6 +6891,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get refreshTokenLifetimeInput() {
     return this._refreshTokenLifetime;
+  }
+
+  // refresh_token_absolute_lifetime - computed: false, optional: true, required: false
+  private _refreshTokenAbsoluteLifetime?: string; 
+  public get refreshTokenAbsoluteLifetime() {
+    return this.getStringAttribute('refresh_token_absolute_lifetime');
+  }
+  public set refreshTokenAbsoluteLifetime(value: string) {
+    this._refreshTokenAbsoluteLifetime = value;
+  }
+  public resetRefreshTokenAbsoluteLifetime() {
+    this._refreshTokenAbsoluteLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get refreshTokenAbsoluteLifetimeInput() {
+    return this._refreshTokenAbsoluteLifetime;
   }
 
   // authorization_code_lifetime - computed: false, optional: true, required: false
@@ -6947,6 +7081,7 @@ export class Bundle extends cdktf.TerraformResource {
       mcp_allowed_as_metadata_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedAsMetadataDomains),
       mcp_allowed_origins: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedOrigins),
       mcp_allowed_private_redirect_uris: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedPrivateRedirectUris),
+      mcp_dynamic_registration: cdktf.booleanToTerraform(this._mcpDynamicRegistration),
       authorize_log_fields: cdktf.listMapper(cdktf.stringToTerraform, false)(this._authorizeLogFields),
       authenticate_service_url: cdktf.stringToTerraform(this._authenticateServiceUrl),
       signout_redirect_url: cdktf.stringToTerraform(this._signoutRedirectUrl),
@@ -6959,6 +7094,7 @@ export class Bundle extends cdktf.TerraformResource {
       idp_client_secret_wo_version: cdktf.numberToTerraform(this._idpClientSecretWoVersion),
       idp_scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpScopes),
       idp_groups_claim: cdktf.stringToTerraform(this._idpGroupsClaim),
+      idp_require_email_verified: cdktf.booleanToTerraform(this._idpRequireEmailVerified),
       idp_request_params: cdktf.hashMapper(cdktf.stringToTerraform)(this._idpRequestParams),
       bearer_token_format: cdktf.stringToTerraform(this._bearerTokenFormat),
       idp_access_token_allowed_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(this._idpAccessTokenAllowedAudiences),
@@ -6969,6 +7105,7 @@ export class Bundle extends cdktf.TerraformResource {
       access_token_lifetime: cdktf.stringToTerraform(this._accessTokenLifetime),
       client_route_token_lifetime: cdktf.stringToTerraform(this._clientRouteTokenLifetime),
       refresh_token_lifetime: cdktf.stringToTerraform(this._refreshTokenLifetime),
+      refresh_token_absolute_lifetime: cdktf.stringToTerraform(this._refreshTokenAbsoluteLifetime),
       authorization_code_lifetime: cdktf.stringToTerraform(this._authorizationCodeLifetime),
       pass_identity_headers: cdktf.booleanToTerraform(this._passIdentityHeaders),
       jwt_claims_headers: cdktf.hashMapper(cdktf.stringToTerraform)(this._jwtClaimsHeaders),
@@ -7019,6 +7156,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "list",
         storageClassType: "stringList",
+      },
+      mcp_dynamic_registration: {
+        value: cdktf.booleanToHclTerraform(this._mcpDynamicRegistration),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
       },
       authorize_log_fields: {
         value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._authorizeLogFields),
@@ -7092,6 +7235,12 @@ export class Bundle extends cdktf.TerraformResource {
         type: "simple",
         storageClassType: "string",
       },
+      idp_require_email_verified: {
+        value: cdktf.booleanToHclTerraform(this._idpRequireEmailVerified),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
       idp_request_params: {
         value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(this._idpRequestParams),
         isBlock: false,
@@ -7148,6 +7297,12 @@ export class Bundle extends cdktf.TerraformResource {
       },
       refresh_token_lifetime: {
         value: cdktf.stringToHclTerraform(this._refreshTokenLifetime),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      refresh_token_absolute_lifetime: {
+        value: cdktf.stringToHclTerraform(this._refreshTokenAbsoluteLifetime),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

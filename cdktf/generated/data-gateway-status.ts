@@ -14,10 +14,25 @@ export interface DataGatewayStatusConfig extends cdktf.TerraformMetaArguments {
   */
   readonly url: string;
   /**
-  * Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
+  * Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
   *
   */
   readonly tokenRef?: string;
+  /**
+  * PEM of the authorities that sign the certificate of the admin address (`admin_tls`), such as `file("ca.pem")`. Default: `ca` of the provider.
+  *
+  */
+  readonly ca?: string;
+  /**
+  * PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`). Needs `client_key_ref`. Default: those of the provider.
+  *
+  */
+  readonly clientCert?: string;
+  /**
+  * Where Terraform reads the PEM of its private key, on the machine where it runs: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientKeyRef?: string;
 }
 export interface DataGatewayStatusSlices {
 }
@@ -157,6 +172,9 @@ export class DataGatewayStatus extends cdktf.TerraformDataSource {
     });
     this._url = config.url;
     this._tokenRef = config.tokenRef;
+    this._ca = config.ca;
+    this._clientCert = config.clientCert;
+    this._clientKeyRef = config.clientKeyRef;
   }
 
   // ==========
@@ -190,6 +208,54 @@ export class DataGatewayStatus extends cdktf.TerraformDataSource {
   // Temporarily expose input value. Use with caution.
   public get tokenRefInput() {
     return this._tokenRef;
+  }
+
+  // ca - computed: false, optional: true, required: false
+  private _ca?: string; 
+  public get ca() {
+    return this.getStringAttribute('ca');
+  }
+  public set ca(value: string) {
+    this._ca = value;
+  }
+  public resetCa() {
+    this._ca = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get caInput() {
+    return this._ca;
+  }
+
+  // client_cert - computed: false, optional: true, required: false
+  private _clientCert?: string; 
+  public get clientCert() {
+    return this.getStringAttribute('client_cert');
+  }
+  public set clientCert(value: string) {
+    this._clientCert = value;
+  }
+  public resetClientCert() {
+    this._clientCert = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientCertInput() {
+    return this._clientCert;
+  }
+
+  // client_key_ref - computed: false, optional: true, required: false
+  private _clientKeyRef?: string; 
+  public get clientKeyRef() {
+    return this.getStringAttribute('client_key_ref');
+  }
+  public set clientKeyRef(value: string) {
+    this._clientKeyRef = value;
+  }
+  public resetClientKeyRef() {
+    this._clientKeyRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyRefInput() {
+    return this._clientKeyRef;
   }
 
   // digest - computed: true, optional: false, required: false
@@ -231,6 +297,9 @@ export class DataGatewayStatus extends cdktf.TerraformDataSource {
     return {
       url: cdktf.stringToTerraform(this._url),
       token_ref: cdktf.stringToTerraform(this._tokenRef),
+      ca: cdktf.stringToTerraform(this._ca),
+      client_cert: cdktf.stringToTerraform(this._clientCert),
+      client_key_ref: cdktf.stringToTerraform(this._clientKeyRef),
     };
   }
 
@@ -244,6 +313,24 @@ export class DataGatewayStatus extends cdktf.TerraformDataSource {
       },
       token_ref: {
         value: cdktf.stringToHclTerraform(this._tokenRef),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      ca: {
+        value: cdktf.stringToHclTerraform(this._ca),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      client_cert: {
+        value: cdktf.stringToHclTerraform(this._clientCert),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      client_key_ref: {
+        value: cdktf.stringToHclTerraform(this._clientKeyRef),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -9,10 +9,25 @@ import * as cdktf from 'cdktf';
 
 export interface GatewayProviderConfig {
   /**
-  * Admin token of the gateway, for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.
+  * Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.
   *
   */
   readonly adminToken?: string;
+  /**
+  * PEM of the authorities that sign the certificate of the admin address (`admin_tls`), such as `file("ca.pem")`. Default: the authorities that Node.js trusts.
+  *
+  */
+  readonly ca?: string;
+  /**
+  * PEM of the client certificate that is shown there, where the gateway asks for one (`client_ca_file`). Needs `client_key`.
+  *
+  */
+  readonly clientCert?: string;
+  /**
+  * PEM of its private key. Stored in no state and no plan; may be an ephemeral value.
+  *
+  */
+  readonly clientKey?: string;
   /**
   * Alias name
   *
@@ -65,6 +80,9 @@ export class GatewayProvider extends cdktf.TerraformProvider {
       terraformProviderSource: 'gateform/gateway'
     });
     this._adminToken = config.adminToken;
+    this._ca = config.ca;
+    this._clientCert = config.clientCert;
+    this._clientKey = config.clientKey;
     this._alias = config.alias;
   }
 
@@ -86,6 +104,54 @@ export class GatewayProvider extends cdktf.TerraformProvider {
   // Temporarily expose input value. Use with caution.
   public get adminTokenInput() {
     return this._adminToken;
+  }
+
+  // ca - computed: false, optional: true, required: false
+  private _ca?: string; 
+  public get ca() {
+    return this._ca;
+  }
+  public set ca(value: string | undefined) {
+    this._ca = value;
+  }
+  public resetCa() {
+    this._ca = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get caInput() {
+    return this._ca;
+  }
+
+  // client_cert - computed: false, optional: true, required: false
+  private _clientCert?: string; 
+  public get clientCert() {
+    return this._clientCert;
+  }
+  public set clientCert(value: string | undefined) {
+    this._clientCert = value;
+  }
+  public resetClientCert() {
+    this._clientCert = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientCertInput() {
+    return this._clientCert;
+  }
+
+  // client_key - computed: false, optional: true, required: false
+  private _clientKey?: string; 
+  public get clientKey() {
+    return this._clientKey;
+  }
+  public set clientKey(value: string | undefined) {
+    this._clientKey = value;
+  }
+  public resetClientKey() {
+    this._clientKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyInput() {
+    return this._clientKey;
   }
 
   // alias - computed: false, optional: true, required: false
@@ -111,6 +177,9 @@ export class GatewayProvider extends cdktf.TerraformProvider {
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
       admin_token: cdktf.stringToTerraform(this._adminToken),
+      ca: cdktf.stringToTerraform(this._ca),
+      client_cert: cdktf.stringToTerraform(this._clientCert),
+      client_key: cdktf.stringToTerraform(this._clientKey),
       alias: cdktf.stringToTerraform(this._alias),
     };
   }
@@ -119,6 +188,24 @@ export class GatewayProvider extends cdktf.TerraformProvider {
     const attrs = {
       admin_token: {
         value: cdktf.stringToHclTerraform(this._adminToken),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      ca: {
+        value: cdktf.stringToHclTerraform(this._ca),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      client_cert: {
+        value: cdktf.stringToHclTerraform(this._clientCert),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      client_key: {
+        value: cdktf.stringToHclTerraform(this._clientKey),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

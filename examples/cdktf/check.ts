@@ -42,7 +42,16 @@ interface Tool {
 
 async function play(): Promise<void> {
   const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
-  const gateway = await startLiveGateway({ owners: { team: { allowed_refs: ["env:ISSUES_*"] } } });
+  const gateway = await startLiveGateway({
+    owners: {
+      team: {
+        allowed_refs: ["env:ISSUES_*"],
+        allowed_settings: ["*"],
+        allowed_tokens: ["provider"],
+        allow_local_upstreams: true,
+      },
+    },
+  });
   const { cliConfigFile } = await writeDevMirror(mirror);
   const environment = {
     TF_CLI_CONFIG_FILE: cliConfigFile,

@@ -20,7 +20,7 @@ export interface DemoUser {
   readonly email: string;
   readonly name: string;
   readonly groups: readonly string[];
-  /** Further claims, sent with the profile; their names are fixed when the provider starts. */
+  /** Further claims, sent with the profile, or others instead of those above; their names are fixed when the provider starts. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
@@ -42,6 +42,10 @@ export interface IdentityProviderOptions {
   readonly accessTokenSeconds?: number;
   /** Default true; false leaves all but `sub` to the userinfo endpoint. */
   readonly claimsInIdToken?: boolean;
+  /** Which scopes its metadata lists; default: with `offline_access`. `null` leaves the member out. */
+  readonly scopesSupported?: readonly string[] | null;
+  /** Name (`kid`) of its signing key, which is new at every start. Default "demo". */
+  readonly keyId?: string;
   /** Resources for which clients may ask (RFC 8707); their access tokens are JWTs. Default: none, tokens are opaque. */
   readonly resources?: readonly string[];
 }
@@ -137,6 +141,16 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     },
   });
 
+  const { scopesSupported } = options;
+  if (scopesSupported !== undefined) {
+    provider.use(async (ctx, next) => {
+      await next();
+      if (ctx.path !== "/.well-known/openid-configuration") return;
+      const { scopes_supported: _usual, ...metadata } = ctx.body as Record<string, unknown>;
+      ctx.body = scopesSupported === null ? metadata : { ...metadata, scopes_supported: scopesSupported };
+    });
+  }
+
   const countGrant = (ctx: KoaContextWithOIDC): void => {
     if (ctx.oidc.params?.["grant_type"] === "refresh_token") calls.refresh += 1;
     else calls.code += 1;
@@ -151,7 +165,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     const wanted = chosen === undefined ? hint : decodeURIComponent(chosen);
     const user = [...users.values()].find(({ id, email }) => id === wanted || email === wanted);
     if (user && !disabled.has(user.id)) {
-      await provider.interactionFinished(request, response, { login: { accountId: user.id } });
+      // The consent is for clients that ask with `prompt=consent`; there is nothing to agree to here.
+      await provider.interactionFinished(request, response, { login: { accountId: user.id }, consent: {} });
       return;
     }
     if (wanted === "nobody") {
@@ -246,7 +261,11 @@ function baseConfiguration(options: IdentityProviderOptions): Configuration {
     clients: options.clients.map(describeClient),
     // The only signing key is an EC key, and clients ask for RS256 unless told otherwise.
     clientDefaults: { id_token_signed_response_alg: "ES256" },
-    jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), kty: "EC", kid: "demo", use: "sig", alg: "ES256" }] },
+    jwks: {
+      keys: [
+        { ...privateKey.export({ format: "jwk" }), kty: "EC", kid: options.keyId ?? "demo", use: "sig", alg: "ES256" },
+      ],
+    },
     cookies: {
       // Own names: on localhost cookies are shared by all ports, and the gateway sets some too.
       names: { session: "demo_idp_session", interaction: "demo_idp_interaction", resume: "demo_idp_resume" },
@@ -300,14 +319,8 @@ function describeClient(client: DemoClient): ClientMetadata {
 }
 
 function claimsOf(user: DemoUser): { sub: string; [claim: string]: unknown } {
-  return {
-    ...user.claims,
-    sub: user.id,
-    email: user.email,
-    email_verified: true,
-    name: user.name,
-    groups: [...user.groups],
-  };
+  const claims = { email: user.email, email_verified: true, name: user.name, groups: [...user.groups] };
+  return { ...claims, ...user.claims, sub: user.id };
 }
 
 /** Grants what is asked for, without a consent page. */

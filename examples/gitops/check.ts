@@ -57,10 +57,15 @@ process.exitCode = steps.end();
 async function play(): Promise<void> {
   const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
   const { cliConfigFile } = await writeDevMirror(mirror);
-  // As in gateway.yaml, with the two names that this machine has.
+  // As in gateway.yaml, with the two names that this machine has, where the upstream is, too.
   const rights = {
-    platform: { allowed_from: ["127.0.0.1"], allowed_refs: ["env:IDP_*"] },
-    payments: { allowed_from: ["localhost"], allowed_settings: [] },
+    platform: {
+      allowed_from: ["127.0.0.1"],
+      allowed_settings: ["*"],
+      allowed_refs: ["env:IDP_*"],
+      allow_local_upstreams: true,
+    },
+    payments: { allowed_from: ["localhost"], allow_local_upstreams: true },
   };
   // Of the gateway's environment: here that is this process.
   process.env["IDP_CLIENT_SECRET"] = "secret-of-the-check";
@@ -193,7 +198,12 @@ async function copyRepository(): Promise<void> {
 /** `gateway check` of the boot file and both bundles. @throws Error with its output when it finds an error */
 function check(): Promise<string> {
   const bundles = owners.map((owner) => `${owner}/cdktf.out/stacks/${owner}/gateway.bundle.json`);
-  return run(process.execPath, [`${root}runtime/bin/gateway.js`, "check", "gateway.yaml", ...bundles], workspace, {});
+  return run(
+    process.execPath,
+    [`${root}runtime/bin/gateway.js`, "check", "--elsewhere", "gateway.yaml", ...bundles],
+    workspace,
+    {},
+  );
 }
 
 /** @returns what it printed. @throws Error with the same when it fails */

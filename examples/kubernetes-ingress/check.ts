@@ -13,7 +13,7 @@ import { knownAnnotations } from "../../runtime/kubernetes/known-annotations.ts"
 import { readManifests } from "../../runtime/kubernetes/manifests.ts";
 import type { EndpointSlice, KubeObjects, Secret } from "../../runtime/kubernetes/objects.ts";
 import { formatIngressProblem } from "../../runtime/kubernetes/problem.ts";
-import { renderSlice } from "../../runtime/kubernetes/render.ts";
+import { renderSlices } from "../../runtime/kubernetes/render.ts";
 import { translate } from "../../runtime/kubernetes/translate.ts";
 import { sealTo } from "../../runtime/kubernetes/translate-command.ts";
 import { silentLog } from "../../runtime/log.ts";
@@ -50,7 +50,7 @@ await steps.step("the slice is the one in slice.yaml", async () => {
   // A real seal is another text each time.
   const seal = async (_value: string, { name, key }: { name: string; key: string }): Promise<string> =>
     `sealed.${name}.${key.replaceAll("_", "-")}`;
-  const text = renderSlice(await translate(objects, { seal }), "yaml");
+  const text = renderSlices(await translate(objects, { seal }), "yaml");
   const golden = new URL("slice.yaml", import.meta.url);
   if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") await writeFile(golden, text);
   steps.equal(text, await readFile(golden, "utf8"));
@@ -87,14 +87,14 @@ await steps.step("a gateway takes the slice, with secrets sealed to its key", as
     ports: [{ name: "http", port: upstream.port }],
     endpoints: [{ addresses: ["127.0.0.1"] }],
   }));
-  const here = { scheme: "http", port: gateway.port, seal: sealTo(JSON.stringify(key)) } as const;
+  const here = { seal: sealTo(JSON.stringify(key)) };
   // Certificates that are none would be refused: the demo upstream needs none.
   const ingresses = objects.ingresses.filter(({ metadata }) => metadata.name !== "backend");
-  const text = renderSlice(await translate({ ...objects, ingresses, endpointSlices }, here), "json");
+  const text = renderSlices(await translate({ ...objects, ingresses, endpointSlices }, here), "json");
   steps.ok(!text.includes("the-client-secret"), "the slice must hold no secret");
   const changed = new Promise<void>((resolve) => gateway?.onChange(resolve));
-  await writeFile(join(folder, "kubernetes.json.new"), text);
-  await rename(join(folder, "kubernetes.json.new"), join(folder, "kubernetes.json"));
+  await writeFile(join(folder, "kubernetes.shop.json.new"), text);
+  await rename(join(folder, "kubernetes.shop.json.new"), join(folder, "kubernetes.shop.json"));
   await changed;
   return `digest ${gateway.current().digest.slice(0, 12)}`;
 });
@@ -166,12 +166,12 @@ async function startUpstream(): Promise<{ readonly port: number; close(): Promis
   };
 }
 
-/** A request to the gateway as if its host name led here. */
+/** A request to the gateway as if its host name led here, by way of something that terminates TLS. */
 async function get(host: string, path: string, headers: Readonly<Record<string, string>> = {}) {
   const port = gateway?.port ?? 0;
   return new Promise<{ status: number; headers: Readonly<Record<string, unknown>>; body: string }>(
     (resolve, reject) => {
-      const options = { host: "127.0.0.1", port, path, headers: { ...headers, host: `${host}:${port}` } };
+      const options = { host: "127.0.0.1", port, path, headers: { ...headers, host } };
       const sent = request(options, (answer) => {
         let body = "";
         answer.setEncoding("utf8");

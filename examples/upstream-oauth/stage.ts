@@ -47,7 +47,14 @@ export async function startSmallStage(
     shared_secret: randomBytes(32).toString("base64"),
     storage_url: "memory:",
     authorize_log: join(directory, "authorize.log"),
-    owners: { [owner]: { allowed_refs: secrets.map((name) => `env:${name}`) } },
+    owners: {
+      [owner]: {
+        allowed_refs: secrets.map((name) => `env:${name}`),
+        allowed_settings: ["*"],
+        allowed_tokens: ["external"],
+        allow_local_upstreams: true,
+      },
+    },
     idp_provider_url: identityProvider.issuer,
     idp_client_id: "gateway",
     idp_client_secret: "secret-of-the-gateway",

@@ -1,5 +1,7 @@
 /** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
-import type { Bundle } from "../bundle/bundle.ts";
+import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
+import type { PublishToken } from "../config/compiled.ts";
+import type { Certificates } from "../http/certificates.ts";
 import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
 import type { Store } from "../store/store.ts";
@@ -20,14 +22,22 @@ export interface PagesDeps {
   readonly store: Pick<Store, "get">;
   /** What is known of upstreams; absent: nothing is shown. */
   readonly upstreams?: () => readonly UpstreamStatus[];
+  /** What is blocked. */
+  readonly blocks?: () => readonly object[];
 }
 
 export interface AdminDeps extends PagesDeps {
   /** "host:port"; port 0 = any free one. */
   readonly address: string;
+  /** See `AdminListenerDeps`. */
+  readonly hosts?: ReadonlySet<string> | undefined;
+  readonly certificates?: Certificates | undefined;
   /** Undefined: only `/healthz` and `/readyz` answer. */
   readonly token: string | undefined;
+  readonly publishTokens?: readonly PublishToken[] | undefined;
   readonly endpoints?: readonly AdminEndpoint[];
+  /** See `AdminListenerDeps`. */
+  readonly maxConnections?: number | undefined;
   readonly log: Log;
 }
 
@@ -70,12 +80,12 @@ function processPages(deps: PagesDeps): AdminPages {
 
   return {
     async readiness() {
-      const { digest, generation, lastError } = bundle.status();
+      const { digest, generation, lastError, owners } = bundle.status();
       const draining = isDraining();
       const store = (await isStoreHealthy()) ? "ok" : "down";
       const ready = !draining && store === "ok" && generation > 0;
-      // A refused change does not make this process unready: it serves the last good configuration.
-      return { ready, digest, generation, draining, store, reload: lastError ? "failed" : "ok" };
+      // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
+      return { ready, digest, generation, draining, store, reload: lastError ? "failed" : "ok", ...degraded(owners) };
     },
     async status() {
       return {
@@ -88,9 +98,15 @@ function processPages(deps: PagesDeps): AdminPages {
         // Public: secrets for this gateway are sealed to it.
         seal_key: bundle.sealKey ?? null,
         counters: metrics.totals(),
+        ...(deps.blocks && { blocks: deps.blocks() }),
         ...(deps.upstreams && { upstreams: deps.upstreams() }),
       };
     },
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
   };
+}
+
+/** How many owners are not served as written, where there are any: no names, since readiness is told to everybody. */
+export function degraded(owners: BundleStatus["owners"]): { readonly owners?: BundleStatus["owners"] } {
+  return owners.kept + owners.absent > 0 ? { owners } : {};
 }

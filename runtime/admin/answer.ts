@@ -1,11 +1,15 @@
 /** Requests to the admin listener and answers from it, apart from sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
+import type { PublishScope } from "./publish-scope.ts";
+
 export interface AdminRequest {
   readonly method: string;
   /** Without query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** Of the token; undefined: the operator's, who may do everything. */
+  readonly scope: PublishScope | undefined;
   /** The whole body; undefined when it is longer. Rejects when the sender went away. */
   readBody(maxBytes: number): Promise<Buffer | undefined>;
 }
@@ -22,6 +26,8 @@ export interface AdminEndpoint {
   handles(path: string): boolean;
   /** Also when asked by a name that is not ours; for what nobody opens in a browser. */
   readonly anyHost?: boolean;
+  /** Also for tokens of owners: it keeps to `scope` of the request. */
+  readonly forOwners?: boolean;
   answer(request: AdminRequest): Promise<Answer>;
 }
 

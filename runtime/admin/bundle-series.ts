@@ -46,10 +46,17 @@ export function bundleSeries(bundle: Pick<Bundle, "status" | "current">): readon
     },
     {
       name: "gateway_bundle_current",
-      help: "1 while the files are what is in force, 0 while an older configuration had to stay.",
+      help: "1 while the files are what is in force, 0 while an older configuration, or an owner's, had to stay.",
       type: "gauge",
       merge: "min",
       read: () => [{ value: bundle.status().lastError ? 0 : 1 }],
+    },
+    {
+      name: "gateway_bundle_owners",
+      help: "Owners of slices by what they are served from: current as written now, kept the last good one, absent none.",
+      type: "gauge",
+      merge: "max",
+      read: () => Object.entries(bundle.status().owners).map(([state, value]) => ({ value, labels: { state } })),
     },
   ];
 }

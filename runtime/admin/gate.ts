@@ -1,30 +1,51 @@
 /**
  * Who may ask the admin listener. It is meant for operators and their machines, not for browsers.
  *
- * Untrusted input: Host and Authorization. Promises: a web page whose name was pointed at us (DNS rebinding) gets
+ * Untrusted input: Host, Authorization and client certificates. Promises: a web page whose name was pointed at us (DNS rebinding) gets
  * nothing, since its Host is a name we do not have; the token is compared in constant time.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 
+import type { PublishToken } from "../config/compiled.ts";
+import { type PublishScope, publishScope } from "./publish-scope.ts";
+
+/** Who has a token. */
+export interface Caller {
+  /** Undefined: the operator. */
+  readonly scope: PublishScope | undefined;
+}
+
 export type TokenRefusal = "no-token-set" | "missing" | "wrong";
 
-/** @param configured host of `admin_address`; "" when it listens everywhere */
-export function hostAllowed(header: string | undefined, configured: string): boolean {
+/** @param names canonical; of `admin_hosts` and `admin_address` */
+export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
   const match = /^(\[[^\]]+\]|[^:[\]]+)(:[0-9]{1,5})?$/.exec(header ?? "");
   const host = match?.[1]?.toLowerCase().replace(/^\[|\]$/g, "");
   if (host === undefined) return false;
   // An address cannot be rebound; probes and scrapers use the pod's.
-  return host === "localhost" || isIP(host) !== 0 || (configured !== "" && host === configured);
+  return host === "localhost" || isIP(host) !== 0 || names.has(host);
 }
 
-/** @returns undefined when the request carries the token */
-export function refuseToken(header: string | undefined, token: string | undefined): TokenRefusal | undefined {
-  if (token === undefined) return "no-token-set";
-  const given = /^Bearer +([^\s]+)$/i.exec(header ?? "")?.[1];
-  if (given === undefined) return "missing";
-  // Hashes have one length, so the time tells nothing about the token's.
-  return timingSafeEqual(digest(given), digest(token)) ? undefined : "wrong";
+/** @returns who asks, by the token in an Authorization header */
+export function createTokenGate(
+  operator: string | undefined,
+  publishers: readonly PublishToken[],
+): (header: string | undefined) => Caller | TokenRefusal {
+  const known: readonly { readonly digest: Buffer; readonly caller: Caller }[] = [
+    ...(operator === undefined ? [] : [{ digest: digest(operator), caller: { scope: undefined } }]),
+    ...publishers.map(({ entry, token }) => ({ digest: digest(token), caller: { scope: publishScope(entry) } })),
+  ];
+  return (header) => {
+    if (known.length === 0) return "no-token-set";
+    const text = /^Bearer +([^\s]+)$/i.exec(header ?? "")?.[1];
+    if (text === undefined) return "missing";
+    const given = digest(text);
+    let found: Caller | undefined;
+    // Hashes have one length, and all are compared, so the time tells nothing about a token, nor which one it was.
+    for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
+    return found ?? "wrong";
+  };
 }
 
 function digest(text: string): Buffer {

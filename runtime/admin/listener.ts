@@ -1,18 +1,24 @@
 /**
  * The admin listener: who may ask, and who answers which path.
  *
- * Untrusted input: every request. Promises: nothing but `/healthz` and `/readyz` answers without the token, and these
- * two tell no names; answers are never cached; bodies are read only by endpoints that bound them.
+ * Untrusted input: every request. Promises: nothing but `/healthz` and `/readyz` answers without a token, and these
+ * two tell no names; an owner's token opens what is about that owner; answers are never cached; bodies are read only by endpoints that bound them.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
+import type { TLSSocket } from "node:tls";
 
+import type { PublishToken } from "../config/compiled.ts";
 import { parseListener } from "../config/values.ts";
 import { errorText, GatewayError } from "../errors.ts";
+import type { Certificates } from "../http/certificates.ts";
+import { takeInTurn, TCP_KEEP_ALIVE } from "../http/connections-h1.ts";
 import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
-import { hostAllowed, refuseToken } from "./gate.ts";
+import { createTokenGate, hostAllowed } from "./gate.ts";
+import { outsideScope, type PublishScope, scopedStatus } from "./publish-scope.ts";
+import { createAdminServer } from "./tls.ts";
 
 /** What is told of one process, or of several together. */
 export interface AdminPages {
@@ -24,24 +30,41 @@ export interface AdminPages {
 export interface AdminListenerDeps {
   /** "host:port"; port 0 = any free one. */
   readonly address: string;
-  /** Undefined: only `/healthz` and `/readyz` answer. */
+  /** Canonical names by which it is asked, beside that of `address`, addresses and localhost. */
+  readonly hosts?: ReadonlySet<string> | undefined;
+  /** Undefined: plain HTTP. */
+  readonly certificates?: Certificates | undefined;
+  /** Of the operator. Without any token only `/healthz` and `/readyz` answer. */
   readonly token: string | undefined;
+  /** Of owners, who get what is about their slices. */
+  readonly publishTokens?: readonly PublishToken[] | undefined;
   readonly pages: AdminPages;
   readonly endpoints?: readonly AdminEndpoint[];
+  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  readonly maxConnections?: number | undefined;
   readonly log: Log;
 }
 
 export interface Admin extends Closable {
   /** "127.0.0.1:9901". */
   readonly address: string;
-  /** "http://127.0.0.1:9901". */
+  /** "http://127.0.0.1:9901"; https with certificates. */
   readonly origin: string;
 }
 
 const HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 
-/** Longest time for a whole request to arrive: a slice of many routes over a slow line. */
-const REQUEST_TIMEOUT_MS = 60_000;
+const HTTP_OPTIONS = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 10_000,
+  // For a whole request to arrive: a slice of many routes over a slow line.
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 5_000,
+  // Answered by ourselves, with the headers of all answers.
+  requireHostHeader: false,
+  ...TCP_KEEP_ALIVE,
+} as const;
 
 /** Listens. @throws GatewayError `admin.address`, `admin.listen` */
 export async function createAdminListener(deps: AdminListenerDeps): Promise<Admin> {
@@ -50,10 +73,16 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
   const { host, port } = parsed.value;
   const answer = createAnswers(deps, host);
 
-  const server = createServer(
-    { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: 5_000 },
-    (request, response) => {
-      answer(request)
+  const sockets = createAdminServer(HTTP_OPTIONS, deps.certificates, deps.log);
+  const { server } = sockets;
+  if (deps.maxConnections !== undefined) server.maxConnections = deps.maxConnections;
+  const connections = takeInTurn(
+    server,
+    deps.certificates !== undefined,
+    (request, response, expectation) => {
+      if (expectation === "continue") response.writeContinue();
+      const answered = expectation === "unmet" ? Promise.resolve(json(417, { error: "expectation" })) : answer(request);
+      answered
         .catch((error: unknown): Answer => {
           deps.log.error({ err: error }, "admin request failed");
           return json(500, { error: "internal" });
@@ -64,7 +93,9 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
           response.destroy();
         });
     },
+    deps.log,
   );
+  sockets.takeConnections((socket) => connections.add(socket));
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) =>
       reject(
@@ -81,33 +112,45 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
 
   return {
     address,
-    origin: `http://${address}`,
+    origin: `${deps.certificates ? "https" : "http"}://${address}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
+      sockets.cutFresh();
       await closed;
     },
   };
 }
 
 function createAnswers(
-  { token, pages, endpoints = [] }: AdminListenerDeps,
+  { token, publishTokens = [], pages, hosts = new Set(), certificates, endpoints = [] }: AdminListenerDeps,
   host: string,
 ): (request: IncomingMessage) => Promise<Answer> {
+  const names = host === "" ? hosts : new Set([...hosts, host]);
+  const asksForCertificate = certificates?.clients !== undefined;
+  const callerOf = createTokenGate(token, publishTokens);
   return async (request) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    const tokenRefusal = refuseToken(request.headers.authorization, token);
-    const endpoint = tokenRefusal ? undefined : endpoints.find((each) => each.handles(path));
+    const certificateMissing = asksForCertificate && !(request.socket as TLSSocket).authorized;
+    const caller = callerOf(request.headers.authorization);
+    const tokenRefusal = typeof caller === "string" ? caller : undefined;
+    const scope = typeof caller === "string" ? undefined : caller.scope;
+    const endpoint = tokenRefusal || certificateMissing ? undefined : endpoints.find((each) => each.handles(path));
     // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
     const anyHost = endpoint?.anyHost === true;
-    if (!anyHost && !hostAllowed(request.headers.host, host)) return json(421, { error: "host" });
+    if (request.headers.host === undefined) return json(400, { error: "host" }, { connection: "close" });
+    if (!anyHost && !hostAllowed(request.headers.host, names)) return json(421, { error: "host" });
     const isOpen = path === "/healthz" || path === "/readyz";
+    if (certificateMissing && !isOpen)
+      return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
     // Before the path is looked up: without the token nobody learns which there are.
     const refusal = isOpen ? undefined : tokenRefusal;
     if (refusal === "no-token-set")
       return json(403, { error: "token", message: 'set "admin_token" to use this address' });
     if (refusal) return json(401, { error: "token" }, { "www-authenticate": "Bearer" });
-    if (endpoint) return endpoint.answer(readable(request, path));
+    const isForOwners = isOpen || path === "/status" || endpoint?.forOwners === true;
+    if (scope && !isForOwners) return outsideScope(scope);
+    if (endpoint) return endpoint.answer(readable(request, path, scope));
     if (request.method !== "GET" && request.method !== "HEAD")
       return json(405, { error: "method" }, { allow: "GET, HEAD" });
     switch (path) {
@@ -118,7 +161,7 @@ function createAnswers(
         return json(readiness.ready ? 200 : 503, readiness);
       }
       case "/status":
-        return json(200, await pages.status());
+        return json(200, scope ? scopedStatus(await pages.status(), scope) : await pages.status());
       case "/metrics": {
         const { contentType, text } = await pages.metrics();
         return { status: 200, type: contentType, body: text };
@@ -129,11 +172,12 @@ function createAnswers(
   };
 }
 
-function readable(request: IncomingMessage, path: string): AdminRequest {
+function readable(request: IncomingMessage, path: string, scope: PublishScope | undefined): AdminRequest {
   return {
     method: request.method ?? "",
     path,
     headers: request.headers,
+    scope,
     async readBody(maxBytes) {
       const chunks: Buffer[] = [];
       let length = 0;

@@ -1,21 +1,22 @@
 /**
- * Publishing over http: `/config/slices`, `/config/slices/<owner>`, `/config/rollback`.
+ * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/rollback`.
  *
- * Untrusted input: bodies, which are what a team wishes for. Whoever has the admin token may publish for any owner; what
- * an owner's slice may say is judged (bundle/judge.ts). Promises: no change without the precondition that says what the
+ * Untrusted input: bodies, which are what a team wishes for. Whoever has the admin token may publish for any owner, whoever
+ * has an owner's for that one (publish-scope.ts); what a slice may say is judged (bundle/judge.ts). Promises: no change without the precondition that says what the
  * publisher believes to find; an answer 200 means live in every process that shows signs of life, 202 names the others.
  *
  * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
  */
-import { isOwner } from "../config/boot-settings.ts";
 import { formatProblem, type Problem } from "../config/load.ts";
-import { digestOf } from "../config/slice.ts";
-import { readSource } from "../config/source.ts";
+import { isOwner } from "../config/owners.ts";
 import { isMembers } from "../config/problem.ts";
 import { GatewayError } from "../errors.ts";
-import { publishedName } from "../bundle/judge.ts";
 import { currentSlices, type CurrentSlice } from "../bundle/publication.ts";
 import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
+import { publishedName } from "../bundle/protocol.ts";
+import type { Validator } from "../bundle/validator.ts";
+import { MAX_CHANGES_BYTES, readChanges } from "./slice-changes.ts";
+import { outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
 
 /** Some 20,000 routes. */
@@ -24,45 +25,85 @@ const MAX_WISH_BYTES = 4096;
 const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
 
-export function sliceEndpoint(publisher: Publisher): AdminEndpoint {
+/** @param parse off the event loop: a slice may have thousands of routes */
+export function sliceEndpoint(publisher: Publisher, parse: Validator["parse"]): AdminEndpoint {
   return {
     anyHost: true,
+    forOwners: true,
     handles: (path) => path === SLICES || path.startsWith(`${SLICES}/`) || path === ROLLBACK,
     async answer(request) {
       try {
-        if (request.path === SLICES) return await listSlices(request, publisher);
+        if (request.path === SLICES) return await allSlices(request, publisher);
+        if (request.path === ROLLBACK && request.scope) return outsideScope(request.scope);
         if (request.path === ROLLBACK) return await rollback(request, publisher);
-        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher);
+        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parse);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         // The store or the judging thread: nothing was decided about the request itself.
-        return json(503, { error: error.code, message: error.message }, { "retry-after": "1" });
+        const message = request.scope ? "the gateway cannot do this at the moment, try again" : error.message;
+        return json(503, { error: error.code, message }, { "retry-after": "1" });
       }
     },
   };
 }
 
-async function listSlices({ method }: AdminRequest, publisher: Publisher): Promise<Answer> {
-  if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
+async function allSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+  switch (request.method) {
+    case "GET":
+    case "HEAD":
+      return listSlices(publisher, request.scope);
+    case "POST":
+      return changeSlices(request, publisher);
+    default:
+      return notAllowed("GET, HEAD, POST");
+  }
+}
+
+async function listSlices(publisher: Publisher, scope: PublishScope | undefined): Promise<Answer> {
   const publication = await publisher.publication();
-  const live = await publisher.liveness(publication.generation);
+  const isShown = ({ owner }: { readonly owner: string }): boolean => !scope || scope.covers(owner);
+  const slices = currentSlices(publication).filter(isShown);
+  const owners = slices.map(({ owner }) => owner);
+  const live = await publisher.liveness(publication.generation, owners);
   return json(200, {
     store: publication.id,
     generation: publication.generation,
-    slices: currentSlices(publication),
-    history: publication.owners.map(({ owner, versions }) => ({ owner, versions })),
+    slices,
+    history: publication.owners.filter(isShown).map(({ owner, versions }) => ({ owner, versions })),
     ...live,
+    ...(scope && { laggards: scopedLaggards(live.laggards) }),
   });
 }
 
-async function oneSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
+async function changeSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+  const body = await request.readBody(MAX_CHANGES_BYTES);
+  if (!body) return json(413, { error: "too-large", message: `changes may have ${MAX_CHANGES_BYTES} bytes` });
+  const text = decodeUtf8(body);
+  if (text === undefined) return unreadable("the body is not UTF-8 text");
+  const read = readChanges(text);
+  if (!read.ok) return json(400, { error: "body", message: read.message });
+  const { scope } = request;
+  if (scope && !read.changes.every(({ owner }) => scope.covers(owner))) return outsideScope(scope);
+  const outcome = await publisher.publishAll(read.changes);
+  const owners = new Set(read.changes.map(({ owner }) => owner));
+  return answerOutcome(undefined, scope ? scopedOutcome(outcome, scope) : outcome, owners);
+}
+
+async function oneSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parse: Validator["parse"],
+): Promise<Answer> {
+  const { scope } = request;
+  if (scope && !scope.covers(owner)) return outsideScope(scope);
   if (!isOwner(owner)) return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
   switch (request.method) {
     case "GET":
     case "HEAD":
       return readSlice(owner, publisher);
     case "PUT":
-      return putSlice(request, owner, publisher);
+      return putSlice(request, owner, publisher, parse);
     case "DELETE":
       return removeSlice(request, owner, publisher);
     default:
@@ -76,7 +117,7 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
   // Tells one gateway from another one, whatever name it was asked by.
   const store = { "gateway-store": id };
   if (!slice) return json(404, { error: "absent", message: `owner "${owner}" has published no slice` }, store);
-  const { laggards } = await publisher.liveness(slice.generation);
+  const { laggards } = await publisher.liveness(slice.generation, [owner]);
   return {
     status: 200,
     type: "application/json",
@@ -91,20 +132,31 @@ async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
   };
 }
 
-async function putSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
+async function putSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parse: Validator["parse"],
+): Promise<Answer> {
   const expected = preconditionOf(request, "PUT");
   if ("status" in expected) return expected;
   const body = await request.readBody(MAX_SLICE_BYTES);
   if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
-  const slice = readSliceBody(body, owner);
-  if ("status" in slice) return slice;
-  return answerOutcome(owner, await publisher.publish(owner, slice, expected));
+  const text = decodeUtf8(body);
+  if (text === undefined) return unreadable("the body is not UTF-8 text");
+  const slice = await parse(text, owner);
+  if (slice.ok) {
+    const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected);
+    return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
+  }
+  return "problems" in slice ? invalid(owner, slice.problems) : unreadable(slice.message);
 }
 
 async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
   const expected = preconditionOf(request, "DELETE");
   if ("status" in expected) return expected;
-  return answerOutcome(owner, await publisher.publish(owner, null, expected));
+  const outcome = await publisher.publish(owner, null, expected);
+  return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
 }
 
 async function rollback(request: AdminRequest, publisher: Publisher): Promise<Answer> {
@@ -149,20 +201,6 @@ function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Ex
   return json(428, { error: "precondition", message });
 }
 
-function readSliceBody(body: Buffer, owner: string): { readonly text: string; readonly digest: string } | Answer {
-  const text = decodeUtf8(body);
-  if (text === undefined) return unreadable("the body is not UTF-8 text");
-  const { value, problems } = readSource(publishedName(owner), text);
-  if (problems.length > 0) return invalid(owner, problems);
-  if (!isMembers(value) || value["owner"] === undefined) {
-    return unreadable('the body must be a slice: "version", "owner", "settings", "routes" by name');
-  }
-  if (value["owner"] !== owner) {
-    return unreadable(`the slice names the owner ${JSON.stringify(value["owner"])}, the path names "${owner}"`);
-  }
-  return { text, digest: digestOf(value) };
-}
-
 /** Strict: a wrong byte inside a host or tool name must not silently become another name. */
 function decodeUtf8(bytes: Buffer): string | undefined {
   try {
@@ -176,13 +214,18 @@ function unreadable(message: string): Answer {
   return json(422, { error: "invalid", message, problems: [] });
 }
 
-function answerOutcome(owner: string | undefined, outcome: PublishOutcome): Answer {
+/** @param owners of several slices that were sent together */
+function answerOutcome(
+  owner: string | undefined,
+  outcome: PublishOutcome,
+  owners: ReadonlySet<string> = NOBODY,
+): Answer {
   if (!outcome.ok) {
     switch (outcome.reason) {
       case "stale":
-        return stale(owner ?? "", outcome.current);
+        return stale(outcome.owner, outcome.current);
       case "invalid":
-        return invalid(owner, outcome.problems);
+        return invalid(owner, outcome.problems, owners);
       case "no-such-generation":
         return json(409, { error: "generation", message: outcome.message });
       default:
@@ -196,7 +239,7 @@ function answerOutcome(owner: string | undefined, outcome: PublishOutcome): Answ
   const published = { owner, digest, slices: Object.fromEntries(slices), changed, generation };
   return json(
     live ? 200 : 202,
-    { ...published, live, replicas, laggards, warnings: warnings.map((problem) => problemOf(owner, problem)) },
+    { ...published, live, replicas, laggards, warnings: warnings.map((problem) => problemOf(owner, problem, owners)) },
     etag,
   );
 }
@@ -217,14 +260,26 @@ function stale(owner: string, current: CurrentSlice | undefined): Answer {
   });
 }
 
-function invalid(owner: string | undefined, problems: readonly Problem[]): Answer {
+function invalid(
+  owner: string | undefined,
+  problems: readonly Problem[],
+  owners: ReadonlySet<string> = NOBODY,
+): Answer {
   const lines = problems.filter(({ severity }) => severity === "error").map(formatProblem);
   const message = `The configuration would not be valid, nothing was changed:\n${lines.join("\n")}`;
-  return json(422, { error: "invalid", message, problems: problems.map((problem) => problemOf(owner, problem)) });
+  return json(422, {
+    error: "invalid",
+    message,
+    problems: problems.map((problem) => problemOf(owner, problem, owners)),
+  });
 }
 
-/** `source` only where the problem is not in the slice that was sent. */
-function problemOf(owner: string | undefined, { file, ...problem }: Problem): object {
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. */
+function problemOf(owner: string | undefined, { file, ...problem }: Problem, owners: ReadonlySet<string>): object {
+  const sent = [...owners].find((each) => file === publishedName(each));
+  if (sent !== undefined) return { ...problem, owner: sent };
   return owner !== undefined && file === publishedName(owner) ? problem : { ...problem, source: file };
 }
 

@@ -30,13 +30,13 @@ export interface Boot {
  * @throws GatewayError `config.invalid` with every problem of all files, `config.secret`
  */
 export async function readBoot(path: string, env: SecretDeps["env"] = process.env): Promise<Boot> {
-  const { sources, problems } = await readTogether(path);
+  const { sources, problems, unread } = await readTogether(path);
   const file = sources.find((source) => source.boot);
   const found: Problem[] = [];
   const slice = file && readSlice(file, found);
   const isBad = found.some(({ severity, path: where }) => severity === "error" && !where.startsWith("routes"));
   if (slice && !isBad) return resolveBoot(slice.boot, env);
-  const all = [...problems, ...loadSlices(sources).problems];
+  const all = [...problems, ...unread, ...loadSlices(sources).problems];
   if (!file && problems.length === 0) {
     all.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
   }

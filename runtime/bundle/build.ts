@@ -9,17 +9,20 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { compileRoute, compileSettings } from "../config/compile.ts";
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import { formatPath, type Problem } from "../config/problem.ts";
-import type { RouteDoc } from "../config/route.ts";
-import type { SecretSource } from "../config/secrets.ts";
-import type { SettingsDoc } from "../config/settings.ts";
+import type { Refusal } from "../config/refusals.ts";
+import { type RouteDoc, routeFields } from "../config/route.ts";
+import { type SecretSource, secretUses } from "../config/secrets.ts";
+import { type SettingsDoc, settingsFields } from "../config/settings.ts";
 import { canonicalJson } from "../config/slice.ts";
-import { errorText } from "../errors.ts";
+import { errorText, GatewayError } from "../errors.ts";
 import type { RouteText } from "./protocol.ts";
+import { secretNeeds, type SecretNeeds } from "./secret-needs.ts";
 
 /** What one build leaves for the next. */
 export interface Build {
   readonly settings: LiveSettings;
   readonly routes: readonly CompiledRoute[];
+  readonly holdsOwnersApart: boolean;
   /** Nothing differs from the build before. */
   readonly unchanged: boolean;
   readonly settingsText: string;
@@ -29,6 +32,7 @@ export interface Build {
 
 interface Compiled {
   readonly text: string;
+  readonly reach: RouteText["reach"];
   readonly route: CompiledRoute;
   readonly secrets: Secrets;
 }
@@ -38,6 +42,8 @@ type Secrets = ReadonlyMap<string, string>;
 
 export interface BuildInput {
   readonly settings: SettingsDoc;
+  /** The boot file has `owners`. */
+  readonly holdsOwnersApart: boolean;
   readonly routes: readonly RouteText[];
   readonly secrets: SecretSource;
   /** File to name when an owner's route cannot be compiled. */
@@ -45,8 +51,20 @@ export interface BuildInput {
 }
 
 export type BuildOutcome =
-  | { readonly ok: true; readonly build: Build }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: true; readonly build: Build; readonly stale: readonly Stale[] }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly failures: readonly Failure[] };
+
+/** What goes on with the secrets of the last build, because those of now cannot be read. */
+export interface Stale {
+  readonly owner: string;
+  readonly problem: Problem;
+}
+
+/** A text that could not be compiled. */
+export interface Failure extends Refusal {
+  /** What it reads: with other secrets it may be compiled. */
+  readonly needs: SecretNeeds;
+}
 
 /** Compiling longer than this at a stretch would show in the latency of requests. */
 const TURN_BUDGET_MS = 2;
@@ -54,19 +72,26 @@ const TURN_BUDGET_MS = 2;
 /** @param last the build whose parts may be used again */
 export async function buildSnapshot(input: BuildInput, last: Build | undefined): Promise<BuildOutcome> {
   const problems: Problem[] = [];
-  const settings = settingsOf(input, last, problems);
-  if (!settings) return { ok: false, problems };
+  const failures: Failure[] = [];
+  const stale: Stale[] = [];
+  const told = { problems, failures, stale };
+  const settings = settingsOf(input, last, told);
+  if (!settings) return { ok: false, problems, failures };
   const reusable = settings.value === last?.settings ? last : undefined;
   const compiled = new Map<string, Compiled>();
   const routes: CompiledRoute[] = [];
-  let unchanged = reusable !== undefined && reusable.routes.length === input.routes.length;
+  const { holdsOwnersApart } = input;
+  let unchanged = reusable?.holdsOwnersApart === holdsOwnersApart && reusable.routes.length === input.routes.length;
   let turnStartedMs = performance.now();
 
   for (const text of input.routes) {
-    const known = reusable?.compiled.get(text.key);
-    const kept = known?.text === text.text && sameSecrets(known.secrets, input.secrets) ? known : undefined;
-    const entry = kept ?? compileOne(text, settings.value, input, problems);
-    if (!kept) unchanged = false;
+    const before = last?.compiled.get(text.key);
+    const known = before?.text === text.text ? before : undefined;
+    const isReusable =
+      reusable !== undefined && known !== undefined && known.reach === text.reach && known.route.heldTo === text.heldTo;
+    const kept = isReusable && sameSecrets(known.secrets, input.secrets) ? known : undefined;
+    const entry = kept ?? compileOne(text, settings.value, { input, known, isReusable }, told);
+    if (entry !== known) unchanged = false;
     if (entry) {
       compiled.set(text.key, entry);
       routes.push(entry.route);
@@ -76,38 +101,91 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
       turnStartedMs = performance.now();
     }
   }
-  if (problems.length > 0) return { ok: false, problems };
-  const build = { settings: settings.value, routes, unchanged, compiled };
-  return { ok: true, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
+  if (problems.length > 0) return { ok: false, problems, failures };
+  const build = { settings: settings.value, holdsOwnersApart, routes, unchanged, compiled };
+  return { ok: true, stale, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
 }
 
-function settingsOf(input: BuildInput, last: Build | undefined, problems: Problem[]) {
+/** Gets what is found on the way. */
+interface Told {
+  readonly problems: Problem[];
+  readonly failures: Failure[];
+  readonly stale: Stale[];
+}
+
+function settingsOf(input: BuildInput, last: Build | undefined, { problems, failures, stale }: Told) {
   const text = canonicalJson(input.settings);
-  if (last?.settingsText === text && sameSecrets(last.settingsSecrets, input.secrets)) {
+  const isSame = last?.settingsText === text;
+  if (last && isSame && sameSecrets(last.settingsSecrets, input.secrets)) {
     return { value: last.settings, text, secrets: last.settingsSecrets };
   }
+  const problemOf = (message: string): Problem => ({
+    severity: "error",
+    file: input.fileOf("default"),
+    path: "",
+    message,
+  });
   try {
     const { source, secrets } = recording(input.secrets);
     return { value: compileSettings(input.settings, source), text, secrets };
   } catch (error) {
-    problems.push({ severity: "error", file: input.fileOf("default"), path: "", message: errorText(error) });
+    const message = errorText(error);
+    const before = last && compiledWith(last.settingsSecrets, (source) => compileSettings(input.settings, source));
+    if (last && before) {
+      stale.push({ owner: "default", problem: problemOf(message) });
+      return { value: isSame ? last.settings : before, text, secrets: last.settingsSecrets };
+    }
+    problems.push(problemOf(message));
+    failures.push({ key: undefined, text, message, needs: secretNeeds(secretUses(settingsFields, input.settings)) });
     return undefined;
   }
 }
 
+interface RouteInput {
+  readonly input: BuildInput;
+  /** The same text, as it was compiled last. */
+  readonly known: Compiled | undefined;
+  /** And with the same settings, for the same reach. */
+  readonly isReusable: boolean;
+}
+
 function compileOne(
-  { key, owner, name, text }: RouteText,
+  { text, ...rest }: RouteText,
   settings: LiveSettings,
-  { secrets: all, fileOf }: BuildInput,
-  problems: Problem[],
+  { input: { secrets: all, fileOf }, known, isReusable }: RouteInput,
+  { problems, failures, stale }: Told,
 ): Compiled | undefined {
+  const doc = JSON.parse(text) as RouteDoc;
+  const { key, owner, reach } = rest;
+  const checked = { ...rest, doc, text };
+  const compile = (source: SecretSource): CompiledRoute => compileRoute(checked, settings, source);
   try {
     const { source, secrets } = recording(all);
-    const doc = JSON.parse(text) as RouteDoc;
-    return { text, route: compileRoute({ key, owner, name, doc, text }, settings, source), secrets };
+    return { text, reach, route: compile(source), secrets };
   } catch (error) {
     const path = formatPath(["routes", key.slice(owner.length + 1)]);
-    problems.push({ severity: "error", file: fileOf(owner), path, message: errorText(error) });
+    const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
+    const before = known && compiledWith(known.secrets, compile);
+    if (known && before) {
+      stale.push({ owner, problem });
+      return isReusable ? known : { ...known, reach, route: before };
+    }
+    problems.push(problem);
+    failures.push({ key, text, message: problem.message, needs: secretNeeds(secretUses(routeFields, doc)) });
+    return undefined;
+  }
+}
+
+/** Compiled with secrets that were read before; undefined when others are needed, or those do not do any more. */
+function compiledWith<T>(secrets: Secrets, compile: (source: SecretSource) => T): T | undefined {
+  const read = (name: string): string => {
+    const value = secrets.get(name);
+    if (value === undefined) throw new GatewayError("config.secret", "Cannot read a secret: it was not read before");
+    return value;
+  };
+  try {
+    return compile({ resolve: (ref) => read(`ref ${ref}`), open: (sealed) => read(`sealed ${sealed}`) });
+  } catch {
     return undefined;
   }
 }

@@ -3,8 +3,9 @@
  * snapshot for the next.
  *
  * Untrusted input: files and slices; they are written by others. Promises: a snapshot comes from what belongs together;
- * whatever is wrong with a change (unreadable, invalid, conflicting, a missing secret) leaves the last good snapshot in
- * force and is told in the log and the status; listeners see each snapshot once, in order.
+ * whatever is wrong with an owner's change (unreadable, invalid, conflicting, a missing secret) leaves that owner with the
+ * last good one and the others alone, what is wrong with the boot file leaves the last good snapshot in force, and both
+ * are told in the log and the status; listeners see each snapshot once, in order.
  */
 import { resolve } from "node:path";
 
@@ -18,12 +19,15 @@ import type { Log } from "../log.ts";
 import type { Closable, Clock } from "../ports.ts";
 import { sqlitePath } from "../store/sqlite-path.ts";
 import { resolveBoot, type Boot } from "./boot.ts";
-import { buildSnapshot, type Build } from "./build.ts";
+import { buildSnapshot, type Build, type BuildOutcome } from "./build.ts";
 import { createJudge, publishedSources, type Judge } from "./judge.ts";
+import type { KeptStore } from "./kept-store.ts";
 import type { PublishedSlices, PublishedState } from "./published.ts";
+import { createRefused } from "./refused.ts";
+import type { KeptChanges } from "./protocol.ts";
 import { createReport, type BundleStatus } from "./report.ts";
-import { readSecrets, secretDirectories } from "./secrets.ts";
-import { createValidator, type Validation } from "./validator.ts";
+import { readSecrets, type SecretDeps, secretDirectories } from "./secrets.ts";
+import { createValidator, type Validation, type Validator } from "./validator.ts";
 import { createWatch } from "./watch.ts";
 
 export type { BundleStatus } from "./report.ts";
@@ -38,6 +42,10 @@ export interface BundleDeps {
   readonly boot?: Boot;
   /** Slices published beside the files. */
   readonly published?: PublishedSlices;
+  /** Slices last in force, over restarts; absent: for as long as this process lives. */
+  readonly kept?: KeptStore | undefined;
+  /** Keys to seal them with: 32 bytes each, current first. */
+  readonly keptKeys?: readonly Uint8Array[];
   /** Pause after the last change of a file before it is read. */
   readonly quietMs?: number;
   /** Longest time a change stays unnoticed where the file system tells nothing. */
@@ -56,14 +64,19 @@ export interface Bundle extends Snapshots, Closable {
   reload(): Promise<void>;
   /** What would be wrong if these slices were published. */
   readonly judge: Judge;
+  /** Reads a slice that somebody sent, off the event loop. */
+  readonly parse: Validator["parse"];
   /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
   onReport(listener: () => void): () => void;
 }
 
+type GoodBuild = Extract<BuildOutcome, { readonly ok: true }>;
+
 /** @throws GatewayError `config.invalid` with every problem, one a line */
 export async function openBundle(deps: BundleDeps): Promise<Bundle> {
-  const { path, log, clock, env = process.env, published, boot: givenBoot, ...times } = deps;
-  const validator = createValidator(path);
+  const { path, log, clock, env = process.env, published, kept, keptKeys, boot: givenBoot, ...times } = deps;
+  const validator = createValidator(path, { keptKeys, kept: (await kept?.read()) ?? [] });
+  const refused = createRefused();
   const report = createReport({ log, clock });
   const listeners = new Set<(next: Snapshot, previous: Snapshot) => void>();
   const reportListeners = new Set<() => void>();
@@ -73,6 +86,9 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   /** Generation of the slices that are in the current snapshot. */
   let inForce = 0;
   let isStoreAway = false;
+  let isKeptAway = false;
+  /** What was found last is not in force, for whatever the boot file has. */
+  let isRefused = false;
   let checked: Extract<Validation, { readonly kind: "good" }> | undefined;
   let directories: readonly string[] = [];
   let fingerprint: string | undefined;
@@ -112,7 +128,8 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       ...(published && { published: { generation: slices.generation, inForce } }),
     }),
     reload,
-    judge: createJudge(validator, () => ({ env, sealing: boot?.sealing })),
+    judge: createJudge(validator, secretDeps),
+    parse: (text, owner) => validator.parse(text, owner),
     onReport(listener) {
       const entry = (): void => listener();
       reportListeners.add(entry);
@@ -143,36 +160,56 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     if (after.ok !== before.ok || after.failed !== before.failed)
       deps.onReload?.({ ok: after.ok !== before.ok, tookMs: performance.now() - startedMs });
     for (const listener of reportListeners) listener();
-    const secretsIn = await secretDirectories(checked?.needs.refs ?? []);
+    if (isKeptAway) await writeKept({ changed: [], removed: [] });
+    const secretsIn = await secretDirectories([...(checked?.needs.refs ?? []), ...refused.refs()]);
     await watch.follow(new Set([...directories, ...secretsIn]));
   }
 
   async function load(): Promise<void> {
     const startedMs = performance.now();
     await readPublished();
-    const found = await validator.load(publishedSources(slices.slices));
-    if (found.kind !== "unchanged") {
-      ({ directories } = found);
-      checked = found.kind === "good" ? found : undefined;
-      fingerprint = undefined;
-      report.found(found);
-    }
-    // Unchanged files that were bad are still bad, and have been reported.
-    if (!checked) return;
-    boot ??= await resolveBoot(checked.boot, env);
-    const secrets = await readSecrets(checked.needs, { env, sealing: boot.sealing });
-    if (secrets.fingerprint === fingerprint) {
-      // Slices that went there and back between two looks are a later generation of the same.
-      if (!report.status(current).lastError) inForce = slices.generation;
+    await refused.review(secretDeps());
+    let news: Exclude<Validation, { readonly kind: "unchanged" }> | undefined;
+    for (;;) {
+      const found = await validator.load(publishedSources(slices.slices), refused.current());
+      if (found.kind !== "unchanged") {
+        ({ directories } = found);
+        checked = found.kind === "good" ? found : undefined;
+        fingerprint = undefined;
+        news = found;
+      }
+      // Unchanged files that were bad are still bad, and have been reported.
+      if (!checked) {
+        if (news) report.found(news);
+        return;
+      }
+      boot ??= await resolveBoot(checked.boot, env);
+      const secrets = await readSecrets(checked.needs, secretDeps());
+      if (secrets.fingerprint === fingerprint) {
+        // Slices that went there and back between two looks are a later generation of the same.
+        if (!isRefused) inForce = slices.generation;
+        return;
+      }
+      fingerprint = secrets.fingerprint;
+      const { settings, slices: files, boot: bootDoc } = checked;
+      const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
+      const holdsOwnersApart = bootDoc.owners !== undefined;
+      const input = { settings, holdsOwnersApart, routes: validator.routes(), secrets, fileOf };
+      const outcome = await buildSnapshot(input, build);
+      // The owners of what cannot be compiled give way; of the boot file nobody can.
+      if (!outcome.ok && (await refused.add(outcome.failures, secretDeps()))) continue;
+      if (news) report.found(news);
+      isRefused = !outcome.ok;
+      if (outcome.ok) await swap(outcome, checked.digest, startedMs);
+      else report.failed(outcome.problems);
+      report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(boot.doc));
+      refused.keepOf(report.status(current).degraded.map(({ owner }) => owner));
       return;
     }
-    fingerprint = secrets.fingerprint;
-    const { settings, slices: files } = checked;
-    const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
-    const outcome = await buildSnapshot({ settings, routes: validator.routes(), secrets, fileOf }, build);
-    if (!outcome.ok) report.failed(outcome.problems);
-    else await swap(outcome.build, checked.digest, startedMs);
-    report.restartNeeded(canonicalJson(checked.boot) !== canonicalJson(boot.doc));
+  }
+
+  function secretDeps(): SecretDeps {
+    return { env, sealing: boot?.sealing };
   }
 
   /** While the store is away, the slices last read stay; without any there is nothing to start with. */
@@ -187,17 +224,18 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     }
   }
 
-  async function swap(next: Build, digest: string, startedMs: number): Promise<void> {
+  async function swap({ build: next, stale }: GoodBuild, digest: string, startedMs: number): Promise<void> {
     if (closed) return;
     build = next;
     const previous = current;
     if (previous && next.unchanged) {
       inForce = slices.generation;
-      report.recovered();
-      return;
+      report.recovered(stale);
+      return keep();
     }
-    const { settings, routes } = next;
-    const snapshot = { digest, generation: (previous?.generation ?? 0) + 1, settings, routes };
+    const { settings, routes, holdsOwnersApart } = next;
+    const generation = (previous?.generation ?? 0) + 1;
+    const snapshot: Snapshot = { digest, generation, settings, routes, holdsOwnersApart };
     for (const work of preparations) {
       try {
         await work(snapshot);
@@ -209,11 +247,32 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     if (closed) return;
     inForce = slices.generation;
     current = snapshot;
-    report.loaded(current, performance.now() - startedMs);
-    if (!previous) return;
+    report.loaded(current, stale, performance.now() - startedMs);
+    if (previous) tellListeners(current, previous);
+    await keep();
+  }
+
+  /** For the day on which somebody's next slice is bad. */
+  async function keep(): Promise<void> {
+    if (!closed) await writeKept(await validator.inForce(clock.now()));
+  }
+
+  async function writeKept(changes: KeptChanges): Promise<void> {
+    try {
+      await kept?.write(changes);
+      if (isKeptAway) log.info("the slices in force are kept again");
+      isKeptAway = false;
+    } catch (error) {
+      // What could not be written goes with the next changes, or at the next look.
+      if (!isKeptAway) log.warn({ reason: errorText(error) }, "the slices in force are not kept over a restart");
+      isKeptAway = true;
+    }
+  }
+
+  function tellListeners(next: Snapshot, previous: Snapshot): void {
     for (const listener of listeners) {
       try {
-        listener(current, previous);
+        listener(next, previous);
       } catch (error) {
         // One listener's bug must not keep the others on the old snapshot.
         log.error({ err: error }, "listener of configuration changes failed");

@@ -4,7 +4,13 @@
  */
 import { formatPath, type Problem } from "../config/problem.ts";
 import { errorText } from "../errors.ts";
-import type { CandidateSecret, PublishedSource, PublishedSources } from "./protocol.ts";
+import {
+  publishedName,
+  type CandidateSecret,
+  type PublishedSource,
+  type PublishedSources,
+  type SealedSlice,
+} from "./protocol.ts";
 import { readSecrets, type SecretDeps } from "./secrets.ts";
 import type { Validator } from "./validator.ts";
 
@@ -17,17 +23,15 @@ export interface JudgedSlice {
 }
 
 export interface Judgement {
-  /** Of everything that would be in force; errors when it may not be. */
+  /**
+   * Errors when the change may not be made: it would not be in force as it is, or would take from others what they have.
+   * Of those who are served from a kept slice anyway nothing is said.
+   */
   readonly problems: readonly Problem[];
 }
 
-/** @throws GatewayError when judging itself is not possible */
-export type Judge = (slices: readonly JudgedSlice[]) => Promise<Judgement>;
-
-/** Name of a published slice in messages. */
-export function publishedName(owner: string): string {
-  return `published:${owner}`;
-}
+/** @param owners whose slices are to be published, or removed @throws GatewayError when judging itself is not possible */
+export type Judge = (slices: readonly JudgedSlice[], owners: readonly string[]) => Promise<Judgement>;
 
 /** Published slices as sources; equal keys mean equal slices. */
 export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "digest" | "text">[]): PublishedSources {
@@ -37,11 +41,17 @@ export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "d
   };
 }
 
-/** @param secrets how this process reads secrets; others may have other environments, and say so when they load */
-export function createJudge(validator: Pick<Validator, "judge">, secrets: () => SecretDeps): Judge {
-  return async (slices) => {
-    const candidates = slices.filter(({ candidate }) => candidate).map(({ owner }) => publishedName(owner));
-    const found = await validator.judge(publishedSources(slices), candidates);
+/**
+ * @param secrets how this process reads secrets; others may have other environments, and say so when they load
+ * @param kept what owners were served from last, for a validator that never loads
+ */
+export function createJudge(
+  validator: Pick<Validator, "judge">,
+  secrets: () => SecretDeps,
+  kept?: () => Promise<readonly SealedSlice[]>,
+): Judge {
+  return async (slices, owners) => {
+    const found = await validator.judge(publishedSources(slices), owners, await kept?.());
     return { problems: [...found.problems, ...(await unreadable(found.secrets, secrets()))] };
   };
 }

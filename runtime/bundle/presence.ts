@@ -11,6 +11,8 @@ import type { Log } from "../log.ts";
 import { epochSeconds, type Closable, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
 import type { Bundle } from "./bundle.ts";
+import { publishedName } from "./protocol.ts";
+import type { DegradedStatus } from "./report.ts";
 
 export interface PresenceRow {
   readonly id: string;
@@ -20,6 +22,8 @@ export interface PresenceRow {
   readonly published: number;
   /** A later generation that this process could not put in force. */
   readonly refused?: { readonly generation: number; readonly problems: readonly string[] };
+  /** Owners whose published slice is not what this process serves. */
+  readonly degraded?: readonly { readonly owner: string; readonly problems: readonly string[] }[];
   /** Epoch seconds. */
   readonly seen: number;
 }
@@ -39,6 +43,7 @@ const BEAT_EVERY_MS = 5_000;
 const EXPIRES_AFTER_SECONDS = 20;
 /** What an operator needs to see why; the rest is in that process's log. */
 const MAX_PROBLEMS = 5;
+const MAX_EXPLAINED = 50;
 
 export function presenceKey(id: string): string {
   return `status:${id}`;
@@ -89,16 +94,25 @@ export async function startPresence({ store, id, bundle, clock, log }: PresenceD
   }
 
   function row(): PresenceRow {
-    const { digest, published, lastError } = bundle.status();
-    const seen = nowSeconds();
-    if (!published) return { id, digest, published: 0, seen };
+    const { digest, published, lastError, degraded } = bundle.status();
+    const common = { id, digest, seen: nowSeconds(), ...behind(degraded) };
+    if (!published) return { ...common, published: 0 };
     const { generation, inForce } = published;
-    if (!lastError || generation <= inForce) return { id, digest, published: inForce, seen };
+    if (!lastError || lastError.partial || generation <= inForce) return { ...common, published: inForce };
     const problems = lastError.problems.slice(0, MAX_PROBLEMS);
-    return { id, digest, published: inForce, refused: { generation, problems }, seen };
+    return { ...common, published: inForce, refused: { generation, problems } };
   }
 
   function nowSeconds(): number {
     return epochSeconds(clock);
   }
+}
+
+/** Those of published slices, for whom publishers ask; of the first few with their reasons. */
+function behind(degraded: readonly DegradedStatus[]): Pick<PresenceRow, "degraded"> {
+  const published = degraded.filter(({ owner, files }) => files.includes(publishedName(owner)));
+  if (published.length === 0) return {};
+  const reasons = (problems: readonly string[], index: number): readonly string[] =>
+    index < MAX_EXPLAINED ? problems.slice(0, MAX_PROBLEMS) : [];
+  return { degraded: published.map(({ owner, problems }, index) => ({ owner, problems: reasons(problems, index) })) };
 }

@@ -11,7 +11,7 @@ import type { Problem } from "../config/load.ts";
 import { GatewayError } from "../errors.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
-import { publishedName, type Judge, type Judgement } from "./judge.ts";
+import type { Judge, Judgement } from "./judge.ts";
 import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
 import {
   currentSlice,
@@ -24,6 +24,7 @@ import {
   type Publication,
   type RollbackWish,
 } from "./publication.ts";
+import { publishedName } from "./protocol.ts";
 import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
 
 /** What the publisher believes to find. */
@@ -55,9 +56,22 @@ export type PublishOutcome =
       readonly slices: Changes;
       readonly warnings: readonly Problem[];
     } & Liveness)
-  | { readonly ok: false; readonly reason: "stale"; readonly current: CurrentSlice | undefined }
+  | {
+      readonly ok: false;
+      readonly reason: "stale";
+      readonly owner: string;
+      readonly current: CurrentSlice | undefined;
+    }
   | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
   | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
+
+/** One owner's slice as it shall be. */
+export interface SliceChange {
+  readonly owner: string;
+  /** Its text, and the digest of its canonical JSON; null removes the owner's slice. */
+  readonly slice: { readonly text: string; readonly digest: string } | null;
+  readonly expected: Expected;
+}
 
 export interface Publisher {
   publication(): Promise<Publication>;
@@ -69,9 +83,11 @@ export interface Publisher {
     slice: { readonly text: string; readonly digest: string } | null,
     expected: Expected,
   ): Promise<PublishOutcome>;
+  /** All of them in one step, or none. @param changes of different owners */
+  publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome>;
   rollback(wish: RollbackWish): Promise<PublishOutcome>;
-  /** Who has this generation in force by now. */
-  liveness(generation: number): Promise<Liveness>;
+  /** Who has this generation in force by now, as far as these owners' slices go. */
+  liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
 }
 
 export interface PublisherDeps {
@@ -110,18 +126,8 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
       }
       throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
     },
-    publish: (owner, slice, expected) =>
-      change((publication) => {
-        const current = currentSlice(publication, owner);
-        const digest = slice?.digest ?? null;
-        // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
-        // publishing comes again with what it knew before.
-        if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
-          return { ok: false, reason: "stale", current };
-        }
-        const texts = new Map(slice ? [[slice.digest, slice.text]] : []);
-        return { ok: true, wished: new Map([[owner, digest]]), texts };
-      }),
+    publish: (owner, slice, expected) => publishAll([{ owner, slice, expected }]),
+    publishAll,
     rollback: (wish) =>
       change((publication) => {
         const plan = planRollback(publication, wish);
@@ -130,6 +136,25 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
       }),
     liveness,
   };
+
+  function publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome> {
+    return change((publication) => {
+      const wished = new Map<string, string | null>();
+      const texts = new Map<string, string>();
+      for (const { owner, slice, expected } of changes) {
+        const current = currentSlice(publication, owner);
+        const digest = slice?.digest ?? null;
+        // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
+        // publishing comes again with what it knew before.
+        if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
+          return { ok: false, reason: "stale", owner, current };
+        }
+        wished.set(owner, digest);
+        if (slice) texts.set(slice.digest, slice.text);
+      }
+      return { ok: true, wished, texts };
+    });
+  }
 
   async function change(plan: (publication: Publication) => Plan): Promise<PublishOutcome> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -149,7 +174,7 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
       const warnings = judgement.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
       const generation = generationOf(next, planned.wished);
       const outcome = { changed: changes.size > 0, generation, slices: planned.wished, warnings };
-      return { ok: true, ...outcome, ...(await awaitLive(generation)) };
+      return { ok: true, ...outcome, ...(await awaitLive(generation, [...planned.wished.keys()])) };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
@@ -164,7 +189,7 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
         return { owner, digest, text, candidate: changes.has(owner) };
       }),
     );
-    return judge(slices);
+    return judge(slices, [...changes.keys()]);
   }
 
   /** @returns false when somebody else was faster */
@@ -196,27 +221,23 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
     }
   }
 
-  async function awaitLive(generation: number): Promise<Liveness> {
+  async function awaitLive(generation: number, owners: readonly string[]): Promise<Liveness> {
     const startedMs = performance.now();
     for (;;) {
-      const now = await liveness(generation);
+      const rows = await readRows();
+      const behind = rows.filter((row) => isBehind(row, generation, owners));
       const waitedMs = performance.now() - startedMs;
-      if (now.laggards.length === 0 || waitedMs >= waitMs) return now;
-      const refused = await allRefused(generation);
-      if (refused) return now;
+      // Nothing is gained by waiting for those who said no.
+      const refused = behind.every(
+        (row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation,
+      );
+      if (refused || waitedMs >= waitMs) return livenessOf(rows, generation, owners);
       await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
     }
   }
 
-  async function liveness(generation: number): Promise<Liveness> {
-    const rows = await readRows();
-    return { replicas: rows.length, laggards: rows.filter((row) => row.published < generation).map(laggardOf) };
-  }
-
-  /** Nothing is gained by waiting for those who said no. */
-  async function allRefused(generation: number): Promise<boolean> {
-    const behind = (await readRows()).filter((row) => row.published < generation);
-    return behind.length > 0 && behind.every(({ refused }) => (refused?.generation ?? 0) >= generation);
+  async function liveness(generation: number, owners: readonly string[]): Promise<Liveness> {
+    return livenessOf(await readRows(), generation, owners);
   }
 
   async function readRows(): Promise<readonly PresenceRow[]> {
@@ -251,7 +272,35 @@ function digestsOf({ owners }: Publication): ReadonlySet<string> {
   );
 }
 
-function laggardOf({ id, published, refused }: PresenceRow): Laggard {
+function livenessOf(rows: readonly PresenceRow[], generation: number, owners: readonly string[]): Liveness {
+  const behind = rows.filter((row) => isBehind(row, generation, owners));
+  return { replicas: rows.length, laggards: behind.map((row) => laggardOf(row, generation, owners)) };
+}
+
+function isBehind({ published, degraded = [] }: PresenceRow, generation: number, owners: readonly string[]): boolean {
+  return published < generation || degraded.some(({ owner }) => owners.includes(owner));
+}
+
+/** Between where a process is and why it is not further. */
+const REFUSED = " and refused ";
+
+/** A laggard's reason without the problems of a whole configuration, which are of all owners. */
+export function withoutRefusal(reason: string): string {
+  return reason.split(REFUSED, 1)[0] as string;
+}
+
+function laggardOf(
+  { id, published, refused, degraded = [] }: PresenceRow,
+  generation: number,
+  owners: readonly string[],
+): Laggard {
   const state = `is at generation ${published}`;
-  return { id, reason: refused ? `${state} and refused ${refused.generation}: ${refused.problems.join("; ")}` : state };
+  if (published < generation) {
+    const reason = refused ? `${state}${REFUSED}${refused.generation}: ${refused.problems.join("; ")}` : state;
+    return { id, reason };
+  }
+  const reasons = degraded
+    .filter(({ owner }) => owners.includes(owner))
+    .map(({ owner, problems }) => `does not serve what "${owner}" published: ${problems.join("; ")}`);
+  return { id, reason: `${state} and ${reasons.join(", ")}` };
 }

@@ -3,7 +3,8 @@ import type { Snapshot } from "../config/compiled.ts";
 import { formatProblem, type Problem } from "../config/load.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import type { SliceStatus } from "./protocol.ts";
+import type { DegradedOwner, Findings, SliceStatus } from "./protocol.ts";
+import type { Stale } from "./build.ts";
 import type { Validation } from "./validator.ts";
 
 export interface BundleStatus {
@@ -14,12 +15,18 @@ export interface BundleStatus {
   readonly loadedAt: number;
   /** Files and published slices as they are now, in force or not. */
   readonly slices: readonly SliceStatus[];
-  /** Present while the files are not what is in force. */
+  /** Owners who are not served as written now; the others are. */
+  readonly degraded: readonly DegradedStatus[];
+  /** Owners of slices, by what they are served from. */
+  readonly owners: { readonly current: number; readonly kept: number; readonly absent: number };
+  /** Present while something that is written is not what is in force. */
   readonly lastError?: {
     /** Epoch seconds. */
     readonly at: number;
     /** One line each. */
     readonly problems: readonly string[];
+    /** It concerns the owners in `degraded` alone; everything else is in force. */
+    readonly partial?: true;
   };
   /** Boot settings in the file differ from those this process runs with. */
   readonly restartNeeded: boolean;
@@ -28,14 +35,26 @@ export interface BundleStatus {
   readonly published?: { readonly generation: number; readonly inForce: number };
 }
 
+export interface DegradedStatus {
+  readonly owner: string;
+  /** Served from the slice that was in force last, or not at all. */
+  readonly standing: DegradedOwner["standing"];
+  /** Epoch seconds. */
+  readonly since: number;
+  readonly files: readonly string[];
+  /** One line each: why what is written now is not in force. */
+  readonly problems: readonly string[];
+}
+
 export interface Report {
   /** The files were read and judged. */
   found(found: Exclude<Validation, { readonly kind: "unchanged" }>): void;
-  /** What was found is not put in force. */
+  /** Nothing of what was found is put in force. */
   failed(problems: readonly Problem[]): void;
-  loaded(snapshot: Snapshot, tookMs: number): void;
-  /** The files are again what is in force. */
-  recovered(): void;
+  /** What was found is put in force, but for these secrets. */
+  loaded(snapshot: Snapshot, stale: readonly Stale[], tookMs: number): void;
+  /** What was found is in force already, but for these secrets. */
+  recovered(stale: readonly Stale[]): void;
   restartNeeded(needed: boolean): void;
   status(current: Snapshot | undefined): BundleStatus;
 }
@@ -44,8 +63,10 @@ const MAX_LOGGED = 20;
 
 export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): Report {
   /** As validated; `slices` has what went wrong afterwards too. */
-  let judged: readonly SliceStatus[] = [];
+  let judged: Pick<Findings, "slices" | "degraded" | "currentOwners"> = { slices: [], degraded: [], currentOwners: 0 };
   let slices: readonly SliceStatus[] = [];
+  let degraded: readonly DegradedStatus[] = [];
+  let currentOwners = 0;
   let lastError: BundleStatus["lastError"];
   let warned: ReadonlySet<string> = new Set();
   let loadedAt = 0;
@@ -55,33 +76,22 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
 
   const report: Report = {
     found(found) {
-      judged = found.slices;
-      slices = judged;
+      judged = found;
+      ({ slices } = found);
       warn(found.problems.filter(({ severity }) => severity === "warning").map(formatProblem));
       if (found.kind === "bad") report.failed(found.problems);
     },
     failed(problems) {
-      const lines = problems.map(formatProblem);
-      slices = judged.map((slice) => withProblems(slice, problems));
-      // Tried again without news: one refusal, one line.
-      if (lastError?.problems.join("\n") === lines.join("\n")) return;
-      refused++;
-      lastError = { at: epochSeconds(clock), problems: lines };
-      const more = lines.length > MAX_LOGGED ? { more: lines.length - MAX_LOGGED } : {};
-      log.error({ problems: lines.slice(0, MAX_LOGGED), ...more }, "configuration refused, the last good one stays");
+      slices = judged.slices.map((slice) => withProblems(slice, problems));
+      tell(problems.map(formatProblem), "configuration refused, the last good one stays");
     },
-    loaded({ digest, generation, routes }, tookMs) {
+    loaded({ digest, generation, routes }, stale, tookMs) {
       ok++;
       loadedAt = epochSeconds(clock);
-      lastError = undefined;
-      slices = judged;
       log.info({ digest, generation, routes: routes.length, ms: Math.round(tookMs) }, "configuration in force");
+      settle(stale);
     },
-    recovered() {
-      if (lastError) log.info("configuration is again what is in force");
-      lastError = undefined;
-      slices = judged;
-    },
+    recovered: settle,
     restartNeeded(needed) {
       if (needed && !needsRestart) log.warn("boot settings changed, they take effect at the next start");
       needsRestart = needed;
@@ -91,6 +101,8 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
       generation: current?.generation ?? 0,
       loadedAt,
       slices,
+      degraded,
+      owners: { current: currentOwners, kept: count("kept"), absent: count("absent") },
       ...(lastError ? { lastError } : {}),
       restartNeeded: needsRestart,
       reloads: { ok, failed: refused },
@@ -98,10 +110,55 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
   };
   return report;
 
+  /** What was judged last is in force as far as it is good. */
+  function settle(stale: readonly Stale[]): void {
+    const problems = stale.map(({ problem }) => problem);
+    slices = judged.slices.map((slice) => withProblems(slice, problems));
+    const known = new Map(degraded.map((each) => [identityOf(each), each.since]));
+    degraded = withStale(judged.degraded, stale).map((each) => ({
+      ...each,
+      since: known.get(identityOf(each)) ?? epochSeconds(clock),
+      problems: each.problems.map(formatProblem),
+    }));
+    currentOwners = judged.currentOwners - (degraded.length - judged.degraded.length);
+    const lines = degraded.flatMap((each) => each.problems);
+    if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
+    if (lastError) log.info("configuration is again what is in force");
+    lastError = undefined;
+  }
+
+  function tell(lines: readonly string[], message: string, partial: { readonly partial?: true } = {}): void {
+    // Tried again without news: one refusal, one line.
+    if (lastError?.problems.join("\n") === lines.join("\n") && lastError.partial === partial.partial) return;
+    refused++;
+    lastError = { at: epochSeconds(clock), problems: lines, ...partial };
+    const more = lines.length > MAX_LOGGED ? { more: lines.length - MAX_LOGGED } : {};
+    log.error({ problems: lines.slice(0, MAX_LOGGED), ...more }, message);
+  }
+
   function warn(lines: readonly string[]): void {
     for (const line of lines) if (!warned.has(line)) log.warn({ problem: line }, "configuration warning");
     warned = new Set(lines);
   }
+
+  function count(standing: DegradedOwner["standing"]): number {
+    return degraded.filter((each) => each.standing === standing).length;
+  }
+}
+
+function identityOf({ owner, standing, files }: Omit<DegradedOwner, "problems">): string {
+  return JSON.stringify([owner, standing, files]);
+}
+
+/** Owners who are served with secrets of before as well. */
+function withStale(degraded: readonly DegradedOwner[], stale: readonly Stale[]): readonly DegradedOwner[] {
+  const byOwner = Map.groupBy(stale, ({ owner }) => owner);
+  const added = [...byOwner].map(([owner, all]): DegradedOwner => {
+    const problems = all.slice(0, MAX_LOGGED).map(({ problem }) => problem);
+    return { owner, standing: "kept", files: [...new Set(problems.map(({ file }) => file))], problems };
+  });
+  const isKnown = ({ owner }: DegradedOwner): boolean => degraded.some((each) => each.owner === owner);
+  return [...degraded, ...added.filter((each) => !isKnown(each))];
 }
 
 /** Adds problems found after validation (a secret that cannot be read) to the slice they are in. */
@@ -110,5 +167,10 @@ function withProblems(slice: SliceStatus, problems: readonly Problem[]): SliceSt
   if (added.length === 0) return slice;
   const known = new Set(slice.problems.map(formatProblem));
   const fresh = added.filter((problem) => !known.has(formatProblem(problem)));
-  return { ...slice, ok: false, problems: [...slice.problems, ...fresh] };
+  return {
+    ...slice,
+    ok: false,
+    standing: slice.standing === "absent" ? "absent" : "kept",
+    problems: [...slice.problems, ...fresh],
+  };
 }

@@ -6,7 +6,7 @@
  * there. What cannot be read is a problem like a wrong setting, so that all problems are told at once.
  */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { formatProblem, type Problem, type SliceSource } from "../config/load.ts";
@@ -22,7 +22,10 @@ const MAX_READS = 40;
 
 export interface Reading {
   readonly sources: readonly SliceSource[];
+  /** Without the path or the boot file there is no configuration. */
   readonly problems: readonly Problem[];
+  /** Slices that cannot be read, which concern their owners alone. */
+  readonly unread: readonly Problem[];
   /** Equal signatures mean equal files; undefined when reading should be tried again though nothing changes. */
   readonly signature: string | undefined;
   /** Directories in which a change of these files shows. */
@@ -36,7 +39,8 @@ export interface Reading {
  */
 export async function readSources(paths: readonly string[]): Promise<readonly SliceSource[]> {
   const listings = await Promise.all(paths.map((path, index) => list(path, index === 0)));
-  const { sources, problems } = await readAll(merged(listings));
+  const { sources, problems: fatal, unread } = await readAll(merged(listings));
+  const problems = [...fatal, ...unread];
   if (problems.length > 0) throw new GatewayError("config.unreadable", problems.map(formatProblem).join("\n"));
   return sources;
 }
@@ -49,7 +53,8 @@ export async function readTogether(path: string): Promise<Reading> {
   for (let reads = 1; ; reads++) {
     const before = await list(path, true);
     const unsettledMs = before.newestMs + SETTLED_AFTER_MS - Date.now();
-    const { sources, problems } = await readAll(before);
+    const { sources, problems, unread } = await readAll(before);
+    const { directories } = before;
     // A clock far behind the file system's must not keep us waiting: the files are then as old as they look.
     if (unsettledMs > 0 && unsettledMs <= SETTLED_AFTER_MS && reads < MAX_READS) {
       await delay(unsettledMs);
@@ -58,20 +63,44 @@ export async function readTogether(path: string): Promise<Reading> {
     const after = await list(path, true);
     if (after.signature === before.signature) {
       // What could be listed and not read (a network file system) may be readable without any change.
-      const signature = problems.length === before.problems.length ? before.signature : undefined;
-      return { sources, problems, signature, directories: before.directories };
+      const isListed = problems.length + unread.length === before.problems.length + before.unread.length;
+      return { sources, problems, unread, signature: isListed ? before.signature : undefined, directories };
     }
-    if (reads >= MAX_READS) {
-      const changing = problem(path, "keeps changing while it is read");
-      return { sources, problems: [changing], signature: undefined, directories: before.directories };
-    }
+    if (reads < MAX_READS) continue;
+    return { ...restless(path, before, after, { sources, problems, unread }), signature: undefined, directories };
   }
+}
+
+/** Who writes without end keeps nobody else's files from being read. */
+function restless(
+  path: string,
+  before: Listing,
+  after: Listing,
+  read: Pick<Reading, "sources" | "problems" | "unread">,
+) {
+  const names = new Set([...before.states.keys(), ...after.states.keys()]);
+  const changing = new Set([...names].filter((file) => before.states.get(file) !== after.states.get(file)));
+  const isSlice = (file: string): boolean => file !== path && !BOOT_NAME.test(basename(file));
+  if (changing.size === 0 || ![...changing].every(isSlice)) {
+    return { sources: read.sources, problems: [problem(path, "keeps changing while it is read")], unread: [] };
+  }
+  return {
+    sources: read.sources.filter(({ file }) => !changing.has(file)),
+    problems: read.problems,
+    unread: [
+      ...read.unread.filter(({ file }) => !changing.has(file)),
+      ...[...changing].map((file) => problem(file, "keeps changing while it is read")),
+    ],
+  };
 }
 
 interface Listing {
   readonly files: readonly { readonly path: string; readonly boot: boolean }[];
   readonly problems: readonly Problem[];
+  readonly unread: readonly Problem[];
   readonly signature: string;
+  /** File → what tells that it changed. */
+  readonly states: ReadonlyMap<string, string>;
   readonly directories: readonly string[];
   /** Epoch milliseconds of the newest change. */
   readonly newestMs: number;
@@ -79,7 +108,8 @@ interface Listing {
 
 async function list(path: string, mayBoot: boolean): Promise<Listing> {
   const problems: Problem[] = [];
-  const signature: string[] = [];
+  const unread: Problem[] = [];
+  const states = new Map<string, string>();
   const directories = new Set<string>();
   const files: { path: string; boot: boolean }[] = [];
   let newestMs = 0;
@@ -95,40 +125,49 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
   if (names) for (const name of candidates) await add(join(path, name), boots[0] === name);
   else if (problems.length === 0) await add(path, mayBoot);
   // Two files that a swap exchanged for equal ones differ in inode and change time.
-  return { files, problems, signature: JSON.stringify([signature, problems]), directories: [...directories], newestMs };
+  const signature = JSON.stringify([[...states], problems, unread]);
+  return { files, problems, unread, signature, states, directories: [...directories], newestMs };
 
   async function add(file: string, boot: boolean): Promise<void> {
+    const faults = boot ? problems : unread;
     try {
       const found = await stat(file, { bigint: true });
       const { dev, ino, size, mtimeNs, ctimeNs } = found;
-      signature.push(`${file} ${dev}:${ino} ${size} ${mtimeNs} ${ctimeNs}`);
+      states.set(file, `${dev}:${ino} ${size} ${mtimeNs} ${ctimeNs}`);
       newestMs = Math.max(newestMs, Number(ctimeNs / 1_000_000n));
       // The directory of the file behind a symbolic link sees changes that the link's directory does not.
       directories.add(dirname(await realpath(file)));
-      if (!found.isFile()) problems.push(problem(file, "is not a file"));
-      else if (size > MAX_FILE_BYTES) problems.push(problem(file, "is larger than 64 MiB"));
+      if (!found.isFile()) faults.push(problem(file, "is not a file"));
+      else if (size > MAX_FILE_BYTES) faults.push(problem(file, "is larger than 64 MiB"));
       else files.push({ path: file, boot });
     } catch (error) {
-      problems.push(problem(file, unreadable(error)));
+      faults.push(problem(file, unreadable(error)));
     }
   }
 }
 
-function merged(listings: readonly Listing[]): Pick<Listing, "files" | "problems"> {
-  return { files: listings.flatMap((each) => each.files), problems: listings.flatMap((each) => each.problems) };
+type Found = Pick<Listing, "files" | "problems" | "unread">;
+
+function merged(listings: readonly Listing[]): Found {
+  return {
+    files: listings.flatMap((each) => each.files),
+    problems: listings.flatMap((each) => each.problems),
+    unread: listings.flatMap((each) => each.unread),
+  };
 }
 
-async function readAll({ files, problems: found }: Pick<Listing, "files" | "problems">) {
-  const problems = [...found];
+async function readAll(found: Found) {
+  const problems = [...found.problems];
+  const unread = [...found.unread];
   const sources: SliceSource[] = [];
-  for (const { path, boot } of files) {
+  for (const { path, boot } of found.files) {
     try {
       sources.push({ file: path, text: decode(await readFile(path)), boot });
     } catch (error) {
-      problems.push(problem(path, unreadable(error)));
+      (boot ? problems : unread).push(problem(path, unreadable(error)));
     }
   }
-  return { sources, problems };
+  return { sources, problems, unread };
 }
 
 /** Strict: a wrong byte inside a host or tool name must not silently become another name. */

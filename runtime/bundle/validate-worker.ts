@@ -7,34 +7,37 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 
-import {
-  createRouteMemory,
-  loadSlices,
-  type CheckedConfig,
-  type LoadOutcome,
-  type Problem,
-  type SliceSource,
-} from "../config/load.ts";
+import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../config/load-by-owner.ts";
+import { createRouteMemory, type CheckedConfig, type Problem } from "../config/load.ts";
 import { readOutline } from "../config/outline.ts";
 import { isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import { secretUses } from "../config/secrets.ts";
 import { settingsFields } from "../config/settings.ts";
 import { readSource } from "../config/source.ts";
-import type {
-  CandidateSecret,
-  FromWorker,
-  PublishedSource,
-  PublishedSources,
-  RouteText,
-  SliceStatus,
-  ToWorker,
+import { createKeptSlices } from "./kept-slices.ts";
+import { parseSlice } from "./parse-slice.ts";
+import {
+  publishedName,
+  type CandidateSecret,
+  type DegradedOwner,
+  type Findings,
+  type FromWorker,
+  type PublishedSource,
+  type PublishedSources,
+  type Refusals,
+  type RouteText,
+  type SealedSlice,
+  type SliceStatus,
+  type ToWorker,
 } from "./protocol.ts";
 import { secretNeeds } from "./secret-needs.ts";
 import { readTogether, type Reading } from "./sources.ts";
 
 export interface WorkerSettings {
   readonly path: string;
+  /** To seal kept slices: 32 bytes each, current first. */
+  readonly keptKeys: readonly Uint8Array[];
 }
 
 const CHUNK_ROUTES = 50;
@@ -44,15 +47,19 @@ const MAX_PROBLEMS = 200;
 
 if (parentPort) serve(parentPort, workerData as WorkerSettings);
 
-function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): void {
-  /** What the other side has: route key → text. */
+function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerSettings): void {
+  /** What the other side has: route key → what `contentOf` says. */
   const handedOver = new Map<string, string>();
   /** Most changes are to a few routes of many. */
   const memory = createRouteMemory();
+  const kept = createKeptSlices(keptKeys);
   let published: PublishedSources = { key: "", sources: [] };
+  let refusals: Refusals = { key: 0, list: [] };
+  /** Of the last load. */
+  let standings: readonly OwnerStanding[] = [];
   let lastSignature: string | undefined;
   /** The last judgement; what was judged to be published is usually loaded next. */
-  let judged: { readonly signature: string; readonly outcome: LoadOutcome } | undefined;
+  let judged: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;
   let fresh = true;
   let acknowledged: (() => void) | undefined;
 
@@ -63,23 +70,32 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
         acknowledged?.();
         break;
       case "judge":
-        void judge(message.published, message.candidates);
+        void judge(message.published, message.candidates, message.kept);
+        break;
+      case "in-force":
+        send({ type: "kept", ...kept.keep(standings, message.at) });
+        break;
+      case "parse":
+        send({ type: "parsed", slice: parseSlice(message.text, message.owner) });
         break;
       default:
         published = message.published ?? published;
+        ({ refusals } = message);
+        if (message.kept) kept.open(message.kept);
         void load();
     }
   });
 
   async function load(): Promise<void> {
     const reading = await readAll(published);
-    const { sources, signature, directories } = reading;
+    const signature = reading.signature === undefined ? undefined : `${reading.signature} ${refusals.key}`;
     if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
-    const { config, owners, problems } = judgeAll(reading);
-    const slices = sources.map((source) => sliceStatus(source, owners, problems));
-    const findings = { slices, directories, problems: few(problems) };
-    if (!config || problems.some(({ severity }) => severity === "error")) return send({ type: "bad", ...findings });
+    const outcome = judgeAll(reading);
+    const { config } = outcome;
+    const findings = findingsOf(reading, outcome);
+    if (!config) return send({ type: "bad", ...findings });
+    ({ standings } = outcome);
     const { boot, settings, digest } = config;
     const needs = secretNeeds([
       ...secretUses(settingsFields, settings),
@@ -98,33 +114,77 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
     return { ...files, signature, sources: [...files.sources, ...sources] };
   }
 
-  function judgeAll({ sources, problems: unread, signature }: Reading): LoadOutcome {
-    if (signature !== undefined && judged?.signature === signature) return judged.outcome;
-    const { config, owners, problems } = loadSlices(sources, memory);
-    const all = [...unread, ...problems];
-    if (unread.length === 0 && !sources.some((source) => source.boot)) {
-      all.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
-    }
-    const outcome = { problems: all, owners, ...(config && { config }) };
+  function judgeAll(reading: Reading): OwnersOutcome {
+    const { signature } = reading;
+    if (refusals.list.length === 0 && signature !== undefined && judged?.signature === signature) return judged.outcome;
     // Kept for one load at most: a configuration is large.
     judged = undefined;
-    return outcome;
+    return judgeReading(reading, kept.byOwner);
   }
 
-  async function judge(slices: PublishedSources, candidates: readonly string[]): Promise<void> {
+  function judgeReading(
+    { sources, problems: fatal, unread }: Reading,
+    last: ReadonlyMap<string, KeptSlice>,
+  ): OwnersOutcome {
+    const outcome = loadByOwner({ sources, unread, kept: last, refusals: refusals.list }, memory);
+    const missing = fatal.length === 0 && !sources.some((source) => source.boot) ? [noBootFile()] : fatal;
+    if (missing.length === 0) return outcome;
+    const { standings: none, owners, problems } = outcome;
+    return { standings: none, owners, problems: [...missing, ...problems] };
+  }
+
+  function noBootFile(): Problem {
+    return { severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" };
+  }
+
+  /** Good when the candidates would be in force as they are, and nobody else would lose what he has. */
+  async function judge(
+    slices: PublishedSources,
+    candidates: readonly string[],
+    sealed: readonly SealedSlice[] | undefined,
+  ): Promise<void> {
+    if (sealed) kept.open(sealed);
     const reading = await readAll(slices);
-    const outcome = judgeAll(reading);
-    if (!outcome.problems.some(({ severity }) => severity === "error")) {
-      if (reading.signature !== undefined) judged = { signature: reading.signature, outcome };
-      const secrets = slices.sources.filter(({ file }) => candidates.includes(file)).flatMap(candidateSecrets);
-      return send({ type: "judged", problems: few(outcome.problems), secrets });
-    }
-    // Once more for the messages: a conflict is the newcomer's.
-    const sources = reading.sources.map((source) => ({ ...source, isNew: candidates.includes(source.file) }));
-    const again = loadSlices(sources, memory).problems;
-    const isKnown = ({ file }: Problem): boolean => sources.some((source) => source.file === file);
-    const others = outcome.problems.filter((problem) => !isKnown(problem));
-    send({ type: "judged", problems: few([...others, ...again]), secrets: [] });
+    const names = new Set(candidates.map(publishedName));
+    // A conflict is the newcomer's.
+    const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
+    const outcome = judgeReading({ ...reading, sources }, kept.byOwner);
+    const problems = objections(reading, outcome, candidates);
+    if (problems.length > 0) return send({ type: "judged", problems: few(problems), secrets: [] });
+    const isGood = outcome.standings.every(({ standing }) => standing === "current");
+    if (isGood && reading.signature !== undefined) judged = { signature: reading.signature, outcome };
+    const warnings = outcome.problems.filter(({ severity }) => severity === "warning");
+    const secrets = slices.sources.filter(({ file }) => names.has(file)).flatMap(candidateSecrets);
+    send({ type: "judged", problems: few(warnings), secrets });
+  }
+
+  /** Everything for which a change must not be made. */
+  function objections(
+    reading: Reading,
+    { config, problems, standings: after }: OwnersOutcome,
+    candidates: readonly string[],
+  ): readonly Problem[] {
+    if (!config) return problems;
+    const degraded = after.filter(({ standing }) => standing !== "current");
+    const own = degraded.filter(({ owner = "" }) => candidates.includes(owner));
+    if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
+    // Others are not served as they wish. Is it because of this change?
+    const names = new Set(candidates.map(publishedName));
+    const inForce = candidates.flatMap((owner) => kept.byOwner.get(owner)?.sources ?? []);
+    const before = judgeReading(
+      {
+        ...reading,
+        sources: [
+          ...reading.sources.filter(({ file }) => !names.has(file)),
+          ...inForce.filter(({ file }) => names.has(file)).map((source) => ({ ...source, boot: false })),
+        ],
+      },
+      kept.byOwner,
+    );
+    const earlier = new Map(before.standings.map((each) => [each.owner, each.standing]));
+    return degraded
+      .filter(({ owner, standing }) => isWorse(standing, earlier.get(owner) ?? "absent"))
+      .flatMap((each) => each.problems);
   }
 
   async function sendChanges({ routes }: CheckedConfig): Promise<void> {
@@ -134,9 +194,10 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
       await sendChunk([], removed.slice(at, at + CHUNK_REMOVALS));
     }
     let changed: RouteText[] = [];
-    for (const { key, owner, name, text } of routes) {
-      if (handedOver.get(key) === text) continue;
-      changed.push({ key, owner, name, text });
+    for (const { key, owner, heldTo, name, text, reach } of routes) {
+      const route = { key, owner, heldTo, name, text, ...(reach && { reach }) };
+      if (handedOver.get(key) === contentOf(route)) continue;
+      changed.push(route);
       if (changed.length < CHUNK_ROUTES) continue;
       await sendChunk(changed, []);
       changed = [];
@@ -147,7 +208,7 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
   async function sendChunk(changed: readonly RouteText[], removed: readonly string[]): Promise<void> {
     send({ type: "chunk", changed, removed });
     await new Promise<void>((resolve) => (acknowledged = resolve));
-    for (const { key, text } of changed) handedOver.set(key, text);
+    for (const route of changed) handedOver.set(route.key, contentOf(route));
     for (const key of removed) handedOver.delete(key);
   }
 
@@ -157,14 +218,38 @@ function serve(port: NonNullable<typeof parentPort>, { path }: WorkerSettings): 
   }
 }
 
-function sliceStatus(
-  { file }: SliceSource,
-  owners: ReadonlyMap<string, string>,
-  problems: readonly Problem[],
-): SliceStatus {
-  const own = problems.filter((problem) => problem.file === file);
-  const ok = own.every(({ severity }) => severity !== "error");
-  return { owner: owners.get(file) ?? "unknown", file, ok, problems: few(own) };
+function contentOf({ text, reach, heldTo }: RouteText): string {
+  return `${reach ?? ""} ${heldTo ?? ""} ${text}`;
+}
+
+function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["standing"]): boolean {
+  const order = ["current", "kept", "absent"] as const;
+  return order.indexOf(standing) > order.indexOf(than);
+}
+
+function findingsOf({ sources, unread, directories }: Reading, outcome: OwnersOutcome): Findings {
+  const { problems, owners, standings } = outcome;
+  const byFile = Map.groupBy(problems, ({ file }) => file);
+  const standingOf = new Map(standings.flatMap((each) => each.files.map((file) => [file, each] as const)));
+  const statusOf = (file: string): SliceStatus => {
+    const own = byFile.get(file) ?? [];
+    const { owner = "unknown", standing = "current" } = standingOf.get(file) ?? {};
+    const ok = own.every(({ severity }) => severity !== "error");
+    const status = { owner: owners.get(file) ?? owner, file, ok, problems: few(own) };
+    return standing === "current" ? status : { ...status, standing };
+  };
+  const degraded = standings.flatMap(({ owner = "unknown", standing, files, problems: reasons }): DegradedOwner[] =>
+    standing === "current" ? [] : [{ owner, standing, files, problems: few(reasons) }],
+  );
+  const files = new Set([...sources.map(({ file }) => file), ...unread.map(({ file }) => file)]);
+  return {
+    slices: [...files].map(statusOf),
+    directories,
+    // Of each file a few: one with a thousand mistakes hides nobody else's.
+    problems: [...byFile.values()].flatMap(few),
+    degraded,
+    currentOwners: standings.length - degraded.length,
+  };
 }
 
 /** Errors first when there are too many, and how many more there are. */

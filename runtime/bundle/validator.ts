@@ -1,4 +1,5 @@
 /** This side of the validating thread: asks for a load, takes chunks in, keeps the texts of all routes. */
+import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
@@ -9,10 +10,15 @@ import type {
   CheckedSettings,
   Findings,
   FromWorker,
+  KeptChanges,
+  ParsedSlice,
   PublishedSources,
+  Refusals,
   RouteText,
+  SealedSlice,
   ToWorker,
 } from "./protocol.ts";
+import type { WorkerSettings } from "./validate-worker.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
@@ -27,9 +33,18 @@ export interface Judged {
 /** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {
   /** Reads and judges the files and these published slices. */
-  load(published?: PublishedSources): Promise<Validation>;
-  /** What would be wrong if these slices were published; nothing is changed by asking. */
-  judge(published: PublishedSources, candidates: readonly string[]): Promise<Judged>;
+  load(published?: PublishedSources, refusals?: Refusals): Promise<Validation>;
+  /**
+   * What would be wrong if these slices were published; nothing is changed by asking.
+   *
+   * @param candidates owners whose slices are to be published, or removed
+   * @param kept slices last in force, for a validator that never loads
+   */
+  judge(published: PublishedSources, candidates: readonly string[], kept?: readonly SealedSlice[]): Promise<Judged>;
+  /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
+  inForce(at: number): Promise<KeptChanges>;
+  /** Reads a slice that somebody sent as this owner's. */
+  parse(text: string, owner: string): Promise<ParsedSlice>;
   /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
   routes(): readonly RouteText[];
   close(): Promise<void>;
@@ -42,7 +57,20 @@ const MAX_HEAP_MB = 2048;
 
 type Receive = (message: FromWorker, finish: () => void) => void;
 
-export function createValidator(path: string): Validator {
+export interface ValidatorDeps {
+  /** To seal kept slices: 32 bytes each, current first. Random ones when absent, so that only this process reads them. */
+  readonly keptKeys?: readonly Uint8Array[] | undefined;
+  /** Slices last in force, from before this process began. */
+  readonly kept?: readonly SealedSlice[];
+}
+
+const NO_REFUSALS: Refusals = { key: 0, list: [] };
+
+export function createValidator(path: string, deps: ValidatorDeps = {}): Validator {
+  const { keptKeys = [randomBytes(32)] } = deps;
+  /** What a new thread has to know. */
+  const kept = new Map((deps.kept ?? []).map((slice) => [slice.owner, slice]));
+  let knowsKept = false;
   const texts = new Map<string, RouteText>();
   let sorted: readonly RouteText[] = [];
   let worker: Worker | undefined;
@@ -52,21 +80,31 @@ export function createValidator(path: string): Validator {
   let closed = false;
 
   return {
-    load: (published) =>
+    load: (published, refusals = NO_REFUSALS) =>
       ask((thread, resolve: (result: Validation) => void, reject) => {
         // Text of megabytes, which most looks at the files do not need again.
         const news = published && published.key !== sentKey ? { published } : {};
         sentKey = published?.key ?? sentKey;
-        converse(thread, { type: "load", ...news }, reject, loading(thread, resolve));
+        const known = knowsKept ? {} : { kept: [...kept.values()] };
+        knowsKept = true;
+        converse(thread, { type: "load", refusals, ...news, ...known }, reject, loading(thread, resolve));
       }),
-    judge: (published, candidates) =>
-      ask((thread, resolve: (result: Judged) => void, reject) => {
-        converse(thread, { type: "judge", published, candidates }, reject, (message, finish) => {
-          if (message.type !== "judged") return;
-          finish();
-          resolve(message);
-        });
-      }),
+    judge: (published, candidates, sealed) =>
+      askOnce({ type: "judge", published, candidates, ...(sealed && { kept: sealed }) }, (message) =>
+        message.type === "judged" ? message : undefined,
+      ),
+    async inForce(at) {
+      const changes = await askOnce({ type: "in-force", at }, (message) =>
+        message.type === "kept" ? message : undefined,
+      );
+      for (const owner of changes.removed) kept.delete(owner);
+      for (const { owner, since, sealed = kept.get(owner)?.sealed } of changes.changed) {
+        if (sealed !== undefined) kept.set(owner, { owner, since, sealed });
+      }
+      return changes;
+    },
+    parse: (text, owner) =>
+      askOnce({ type: "parse", text, owner }, (message) => (message.type === "parsed" ? message.slice : undefined)),
     routes: () => sorted,
     async close() {
       closed = true;
@@ -87,6 +125,18 @@ export function createValidator(path: string): Validator {
       () => {},
     );
     return answered;
+  }
+
+  /** A question with one answer. */
+  function askOnce<T>(question: ToWorker, answerOf: (message: FromWorker) => T | undefined): Promise<T> {
+    return ask((thread, resolve: (result: T) => void, reject) => {
+      converse(thread, question, reject, (message, finish) => {
+        const answer = answerOf(message);
+        if (answer === undefined) return;
+        finish();
+        resolve(answer);
+      });
+    });
   }
 
   /** Takes chunks in until the load is done. */
@@ -146,7 +196,9 @@ export function createValidator(path: string): Validator {
     const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
     const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
     sentKey = "";
-    const thread = new Worker(url, { workerData: { path }, name: "validate", resourceLimits });
+    knowsKept = false;
+    const settings: WorkerSettings = { path, keptKeys };
+    const thread = new Worker(url, { workerData: settings, name: "validate", resourceLimits });
     const gone = (): void => {
       if (worker === thread) worker = undefined;
     };

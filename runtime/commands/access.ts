@@ -68,6 +68,7 @@ export function printGrants(options: ListOptions): Promise<number> {
       server: grant.audience,
       began: timeText(grant.createdAt),
       ends: timeText(grant.expiresAt),
+      ends_for_good: grant.endsAt === undefined ? undefined : timeText(grant.endsAt),
     }));
     printRows(rows, options.json === true, "no client has access");
     return 0;

@@ -8,12 +8,14 @@ import { resolveBoot } from "../bundle/boot.ts";
 import { readSources } from "../bundle/sources.ts";
 import type { BootSettings } from "../config/compiled.ts";
 import { formatProblem, loadSlices, type CheckedConfig } from "../config/load.ts";
+import { lowerAscii } from "../policy/ascii.ts";
 import { GatewayError } from "../errors.ts";
 import { createKeys } from "../keys.ts";
 import { silentLog, type Log } from "../log.ts";
 import { systemClock, type Clock } from "../ports.ts";
 import { openRecords } from "../records.ts";
 import { createExternalTokens, type ExternalTokens } from "../session/external-token.ts";
+import { storedFacts } from "../session/identity-record.ts";
 import { createRecords, userTag, type IdentityRecord } from "../session/records.ts";
 import { createRevocations } from "../session/revocations.ts";
 import type { Revocations } from "../session/sessions.ts";
@@ -74,7 +76,7 @@ async function withStore<T>(
 export async function emailsOf(store: Store, userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const { identities } = createRecords(store);
   const found = await Promise.all([...new Set(userIds)].map(async (id) => [id, await identities.get(id)] as const));
-  return new Map(found.map(([id, record]) => [id, record?.value.email ?? ""]));
+  return new Map(found.map(([id, record]) => [id, record ? storedFacts(record.value).email : ""]));
 }
 
 /** Those of one user, whom an administrator names by id or email; all of them when nobody is named. */
@@ -93,6 +95,6 @@ export async function onlyOf<T>(
 async function findUserId(store: Store, named: string, userIds: readonly string[]): Promise<string> {
   const known = await store.list<IdentityRecord>(userTag(named));
   if (known.length > 0 || !named.includes("@")) return named;
-  for (const [id, email] of await emailsOf(store, userIds)) if (email.toLowerCase() === named.toLowerCase()) return id;
+  for (const [id, email] of await emailsOf(store, userIds)) if (lowerAscii(email) === lowerAscii(named)) return id;
   return named;
 }

@@ -1,10 +1,10 @@
 /** `gateway client …` and `gateway service-account …`: clients and machines that an administrator makes and ends. */
 import { readFile } from "node:fs/promises";
 
-import { parseDomainPattern } from "../config/domains.ts";
+import { parseClientIdDomains } from "../config/known-clients.ts";
 import { parseDuration } from "../config/values.ts";
 import { errorText, GatewayError } from "../errors.ts";
-import { parseKeySet } from "../issuer/client-keys.ts";
+import { kidProblem, parseKeySet } from "../issuer/key-set.ts";
 import { createClient, endClient, listClients } from "../issuer/pre-registered.ts";
 import { epochSeconds } from "../ports.ts";
 import { EVERY_SERVER } from "../session/external-token.ts";
@@ -38,7 +38,7 @@ export function makeClient(options: ClientOptions): Promise<number> {
       {
         ...administration,
         allowedPrivateUris: settings.mcp_allowed_private_redirect_uris ?? [],
-        documentDomains: (settings.mcp_allowed_client_id_domains ?? []).map(parseDomainPattern),
+        documentDomains: parseClientIdDomains(settings.mcp_allowed_client_id_domains ?? []),
       },
       {
         name: options.name,
@@ -203,7 +203,11 @@ async function readKeySet(path: string) {
   } catch (error) {
     throw new GatewayError("commands.jwks", `Cannot read keys from "${path}": ${errorText(error)}`, { cause: error });
   }
-  const keys = parseKeySet(value);
-  if (!keys) throw new GatewayError("commands.jwks", `Cannot use keys from "${path}": must be a set of public keys`);
-  return keys;
+  const parsed = parseKeySet(value);
+  const problem = parsed.ok ? (parsed.problems[0] ?? kidProblem(parsed.value)) : parsed.problem;
+  if (!parsed.ok || problem !== undefined)
+    throw new GatewayError("commands.jwks", `Cannot use keys from "${path}": ${problem}`);
+  if (parsed.value.keys.length === 0)
+    throw new GatewayError("commands.jwks", `Cannot use keys from "${path}": must have a key for signatures`);
+  return parsed.value;
 }

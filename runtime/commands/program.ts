@@ -5,15 +5,47 @@ import type { Command } from "commander";
 const access = () => import("./access.ts");
 const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
+const blocks = () => import("./blocks.ts");
 
 const CONFIG = ["--config <path>", "the gateway's configuration: file or directory"] as const;
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
 const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
+const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
 /** @param exit takes the exit code of the command that ran */
 export function addAdministration(program: Command, exit: (code: number) => void): void {
+  program
+    .command("block")
+    .description(
+      "refuse it on every process within 2 s, open streams included, until it is unblocked; nothing is ended",
+    )
+    .argument("<what>", "user, client, grant, route or tool")
+    .argument(
+      "<name>",
+      "user: id or email; client, grant: id (after -- when it begins with -); route: owner/name; tool: name",
+    )
+    .requiredOption(...CONFIG)
+    .option("--until <time>", "2h, or 2026-11-20T18:00:00Z; until it is lifted otherwise")
+    .option("--reason <text>", "for those who see the list")
+    .option(...ROUTE)
+    .action(async (what, name, options) => exit(await (await blocks()).block(what, name, options)));
+  program
+    .command("unblock")
+    .description("take a block away")
+    .argument("<what>", "as it was blocked")
+    .argument("<name>")
+    .requiredOption(...CONFIG)
+    .option(...ROUTE)
+    .action(async (what, name, options) => exit(await (await blocks()).unblock(what, name, options)));
+  program
+    .command("blocks")
+    .description("what is blocked")
+    .requiredOption(...CONFIG)
+    .option(...JSON_OUT)
+    .action(async (options) => exit(await (await blocks()).printBlocks(options)));
+
   const sessions = program.command("sessions").description("who is signed in with a browser");
   sessions
     .command("list")

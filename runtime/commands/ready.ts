@@ -1,5 +1,7 @@
 /** `gateway ready`: asks a running gateway whether it serves; for health checks that can run commands and nothing else. */
+import { readFile } from "node:fs/promises";
 import { get } from "node:http";
+import { get as secureGet } from "node:https";
 
 import { errorText } from "../errors.ts";
 import { DEFAULT_ADMIN_ADDRESS } from "../config/own-addresses.ts";
@@ -13,16 +15,40 @@ export interface ReadyResult {
   readonly text: string;
 }
 
-/** @param address "host:port" of the admin listener; a host that stands for all is asked on loopback */
-export async function askReadiness(address = DEFAULT_ADMIN_ADDRESS): Promise<ReadyResult> {
-  const listener = parseListener(address);
+export interface ReadyOptions {
+  /** PEM file of the authorities of the gateway's certificate. Default: the usual ones. */
+  readonly ca?: string;
+  /** Name in its certificate. Default: the host of the address. */
+  readonly serverName?: string;
+}
+
+/** @param address "host:port" of the admin listener, "https://" before it where it has TLS; a host that stands for all is asked on loopback */
+export async function askReadiness(
+  address = DEFAULT_ADMIN_ADDRESS,
+  { ca: caFile, serverName }: ReadyOptions = {},
+): Promise<ReadyResult> {
+  const isSecure = address.startsWith("https://");
+  const listener = parseListener(address.replace(/^https:\/\//, ""));
   if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.wish}` };
   const { host, port } = listener.value;
   const hostname = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const failed = (error: unknown): ReadyResult => ({
+    ok: false,
+    text: `Cannot ask "${address}": ${errorText(error)}`,
+  });
+  let tls: object;
+  try {
+    tls = {
+      ...(caFile !== undefined && { ca: await readFile(caFile) }),
+      ...(serverName !== undefined && { servername: serverName }),
+    };
+  } catch (error) {
+    return failed(error);
+  }
   return new Promise((resolve) => {
-    const fail = (error: unknown): void => resolve({ ok: false, text: `Cannot ask "${address}": ${errorText(error)}` });
+    const fail = (error: unknown): void => resolve(failed(error));
     const options = { host: hostname, port, path: "/readyz", agent: false, timeout: ANSWER_WITHIN_MS };
-    const request = get(options, (answer) => {
+    const request = (isSecure ? secureGet : get)({ ...options, ...tls }, (answer) => {
       let text = "";
       answer.on("data", (chunk: Buffer) => (text += chunk.toString()));
       answer.once("error", fail);

@@ -4,11 +4,13 @@
  */
 import { readBoot } from "../bundle/boot.ts";
 import { createJudge } from "../bundle/judge.ts";
+import { createKeptStore } from "../bundle/kept-store.ts";
 import type { Publication, RollbackWish } from "../bundle/publication.ts";
 import { createPublisher, type Publisher, type PublishOutcome } from "../bundle/publisher.ts";
 import { createValidator } from "../bundle/validator.ts";
 import { formatProblem } from "../config/load.ts";
 import { GatewayError } from "../errors.ts";
+import { createKeys } from "../keys.ts";
 import { silentLog } from "../log.ts";
 import { systemClock } from "../ports.ts";
 import { openRecords } from "../records.ts";
@@ -36,9 +38,14 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
     throw new GatewayError("rollback.memory", `${message}; send POST /config/rollback to its admin address`);
   }
   const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
-  const validator = createValidator(config);
+  const validator = createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
+  const kept = createKeptStore({ store });
   try {
-    const judge = createJudge(validator, () => ({ env: process.env, sealing }));
+    const judge = createJudge(
+      validator,
+      () => ({ env: process.env, sealing }),
+      () => kept.read(),
+    );
     return await use(createPublisher({ store, judge, clock: systemClock }));
   } finally {
     await validator.close();

@@ -1,6 +1,7 @@
 /** Rules between the access settings of a route, and between them and what else the route is. */
 import { ACCESS_KEYS } from "../policy/access-keys.ts";
-import { isList, type PolicyDoc } from "../policy/parse.ts";
+import { hasCriteria } from "../policy/judge.ts";
+import { type ActionDoc, isList, type PolicyDoc } from "../policy/parse.ts";
 import { doubt, fault, type Finding, quote } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 
@@ -31,6 +32,10 @@ export function* accessRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield fault(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
   yield* criteriaOfOthers(route);
+  for (const { path, criteria, block } of listsOf(route.policy)) {
+    if (criteria.length === 0 && hasCriteria(block))
+      yield doubt(path, "is an empty list and adds nothing, should be left out");
+  }
 }
 
 function* emptyList(
@@ -86,17 +91,30 @@ export function* certificateRules(
 function* criteriaOf(
   policy: PolicyDoc | undefined,
 ): Iterable<{ readonly path: readonly (string | number)[]; readonly name: string; readonly action: string }> {
+  for (const { path, action, criteria } of listsOf(policy)) {
+    for (const [position, criterion] of criteria.entries()) {
+      const [key = ""] = Object.keys(criterion);
+      yield { path: [...path, position, key], name: key.split("/")[0] ?? "", action };
+    }
+  }
+}
+
+interface PlacedList {
+  readonly path: readonly (string | number)[];
+  readonly action: string;
+  readonly block: ActionDoc;
+  readonly criteria: readonly object[];
+}
+
+/** Every list of criteria, with where it stands in the route. */
+function* listsOf(policy: PolicyDoc | undefined): Iterable<PlacedList> {
   if (policy === undefined) return;
   const rules = isList(policy) ? policy : [policy];
   for (const [index, rule] of rules.entries()) {
     const start = isList(policy) ? ["policy", index] : ["policy"];
-    for (const [action, block] of Object.entries(rule)) {
-      for (const [operator, criteria] of Object.entries(block as Readonly<Record<string, readonly object[]>>)) {
-        for (const [position, criterion] of criteria.entries()) {
-          const [key = ""] = Object.keys(criterion);
-          yield { path: [...start, action, operator, position, key], name: key.split("/")[0] ?? "", action };
-        }
-      }
+    for (const [action, block] of Object.entries(rule) as (readonly [string, ActionDoc])[]) {
+      for (const [operator, criteria] of Object.entries(block) as (readonly [string, readonly object[]])[])
+        yield { path: [...start, action, operator], action, block, criteria };
     }
   }
 }

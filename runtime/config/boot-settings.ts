@@ -14,23 +14,19 @@ import {
   textList,
   url,
 } from "./kinds.ts";
+import { canonicalHost } from "./domains.ts";
 import { liveShape } from "./live-settings.ts";
 import { isHeaderName } from "./header-names.ts";
+import { ownerPatternProblem } from "./owners.ts";
 import { quote } from "./problem.ts";
+import { isProxyClaimName } from "./proxy-claims.ts";
 import { decodeBase64, parseHttpUrl, parseListener } from "./values.ts";
-
-const ownerWish = (name: string): string | undefined =>
-  isOwner(name)
-    ? undefined
-    : 'must be lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit, and not "gateway"';
-
-/** Owners are part of route keys and of file and record names; the file "gateway.json" is the boot file's. */
-export function isOwner(name: string): boolean {
-  return /^[a-z0-9][a-z0-9._-]{0,62}$/.test(name) && name !== "gateway";
-}
 
 const fileWish = (path: string): string | undefined =>
   path === "" || path.includes("\0") ? quotedWish(path, "must be the path of a file") : undefined;
+
+/** Of `owners.<name>.allowed_tokens`. */
+const OWNER_TOKENS: readonly string[] = ["external", "provider"];
 
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
@@ -94,9 +90,17 @@ export const bootShape = {
     doc: "Send upstreams the X-Forwarded-For of the trusted proxies without adding the connection's address. Without `xff_num_trusted_hops` they get none.",
     default: "false",
   }),
+  trusted_proxy_headers: textList({
+    doc: "Headers in which proxies in front of the gateway say who their client is, sent on to upstreams as they came: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and their like. Without it they are taken out of every request. Needs `xff_num_trusted_hops` or `use_proxy_protocol`: the proxies must write these headers themselves, or take them out, and nobody may reach the gateway around them. `${gateway.request.headers[…]}` and `host_rewrite_header` see them in any case.",
+    default: "- none",
+    check: (value) =>
+      isProxyClaimName(value.toLowerCase())
+        ? undefined
+        : quotedWish(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
+  }),
   max_connections: count({
-    doc: "Connections the public listener holds open at once, per process; more are closed at once.",
-    default: "- no limit but the system's",
+    doc: "Connections the public listener holds open at once, per process; more are closed at once. Each may need another one to an upstream, and `--workers` have a limit each.",
+    default: "- two fifths of the process's limit of open files (`ulimit -n`) on Linux, otherwise no limit of ours",
     min: 1,
     max: 1_000_000,
   }),
@@ -109,6 +113,33 @@ export const bootShape = {
     default: "127.0.0.1:9901",
     check: readable(parseListener),
   }),
+  admin_hosts: textList({
+    doc: "Names by which the admin listener is asked, without port: of the Service, load balancer or machine before it. IP addresses, `localhost` and the host of `admin_address` are answered in any case; every other name is refused (421), so that no web page reaches it by a name of its own.",
+    default: "- no other name",
+    check: (value) =>
+      canonicalHost(value) === undefined || /[:[\]]/.test(value)
+        ? quotedWish(value, "must be a host name without port, such as gateway.internal.example.com")
+        : undefined,
+  }),
+  admin_tls: block(
+    {
+      certificate_file: text({
+        doc: "PEM file: the certificate, then those between it and the root.",
+        required: true,
+        check: fileWish,
+      }),
+      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: fileWish }),
+      client_ca_file: text({
+        doc: "PEM file of the authorities that sign client certificates. Set: every path but `/healthz` and `/readyz` needs one, besides the token.",
+        default: "- clients are not asked",
+        check: fileWish,
+      }),
+    },
+    {
+      doc: "TLS on the admin listener, with a certificate of its own. The files are read anew when they change.",
+      default: "- plain HTTP",
+    },
+  ),
   ...secret("admin_token", {
     doc: "Bearer token of the admin listener, needed on every path but `/healthz` and `/readyz`.",
     default: "- only `/healthz` and `/readyz` answer",
@@ -184,12 +215,31 @@ export const bootShape = {
   ),
   owners: labelled(
     {
+      ...secret("publish_token", {
+        doc: "Tokens with which this owner's slice is read and published at the admin listener, and no other; several for rotation. At least 20 characters. They also read `/status` as far as it is about this owner. With a name such as `kubernetes.*` they are good for all owners with that beginning.",
+        default: "- the slice is published with `admin_token` alone",
+        many: true,
+      }),
       allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", default: "- any host" }),
+      allow_local_upstreams: flag({
+        doc: "Upstreams of its routes may be on the gateway's own machine, by whatever name or address. Link-local and cloud metadata addresses never are. Judged on the address that a connection is opened to.",
+        default: "false",
+      }),
       allowed_settings: textList({
-        doc: "Live settings its slice may write, by name.",
-        default: "- any",
+        doc: 'Live settings its slice may write, by name; "*" for all. They hold for the routes of all owners.',
+        default: "- none",
+        itemValues: ["*", ...Object.keys(liveShape)],
         check: (value) =>
-          Object.hasOwn(liveShape, value) ? undefined : quotedWish(value, "must be the name of a live setting"),
+          value === "*" || Object.hasOwn(liveShape, value)
+            ? undefined
+            : quotedWish(value, "must be the name of a live setting"),
+      }),
+      allowed_tokens: textList({
+        doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`.",
+        default: "- none",
+        itemValues: OWNER_TOKENS,
+        check: (value) =>
+          OWNER_TOKENS.includes(value) ? undefined : quotedWish(value, 'must be "external" or "provider"'),
       }),
       allowed_refs: textList({
         doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',
@@ -201,9 +251,9 @@ export const bootShape = {
       }),
     },
     {
-      doc: "What slices of each owner may do. Once set, slices of owners not named here are refused.",
-      default: "- any owner, any host, any live setting, no secret references",
-      checkName: ownerWish,
+      doc: "What slices of each owner may do. A name such as `kubernetes.*` holds for all owners with that beginning that have no entry of their own, the longest first. Once set, slices of owners not named here are refused.",
+      default: "- any owner, any host, any live setting, any token, no secret references",
+      checkName: ownerPatternProblem,
     },
   ),
 };

@@ -1,18 +1,20 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
 import { certificateRules } from "./access-rules.ts";
-import { coversHosts, matchesDomain, parseDomainPattern } from "./domains.ts";
+import { matchesDomain, parseDomainPattern } from "./domains.ts";
 import { setNames } from "./header-rules.ts";
+import { routePrecedence } from "./in-force.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "./maglev-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
+import { ownerProblems } from "./owner-rules.ts";
 import { below, doubt, fault, type Finding, quote } from "./problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "./read-slice.ts";
-import { routeFields } from "./route.ts";
-import { secretUses } from "./secrets.ts";
-import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
+import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in-rules.ts";
 import { parseOrigin } from "./values.ts";
 
 const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
+const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
 
 export interface Bundle {
   /** Absent when no source is the boot file: then what it alone decides is not judged. */
@@ -27,7 +29,9 @@ export function judgeBundle(bundle: Bundle): void {
   const origins = originsOf(slices);
   const listeners = boot && ownListeners(boot);
   for (const slice of slices) {
-    if (boot && !slice.source.boot) judgeOwner(slice, boot, slices);
+    if (boot && !slice.source.boot) {
+      for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
+    }
     for (const route of slice.routes) {
       for (const finding of routeRules(route, bundle, { origins, listeners })) report(route, finding);
     }
@@ -39,7 +43,9 @@ export function judgeBundle(bundle: Bundle): void {
 /** Every process holds them all. */
 function judgeTables(slices: readonly ReadSlice[]): void {
   const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.sound, owner: route })));
-  const route = firstBeyondPlaces(routes);
+  if (!firstBeyondPlaces(routes)) return;
+  const byAge = routes.toSorted((a, b) => routePrecedence(a.owner) - routePrecedence(b.owner) || 0);
+  const route = firstBeyondPlaces(byAge);
   if (!route) return;
   const wish = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
   report(route, fault(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${wish}`));
@@ -60,7 +66,7 @@ interface Addresses {
 
 function* routeRules(
   route: ReadRoute,
-  { boot, settings }: Bundle,
+  { boot, settings, slices }: Bundle,
   { origins, listeners }: Addresses,
 ): Iterable<Finding> {
   const { from, upstreams } = route;
@@ -68,14 +74,34 @@ function* routeRules(
     if (!acceptsHttp(boot) && from.scheme === "http") yield fault(["from"], HTTPS_WISH);
     const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
     if (authenticate.ok && authenticate.value.host === from.host) {
-      yield fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
+      const finding = fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
+      yield against(finding, route, slices, "authenticate_service_url", () => true);
     }
   }
   if (listeners) yield* ownAddressRules(upstreams, listeners);
   yield* ownHostRules(upstreams, origins);
   if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
+  // Without a provider nobody signs in anywhere, which has a warning of its own.
+  if (boot && settings.idp_provider_url !== undefined) {
+    for (const finding of signInRules(route, settings)) {
+      yield against(finding, route, slices, "idp_provider_url", () => true);
+    }
+  }
+  if (boot && !boot.owners && route.sound.mcp?.server?.allowed_applications) {
+    const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
+    yield doubt(["mcp", "server", "allowed_applications"], message);
+  }
   if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
-  yield* claimHeaderRule(route, settings);
+  yield* claimHeaderRule(route, settings, slices);
+  if (lacksProvider(route.sound, { boot, settings })) yield fault(["bearer_token_format"], NEEDS_PROVIDER);
+}
+
+/** Whether tokens of a provider are taken where there is none. */
+function lacksProvider(
+  { bearer_token_format: format = "default" }: Pick<SettingsDoc, "bearer_token_format">,
+  { boot, settings }: Pick<Bundle, "boot" | "settings">,
+): boolean {
+  return boot !== undefined && format !== "default" && settings.idp_provider_url === undefined;
 }
 
 /** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle judges. */
@@ -83,13 +109,40 @@ function acceptsHttp(boot: BootDoc | undefined): boolean {
   return boot === undefined || boot.insecure_server === true || boot.development === true;
 }
 
+function isHttp(url: string | undefined): boolean {
+  return url?.toLowerCase().startsWith("http:") === true;
+}
+
 /** Setting a claim header as well would send the setting instead of the claim. */
-function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
+function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readonly ReadSlice[]): Iterable<Finding> {
   const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
   for (const [setting, name] of setNames(route.sound)) {
     if (!claims.has(name.toLowerCase())) continue;
-    yield fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
+    const finding = fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
+    yield against(finding, route, slices, "jwt_claims_headers", (headers) =>
+      Object.keys(headers).some((other) => other.toLowerCase() === name.toLowerCase()),
+    );
   }
+}
+
+/** What a route says against a setting: a conflict with those who wrote it, unless its own slice did. */
+function against<Name extends keyof SettingsDoc>(
+  finding: Finding,
+  { slice }: ReadRoute,
+  slices: readonly ReadSlice[],
+  name: Name,
+  concerns: (value: NonNullable<SettingsDoc[Name]>) => boolean,
+): Finding {
+  const writers = slices.filter(({ settings: { [name]: value } }) => value !== undefined && concerns(value));
+  if (writers.includes(slice)) return finding;
+  return {
+    ...finding,
+    rivals: writers.map(({ source, settingsPath }) => ({
+      file: source.file,
+      path: [...settingsPath, name],
+      isSetting: true,
+    })),
+  };
 }
 
 function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {
@@ -120,52 +173,6 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   }
 }
 
-/** What the boot file allows each owner, D7. */
-function judgeOwner(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[]): void {
-  const rights = boot.owners?.[slice.owner];
-  if (boot.owners && !rights) {
-    slice.report(fault(["owner"], `is ${quote(slice.owner)}, which "owners" of the boot file does not name`));
-    return;
-  }
-  for (const name of Object.keys(slice.settings)) {
-    if (rights?.allowed_settings?.includes(name) ?? true) continue;
-    slice.report(fault([...slice.settingsPath, name], `is a setting that owner "${slice.owner}" may not write`));
-  }
-  const hosts = rights?.allowed_from?.map((text) => parseDomainPattern(text));
-  for (const route of slice.routes) {
-    if (hosts && route.from && !coversHosts(hosts, route.from.hostname)) {
-      report(route, fault(["from"], `is ${quote(route.sound.from)}, which owner "${slice.owner}" may not serve`));
-    }
-  }
-  const reserved = new Set(slices.filter((each) => each.source.boot).flatMap((each) => bootReferences(each)));
-  const judge = (path: Finding["path"], values: readonly string[]): void => {
-    for (const value of values) {
-      // The reference is a name, not a secret, so it may be quoted.
-      if (reserved.has(value)) slice.report(fault(path, `is ${quote(value)}, a secret of the boot file itself`));
-      else if (!(rights?.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) {
-        const wish = `must be allowed by "owners.${slice.owner}.allowed_refs" of the boot file`;
-        slice.report(fault(path, `is ${quote(value)}, ${wish}`));
-      }
-    }
-  };
-  for (const use of secretUses(settingsFields, slice.settings, slice.settingsPath)) {
-    if (use.form === "ref") judge(use.path, use.values);
-  }
-  for (const route of slice.routes) {
-    for (const use of secretUses(routeFields, route.sound, route.path))
-      if (use.form === "ref") judge(use.path, use.values);
-  }
-}
-
-function bootReferences(slice: ReadSlice): readonly string[] {
-  const uses = [...secretUses(settingsFields, slice.boot), ...secretUses(settingsFields, slice.settings)];
-  return uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
-}
-
-function matchesReference(pattern: string, reference: string): boolean {
-  return pattern.endsWith("*") ? reference.startsWith(pattern.slice(0, -1)) : reference === pattern;
-}
-
 function judgeSettings(bundle: Bundle): void {
   const { slices } = bundle;
   for (const { setting, ...finding } of settingFindings(bundle)) {
@@ -188,11 +195,15 @@ function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingF
       yield { setting: one, severity: "error", message: `needs "${other}" beside it` };
     }
   }
-  for (const setting of ["authenticate_service_url", "idp_provider_url", "signout_redirect_url"] as const) {
-    if (!acceptsHttp(boot) && settings[setting]?.toLowerCase().startsWith("http:") === true) {
-      yield { setting, severity: "error", message: HTTPS_WISH };
-    }
+  for (const setting of ["authenticate_service_url", "signout_redirect_url"] as const) {
+    if (!acceptsHttp(boot) && isHttp(settings[setting])) yield { setting, severity: "error", message: HTTPS_WISH };
   }
+  if (!acceptsHttpProvider(boot) && isHttp(settings.idp_provider_url)) {
+    const message = 'begins with http://, must begin with https:// unless "development" is set';
+    yield { setting: "idp_provider_url", severity: "error", message };
+  }
+  const wish = boot && acceptsHttp(boot) ? authenticateServiceWish(settings) : undefined;
+  if (wish !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: wish };
   const mcpRoutes = routes.filter((route) => route.sound.mcp).length;
   if (mcpRoutes > 0 && settings.runtime_flags?.mcp !== true) {
     const answers = mcpRoutes === 1 ? "the MCP route answers" : `${mcpRoutes} MCP routes answer`;
@@ -208,12 +219,8 @@ function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingF
     const message = "is an empty list, must have an audience or be left out";
     yield { setting: "idp_access_token_allowed_audiences", severity: "error", message };
   }
-  const takesTokens = [settings, ...routes.map(({ sound }) => sound)].some(
-    ({ bearer_token_format: format }) => format !== undefined && format !== "default",
-  );
-  if (boot && takesTokens && settings.idp_provider_url === undefined) {
-    const message = 'needs "idp_provider_url", whose tokens they are';
-    yield { setting: "bearer_token_format", severity: "error", message };
+  if (lacksProvider(settings, { boot, settings })) {
+    yield { setting: "bearer_token_format", severity: "error", message: NEEDS_PROVIDER };
   }
   if (boot) yield* startFindings(boot, settings, routes);
 }
@@ -228,6 +235,11 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
     const message = 'has no "idp_provider_url", so nobody can sign in';
     yield { setting: "idp_provider_url", severity: "warning", message };
   }
+  const shared = settings.authenticate_service_url === undefined ? sharedHost(routes) : undefined;
+  if (shared !== undefined && settings.idp_provider_url !== undefined) {
+    const message = `has no "authenticate_service_url", and ${quote(shared)} serves a web application beside an MCP server: its scripts run on the origin on which users consent to MCP clients`;
+    yield { setting: "authenticate_service_url", severity: "warning", message };
+  }
   const hosts = new Set(routes.map(({ from }) => from?.host ?? ""));
   const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
   if (isSpread && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
@@ -235,6 +247,13 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
       'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
     yield { setting: "authenticate_service_url", severity: "warning", message };
   }
+}
+
+/** A host whose web pages share the origin of the consent to its MCP servers. */
+function sharedHost(routes: readonly ReadRoute[]): string | undefined {
+  const servers = new Set(routes.flatMap(({ sound, from }) => (sound.mcp?.server && from ? [from.host] : [])));
+  const isWeb = ({ sound, upstreams }: ReadRoute): boolean => sound.mcp?.server === undefined && upstreams.length > 0;
+  return routes.find((route) => route.from && servers.has(route.from.host) && isWeb(route))?.from?.host;
 }
 
 function report(route: ReadRoute, finding: Finding): void {

@@ -18,6 +18,7 @@ import type {
 } from "./compiled.ts";
 import { compileBalancing, compileLimits, durationMs } from "./compile-balancing.ts";
 import { baseOf, compileAnswer, compileMatch, compileRewrite } from "./compile-routing.ts";
+import { parseExtraPath } from "./extra-paths.ts";
 import { type From, parseFrom } from "./from.ts";
 import { headerValueWish } from "./header-names.ts";
 import { compileHostRegex } from "./host-regex.ts";
@@ -38,10 +39,11 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
   const base = baseOf(match);
   const to = doc.to ?? [];
   const policy = compilePolicy(routePolicy(doc));
-  const connect = compileConnect(route.key, doc, secrets);
+  const connect = compileConnect(route, secrets);
   return {
     key: route.key,
     owner: route.owner,
+    heldTo: route.heldTo,
     name: route.name,
     origin: from.origin,
     host: from.host,
@@ -77,8 +79,7 @@ function readFrom(text: string): From {
 
 /** @returns undefined where nothing but the address was written */
 function compileConnect(
-  routeKey: string,
-  doc: RouteDoc,
+  { key: routeKey, doc, reach }: CheckedRoute,
   secrets: SecretSource,
 ): (Omit<UpstreamConnect, "poolKey"> & { readonly limitedFor?: string }) | undefined {
   const [ca] = secretValues(doc, "tls_custom_ca", secrets);
@@ -86,7 +87,8 @@ function compileConnect(
   const [key] = secretValues(doc, "tls_client_key", secrets);
   const { http2 = false, tls_skip_verify: skipVerify = false, tls_server_name: servername } = doc;
   const limits = compileLimits(doc);
-  const isPlain = !http2 && !skipVerify && [servername, ca, cert, key, limits].every((each) => each === undefined);
+  const isPlain =
+    !http2 && !skipVerify && [servername, ca, cert, key, limits, reach].every((each) => each === undefined);
   if (isPlain) return undefined;
   const tls = {
     rejectUnauthorized: !skipVerify,
@@ -102,7 +104,7 @@ function compileConnect(
     const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
   }
-  return { http2, tls, ...(limits && { limits, limitedFor: routeKey }) };
+  return { http2, tls, ...(reach && { reach }), ...(limits && { limits, limitedFor: routeKey }) };
 }
 
 function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): readonly Upstream[] {
@@ -179,10 +181,12 @@ function compileMcp(doc: RouteDoc, address: string, secrets: SecretSource): McpS
   return {
     kind: "server",
     path,
+    extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,
     resource: address + path,
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,
+    allowedApplications: server.allowed_applications ?? [],
   };
 }
 

@@ -3,13 +3,14 @@ import { createPrivateKey, randomBytes } from "node:crypto";
 
 import { GatewayError } from "../errors.ts";
 import { DEFAULT_RECORD_FIELDS } from "../policy/record.ts";
+import { compileAdminTokens } from "./admin-tokens.ts";
 import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "./boot-settings.ts";
 import type { BootSettings, IdpSettings, LiveSettings } from "./compiled.ts";
-import { parseDomainPattern } from "./domains.ts";
+import { canonicalHost, parseDomainPattern } from "./domains.ts";
+import { parseClientIdDomains } from "./known-clients.ts";
 import { headerValueWish } from "./header-names.ts";
 import { DEFAULT_ADMIN_ADDRESS, publicAddress } from "./own-addresses.ts";
 import { type SecretSource, secretValues } from "./secrets.ts";
-import { adminTokenWish } from "./settings-rules.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { parseStaticValue } from "./template.ts";
 import { decodeBase64, parseDuration, parseOrigin } from "./values.ts";
@@ -40,10 +41,17 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     httpRedirectAddress: doc.http_redirect_address,
     useProxyProtocol: doc.use_proxy_protocol ?? false,
     forwardedFor: compileForwardedFor(doc),
+    trustedProxyHeaders: new Set(doc.trusted_proxy_headers?.map((name) => name.toLowerCase())),
     maxConnections: doc.max_connections,
     development,
     adminAddress: doc.admin_address ?? DEFAULT_ADMIN_ADDRESS,
-    adminToken: adminToken(secretValues(doc, "admin_token", secrets)[0]),
+    adminHosts: new Set(doc.admin_hosts?.flatMap((name) => canonicalHost(name) ?? [])),
+    adminTls: doc.admin_tls && {
+      certificateFile: doc.admin_tls.certificate_file,
+      keyFile: doc.admin_tls.certificate_key_file,
+      clientCaFile: doc.admin_tls.client_ca_file,
+    },
+    ...compileAdminTokens(doc, secrets),
     sharedSecrets,
     signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
     storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? DEFAULT_STORAGE_URL,
@@ -83,9 +91,10 @@ function compileForwardedFor(doc: BootDoc): BootSettings["forwardedFor"] {
 export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSettings {
   return {
     mcpEnabled: doc.runtime_flags?.mcp ?? false,
-    mcpAllowedClientIdDomains: (doc.mcp_allowed_client_id_domains ?? []).map((text) => parseDomainPattern(text)),
+    mcpAllowedClientIdDomains: parseClientIdDomains(doc.mcp_allowed_client_id_domains ?? []),
     mcpAllowedAsMetadataDomains: (doc.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text)),
     mcpAllowedOrigins: (doc.mcp_allowed_origins ?? []).map((text) => origin(text)),
+    mcpDynamicRegistration: doc.mcp_dynamic_registration ?? true,
     mcpAllowedPrivateRedirectUris: doc.mcp_allowed_private_redirect_uris ?? [],
     authorizeLogFields: doc.authorize_log_fields ?? DEFAULT_RECORD_FIELDS,
     authenticateServiceUrl:
@@ -105,6 +114,10 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
       accessToken: durationSeconds(doc.access_token_lifetime, "15m"),
       clientRouteToken: durationSeconds(doc.client_route_token_lifetime, "5m"),
       refreshToken: durationSeconds(doc.refresh_token_lifetime, "90d"),
+      refreshTokenAbsolute:
+        doc.refresh_token_absolute_lifetime === undefined
+          ? undefined
+          : durationSeconds(doc.refresh_token_absolute_lifetime, "0s"),
       authorizationCode: durationSeconds(doc.authorization_code_lifetime, "60s"),
     },
     passIdentityHeaders: doc.pass_identity_headers ?? true,
@@ -123,8 +136,9 @@ function compileIdp(doc: SettingsDoc, secrets: SecretSource): IdpSettings | unde
     providerUrl: doc.idp_provider_url,
     clientId: doc.idp_client_id,
     clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
-    scopes: doc.idp_scopes ?? ["openid", "profile", "email", "offline_access"],
+    scopes: doc.idp_scopes,
     groupsClaim: doc.idp_groups_claim ?? "groups",
+    requireEmailVerified: doc.idp_require_email_verified ?? false,
     requestParams: new Map(Object.entries(doc.idp_request_params ?? {})),
   };
 }
@@ -133,12 +147,6 @@ function sharedSecret(name: string, value: string): Buffer {
   const bytes = decodeSharedSecret(value);
   if (!bytes) throw new GatewayError("config.secret", `Cannot use "${name}": it must be base64 of at least 32 bytes`);
   return bytes;
-}
-
-function adminToken(token: string | undefined): string | undefined {
-  const wish = token === undefined ? undefined : adminTokenWish(token);
-  if (wish !== undefined) throw new GatewayError("config.secret", `Cannot use "admin_token": it ${wish}`);
-  return token;
 }
 
 /** PEM, or base64 of PEM so that it fits an environment variable. */

@@ -4,8 +4,16 @@
  */
 import type { CompiledPolicy } from "../policy/evaluate.ts";
 import type { DomainPattern } from "./domains.ts";
+import type { ExtraPath } from "./extra-paths.ts";
 import type { PatternStart } from "./path-pattern.ts";
 import type { Template } from "./template.ts";
+
+/** A token with which owners publish. */
+export interface PublishToken {
+  /** Of `owners`: a name, or a beginning with ".*" that covers several. */
+  readonly entry: string;
+  readonly token: string;
+}
 
 /** Settings that only the file given to `gateway run` may carry. */
 export interface BootSettings {
@@ -28,12 +36,27 @@ export interface BootSettings {
   readonly useProxyProtocol: boolean;
   /** Proxies whose X-Forwarded-For is believed; undefined: the usual, none. */
   readonly forwardedFor: { readonly trustedHops: number; readonly skipAppend: boolean } | undefined;
+  /** What proxies say of the client and is sent on, lower case. */
+  readonly trustedProxyHeaders: ReadonlySet<string>;
   /** Open connections of the public listener. */
   readonly maxConnections: number | undefined;
   /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */
   readonly development: boolean;
   readonly adminAddress: string;
+  /** Names by which the admin listener is asked, beside addresses and localhost; canonical. */
+  readonly adminHosts: ReadonlySet<string>;
+  /** Undefined: the admin listener speaks plain HTTP. */
+  readonly adminTls:
+    | {
+        readonly certificateFile: string;
+        readonly keyFile: string;
+        /** Set: clients need a certificate. */
+        readonly clientCaFile: string | undefined;
+      }
+    | undefined;
   readonly adminToken: string | undefined;
+  /** Good for some owners' slices only. */
+  readonly publishTokens: readonly PublishToken[];
   /** Current first, then previous ones; raw bytes. */
   readonly sharedSecrets: readonly Buffer[];
   /** PEM of the assertion keys, first signs; [] = derived from shared_secret. */
@@ -68,6 +91,7 @@ export interface LiveSettings {
   /** Extra origins that may call MCP routes from a browser; same host and loopback always may. */
   readonly mcpAllowedOrigins: readonly string[];
   /** Exact redirect URIs with private-use schemes that registration accepts. */
+  readonly mcpDynamicRegistration: boolean;
   readonly mcpAllowedPrivateRedirectUris: readonly string[];
   readonly authorizeLogFields: readonly string[];
   /** Origin ("https://auth.example.com") of sign-in, consent and user pages; undefined = on each route's own host. */
@@ -99,9 +123,12 @@ export interface IdpSettings {
   readonly clientId: string;
   /** Absent = public client. */
   readonly clientSecret: string | undefined;
-  readonly scopes: readonly string[];
+  /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (session/idp-scopes.ts). */
+  readonly scopes: readonly string[] | undefined;
   /** Claim that carries the groups. */
   readonly groupsClaim: string;
+  /** An address that the provider does not say is verified counts as none. */
+  readonly requireEmailVerified: boolean;
   readonly requestParams: ReadonlyMap<string, string>;
 }
 
@@ -118,6 +145,8 @@ export interface Lifetimes {
   readonly accessToken: number;
   readonly clientRouteToken: number;
   readonly refreshToken: number;
+  /** From a grant's beginning; undefined = it goes on while it is used. */
+  readonly refreshTokenAbsolute: number | undefined;
   readonly authorizationCode: number;
 }
 
@@ -137,6 +166,8 @@ export interface UpstreamConnect {
   /** Equal for equal settings of one origin: connections are shared by it. */
   readonly poolKey: string;
   readonly http2: boolean;
+  /** Where connections may go, judged when they are opened; absent: anywhere. */
+  readonly reach?: UpstreamReach;
   /** Of one route alone, which then has connections of its own. */
   readonly limits?: UpstreamLimits;
   readonly tls: {
@@ -147,6 +178,9 @@ export interface UpstreamConnect {
     readonly key?: string;
   };
 }
+
+/** network: other machines; machine: this one, too. Neither has link-local and cloud metadata addresses. */
+export type UpstreamReach = "network" | "machine";
 
 /** Towards one upstream, in this process; undefined = none. */
 export interface UpstreamLimits {
@@ -274,11 +308,15 @@ export interface McpServer {
   readonly kind: "server";
   /** "" or "/sub/path" without trailing slash. */
   readonly path: string;
+  /** Below the base, see extra-paths.ts. */
+  readonly extraPaths: readonly ExtraPath[];
   readonly maxRequestBytes: number;
   /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;
   readonly authorizationServerUrl: string | undefined;
+  /** Owners whose applications may call it, beside its own, as config/owners.ts reads them. */
+  readonly allowedApplications: readonly string[];
 }
 
 export interface McpClient {
@@ -289,6 +327,8 @@ export interface CompiledRoute {
   /** "<owner>/<name>", unique. */
   readonly key: string;
   readonly owner: string;
+  /** The owner to whose MCP servers an application of this route is held; undefined without `owners`, and in the boot file. */
+  readonly heldTo?: string | undefined;
   /** Display name. */
   readonly name: string;
   /** Scheme, host and port of `from`: "https://github.example.com". With a wildcard no address: "https://*.example.com". */
@@ -341,6 +381,8 @@ export interface Snapshot {
   readonly settings: LiveSettings;
   /** Sorted by key. */
   readonly routes: readonly CompiledRoute[];
+  /** The boot file has `owners`: their applications are held apart. */
+  readonly holdsOwnersApart?: boolean;
 }
 
 /** The configuration in force and its changes; implemented by bundle/. */

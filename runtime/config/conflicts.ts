@@ -1,6 +1,7 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
+import { routePrecedence } from "./in-force.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "./pattern-conflicts.ts";
-import { below, fault, type Finding, formatPath, quote } from "./problem.ts";
+import { below, fault, type Finding, formatPath, quote, type ValuePath } from "./problem.ts";
 import type { ReadRoute } from "./read-slice.ts";
 
 interface Place {
@@ -18,22 +19,29 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
   once(
     routes,
     (route) => `${route.slice.owner}/${route.name}`,
-    (route, first) => fault([], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
+    (route, first) =>
+      clash(first, [], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
   );
   once(places, matchOf, (_, { route }) =>
-    fault(["from"], `leads to the same requests as ${where(route)}, must differ in host, "prefix", "path" or "regex"`),
+    clash(
+      route,
+      ["from"],
+      `leads to the same requests as ${where(route)}, must differ in host, "prefix", "path" or "regex"`,
+    ),
   );
   const servers = places.filter(({ route }) => route.sound.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
-    fault(["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
+    clash(route, ["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
   );
   const patterns = places.flatMap((place) =>
     place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
   );
   for (const { owner, beginning } of crowdedPatterns(patterns)) {
     const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
+    const hosts = owner.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
     const wish = "must be fewer or simpler, or begin with more literal text";
-    report(owner.route, fault(["regex"], `is one of too many patterns of this host that begin ${where}, ${wish}`));
+    const { route } = newestOf(owner, beginning, patterns);
+    report(route, fault(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${wish}`));
   }
   judgeReach(places, servers, patterns);
 }
@@ -51,15 +59,28 @@ function judgeReach(
     const pattern = server.exact ? undefined : takerOf(patternsByHost.get(server.host) ?? [], path || "/");
     if (pattern) {
       const message = `takes the address ${quote(path || "/")} of the MCP server ${where(server.route)}`;
-      report(pattern.route, fault(["regex"], message));
+      report(pattern.route, clash(server.route, ["regex"], message));
     }
     if (path === server.base) continue;
     const taker = findPlace(byMatch, server.host, path);
     // The same match twice is reported already.
     if (taker && matchOf(taker) === matchOf(server)) continue;
     const wish = taker ? `${where(taker.route)} takes` : 'no route takes; write "prefix" instead of "path"';
-    report(server.route, fault(["mcp", "server", "path"], `makes the address ${quote(path)}, which ${wish}`));
+    const message = `makes the address ${quote(path)}, which ${wish}`;
+    const at = ["mcp", "server", "path"];
+    report(server.route, taker ? clash(taker.route, at, message) : fault(at, message));
   }
+}
+
+/** Of the patterns that are too many together, one of the newest slice: whoever was there first stays. */
+function newestOf(last: Place, beginning: string, patterns: readonly PatternPlace<Place>[]): Place {
+  let newest = last;
+  for (const { host, beginning: other, owner } of patterns) {
+    const isTried = host === last.host || (host.startsWith("*.") && last.host.endsWith(host.slice(1)));
+    if (!isTried || !beginning.startsWith(other)) continue;
+    if (routePrecedence(owner.route) > routePrecedence(newest.route)) newest = owner;
+  }
+  return newest;
 }
 
 /** What tells one route's requests from another's. */
@@ -102,6 +123,11 @@ function placeOf(route: ReadRoute): Place | undefined {
   const exact = route.sound.path !== undefined;
   const base = exact ? (route.sound.path ?? "") : (route.sound.prefix ?? "").replace(/\/$/, "");
   return { route, host: route.from.host, base, exact, regex: route.sound.regex };
+}
+
+/** A problem that is another route's as well. */
+function clash({ slice, path: place }: ReadRoute, path: ValuePath, message: string): Finding {
+  return { ...fault(path, message), rivals: [{ file: slice.source.file, path: place }] };
 }
 
 function where(route: ReadRoute): string {

@@ -42,6 +42,8 @@ export interface Field {
   readonly many?: boolean;
   /** Values of a choice. */
   readonly values?: readonly string[];
+  /** All that a list of texts may hold, for completion; its own check refuses the rest. */
+  readonly itemValues?: readonly string[];
   /** The block in which Terraform has the setting; in documents it stands where it is. */
   readonly group?: FieldGroup;
   /** Members of a block, of each item of a block-list, of each value of a labelled map. */

@@ -1,6 +1,5 @@
 /** The JSON Schema of configuration files, for editors: completion, hovers, red lines. Made from the Field tree. */
-import { CRITERIA } from "../policy/criteria.ts";
-import { ACTIONS, OPERATORS } from "../policy/parse.ts";
+import { policyJsonSchema } from "../policy/schema.ts";
 import type { Field, Kind } from "./fields.ts";
 import { routeFields } from "./route.ts";
 import { settingsFields } from "./settings.ts";
@@ -13,14 +12,15 @@ const ENTRIES: JsonSchema = { type: "object", additionalProperties: TEXT };
 const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, { ...TEXTS, minItems: 1 }] };
 
 /** Forms of the kinds without members. The loader judges more than a schema can say. */
-const FORMS: Readonly<Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice">, JsonSchema>> = {
+const FORMS: Readonly<
+  Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
+> = {
   text: TEXT,
   flag: { type: "boolean" },
   count: { type: "integer", minimum: 0 },
   duration: { type: "string", pattern: "^([0-9]+(ms|s|m|h|d))+$", examples: ["30s", "5m", "1h30m", "90d"] },
   url: { type: "string", pattern: "^https?://" },
   "domain-pattern-list": TEXTS,
-  "text-list": TEXTS,
   "url-list": ONE_OR_MANY,
   "text-map": ENTRIES,
   "template-map": ENTRIES,
@@ -52,12 +52,12 @@ export function configJsonSchema(): JsonSchema {
         properties: {
           version: { const: 1, description: "Format of the slice." },
           owner: { type: "string", description: "Who publishes it: part of the keys of its routes." },
-          settings: membersOf(live),
+          settings: { ...membersOf(live), description: "Settings that hold for the whole gateway." },
           routes: { type: "object", additionalProperties: route, description: "Routes by name." },
         },
       },
       route: membersOf(routeFields),
-      ...policyDefinitions(),
+      ...policyJsonSchema(),
     },
   };
 }
@@ -101,6 +101,8 @@ function formOf(field: Field): JsonSchema {
       return { type: "object", additionalProperties: membersOf(field.fields ?? []) };
     case "choice":
       return { enum: field.values ?? [] };
+    case "text-list":
+      return field.itemValues === undefined ? TEXTS : { type: "array", items: { ...TEXT, enum: field.itemValues } };
     case "secret":
       return TEXT;
     default:
@@ -112,29 +114,4 @@ function describe(field: Field): string {
   if (field.default === undefined) return field.doc;
   const fallback = field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
   return `${field.doc} Default: ${fallback}.`;
-}
-
-function policyDefinitions(): JsonSchema {
-  const criteria = { type: "array", items: { $ref: "#/$defs/criterion" } };
-  const operators = Object.fromEntries(OPERATORS.map((operator) => [operator, criteria]));
-  const action = { type: "object", additionalProperties: false, properties: operators };
-  const rules = {
-    type: "object",
-    additionalProperties: false,
-    properties: Object.fromEntries(ACTIONS.map((name) => [name, action])),
-  };
-  const plain = CRITERIA.filter((criterion) => !criterion.takesPath);
-  const withPath = CRITERIA.filter((criterion) => criterion.takesPath);
-  const about = ({ schema, doc }: (typeof CRITERIA)[number]): JsonSchema => ({ ...schema, description: doc });
-  return {
-    policy: { anyOf: [rules, { type: "array", items: rules }] },
-    criterion: {
-      type: "object",
-      additionalProperties: false,
-      minProperties: 1,
-      maxProperties: 1,
-      properties: Object.fromEntries(plain.map((criterion) => [criterion.name, about(criterion)])),
-      patternProperties: Object.fromEntries(withPath.map((criterion) => [`^${criterion.name}/.`, about(criterion)])),
-    },
-  };
 }

@@ -140,10 +140,11 @@ export function domainPatternList<const A extends About>(about: A): Made<z.ZodAr
   );
 }
 
-export function textList<const A extends About & { readonly check?: Check }>(
+export function textList<const A extends About & { readonly check?: Check; readonly itemValues?: readonly string[] }>(
   about: A,
 ): Made<z.ZodArray<z.ZodString>, A> {
-  return made(listOf(checked(str(), about.check), "a list of texts"), "text-list", about);
+  const { itemValues } = about;
+  return made(listOf(checked(str(), about.check), "a list of texts"), "text-list", about, itemValues && { itemValues });
 }
 
 type Entries = z.ZodRecord<z.ZodString, z.ZodString>;
@@ -260,7 +261,7 @@ function made<S extends z.ZodType, const A extends About>(
   schema: S,
   kind: Kind,
   about: A,
-  more: { readonly values?: readonly string[]; readonly members?: Shape } = {},
+  more: Pick<Entry, "values" | "itemValues" | "members"> = {},
 ): Made<S, A> {
   const whole = about.required === true ? schema : z.exactOptional(schema);
   registry.set(whole, { kind, doc: about.doc, required: about.required ?? false, ...rest(about), ...more });

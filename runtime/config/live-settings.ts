@@ -28,8 +28,8 @@ export const liveShape = {
     { doc: "Switches of experimental parts.", default: "- all off" },
   ),
   mcp_allowed_client_id_domains: domainPatternList({
-    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`.",
-    default: "- URL-based client IDs are refused",
+    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect.",
+    default: "- URL-based client IDs are refused, and clients register themselves",
   }),
   mcp_allowed_as_metadata_domains: domainPatternList({
     doc: "Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`.",
@@ -45,13 +45,18 @@ export const liveShape = {
     default: "- https and loopback redirect URIs only",
     check: privateRedirectUri,
   }),
+  mcp_dynamic_registration: flag({
+    doc: "Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on.",
+    default: "true",
+  }),
   authorize_log_fields: textList({
     doc: `Fields included in authorization records: ${RECORD_FIELDS.join(", ")}.`,
     default: DEFAULT_RECORD_FIELDS.join(", "),
+    itemValues: RECORD_FIELDS,
     check: recordField,
   }),
   authenticate_service_url: url({
-    doc: "Origin of the sign-in, consent and user pages; its host serves no route.",
+    doc: "Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user.",
     default: "- each route's own host",
     read: parseOrigin,
   }),
@@ -68,13 +73,17 @@ export const liveShape = {
   idp_client_id: text({ doc: "Client identifier at the identity provider.", default: "- nobody can sign in" }),
   ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", default: "- a public client" }),
   idp_scopes: textList({
-    doc: "Scopes requested at sign-in.",
-    default: "openid, profile, email, offline_access",
+    doc: "Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers.",
+    default: "openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it",
     check: checkScope,
   }),
   idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  idp_require_email_verified: flag({
+    doc: "Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does.",
+    default: "false",
+  }),
   idp_request_params: textMap({
-    doc: "Extra query parameters on the provider's authorization URL.",
+    doc: "Extra query parameters on the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
     default: "- none",
   }),
   ...bearerShape,
@@ -106,13 +115,18 @@ export const liveShape = {
     default: "90d",
     minMs: 60_000,
   }),
+  refresh_token_absolute_lifetime: duration({
+    doc: "Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh.",
+    default: "- none: it ends when it is not used for `refresh_token_lifetime`",
+    minMs: 60_000,
+  }),
   authorization_code_lifetime: duration({ doc: "Life of MCP authorization codes.", default: "60s", minMs: 5000 }),
   pass_identity_headers: flag({
     doc: "Send the signed identity header and claim headers to upstreams.",
     default: "true",
   }),
   jwt_claims_headers: textMap({
-    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them.",
+    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims).",
     default: "- none",
     checkName: setRequestHeaderWish,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),

@@ -4,12 +4,12 @@
  * Untrusted input: the texts. Promises: pure and total (it never throws); the same slices in any order give the same
  * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
  */
-import { judgeBundle } from "./bundle-rules.ts";
-import { judgeConflicts } from "./conflicts.ts";
-import { mergeSettings } from "./merge.ts";
-import { quote, type Problem } from "./problem.ts";
+import type { UpstreamReach } from "./compiled.ts";
+import { findOwnerRights } from "./owners.ts";
+import type { Problem } from "./problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import { type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
+import type { SliceSource } from "./read-slice.ts";
+import { compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { canonicalJson, sha256 } from "./slice.ts";
@@ -22,12 +22,16 @@ export interface CheckedRoute {
   /** "<owner>/<name>". */
   readonly key: string;
   readonly owner: string;
+  /** The owner, where `owners` of the boot file holds owners apart and this route is not the boot file's. */
+  readonly heldTo?: string | undefined;
   /** Display name. */
   readonly name: string;
   /** Canonical, see canonical.ts. */
   readonly doc: RouteDoc;
   /** Canonical JSON of `doc`: equal text means an unchanged route. */
   readonly text: string;
+  /** Where its upstreams may be, by the rights of its owner; absent: anywhere. */
+  readonly reach?: UpstreamReach;
 }
 
 export interface CheckedConfig {
@@ -50,94 +54,40 @@ export interface LoadOutcome {
 
 /** @param memory of earlier loads: what it has is not judged again. It changes how long this takes, and nothing else */
 export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory): LoadOutcome {
-  const { problems, slices, boot, settings } = readSlices(sources, memory);
+  const read = readSlices(sources, memory);
   memory?.forgetOthers();
-  const owners = new Map(slices.map(({ source, owner }) => [source.file, owner]));
+  const problems = plainProblems(read.problems);
+  const owners = new Map(read.slices.map(({ source, owner }) => [source.file, owner]));
   if (problems.some(({ severity }) => severity === "error")) return { problems, owners };
-  return { problems, owners, config: { boot, settings, ...checkedRoutes(slices, settings) } };
+  return { problems, owners, config: checkedConfig(read) };
 }
 
 /** The problems alone, for those who need no configuration made. Nothing in `memory` is forgotten. */
 export function findProblems(sources: readonly SliceSource[], memory?: RouteMemory): readonly Problem[] {
-  return readSlices(sources, memory).problems;
+  return plainProblems(readSlices(sources, memory).problems);
 }
 
-interface ReadSlices {
-  /** By file and place. */
-  readonly problems: readonly Problem[];
-  readonly slices: readonly ReadSlice[];
-  readonly boot: BootDoc;
-  readonly settings: SettingsDoc;
-}
-
-function readSlices(sources: readonly SliceSource[], memory?: RouteMemory): ReadSlices {
-  const problems: Problem[] = [];
-  // The boot file first, so that conflicts are reported at what was published against it.
-  const ordered = sources.toSorted(
-    (a, b) =>
-      Number(b.boot) - Number(a.boot) || Number(a.isNew ?? false) - Number(b.isNew ?? false) || compare(a.file, b.file),
-  );
-  const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
-  const sound = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
-  judgeOwners(slices);
-  const { boot, settings } = mergeSettings(slices);
-  const routes = slices.flatMap((slice) => slice.routes);
-  judgeConflicts(routes);
-  // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
-  const hasBoot = ordered.some((source) => source.boot);
-  if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });
-  return { problems: problems.toSorted(byPlace), slices, boot, settings };
-}
-
-function checkedRoutes(
-  slices: readonly ReadSlice[],
-  settings: SettingsDoc,
-): { readonly routes: readonly CheckedRoute[]; readonly digest: string } {
+/** Of slices without errors. */
+export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "problems">): CheckedConfig {
   const routes: CheckedRoute[] = [];
-  for (const { owner, routes: read } of slices) {
+  for (const { owner, source, routes: read } of slices) {
+    const reach = source.boot ? undefined : upstreamReach(boot, owner);
+    const heldTo = boot.owners && !source.boot ? owner : undefined;
     for (const { name, doc: written, canonical } of read) {
       if (!written) continue;
       const { doc, text } = canonical(name);
-      routes.push({ key: `${owner}/${name}`, owner, name: doc.name ?? name, doc, text });
+      const key = `${owner}/${name}`;
+      routes.push({ key, owner, heldTo, name: doc.name ?? name, doc, text, ...(reach && { reach }) });
     }
   }
   routes.sort((a, b) => compare(a.key, b.key));
   // The same text as canonicalJson({ routes: { <key>: doc }, settings }), without writing every route twice.
   const members = routes.map(({ key, text }) => `${JSON.stringify(key)}:${text}`).join(",");
-  return { routes, digest: sha256(`{"routes":{${members}},"settings":${canonicalJson(settings)}}`) };
+  return { boot, settings, routes, digest: sha256(`{"routes":{${members}},"settings":${canonicalJson(settings)}}`) };
 }
 
-/** Hand-written files of a directory share the owner "default"; a slice is one owner's whole word. */
-function judgeOwners(slices: readonly ReadSlice[]): void {
-  const seen = new Map<string, ReadSlice>();
-  for (const slice of slices) {
-    const first = seen.get(slice.owner);
-    if (first && slice.settingsPath.length > 0) {
-      const message =
-        first.settingsPath.length === 0
-          ? `is ${quote(slice.owner)}, the owner of what ${first.source.file} says, must be another name such as "main"`
-          : `is ${quote(slice.owner)}, which ${first.source.file} has too, must be one slice`;
-      slice.report({ severity: "error", path: ["owner"], message });
-    }
-    seen.set(slice.owner, first ?? slice);
-  }
-}
-
-function isSettingProblem({ severity, path }: Problem): boolean {
-  return severity === "error" && !path.startsWith("routes");
-}
-
-function byPlace(a: Problem, b: Problem): number {
-  return (
-    compare(a.file, b.file) ||
-    (a.line ?? 0) - (b.line ?? 0) ||
-    (a.column ?? 0) - (b.column ?? 0) ||
-    compare(a.path, b.path) ||
-    compare(a.message, b.message)
-  );
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+/** Without `owners` nobody is held apart from the operator. */
+function upstreamReach({ owners }: BootDoc, owner: string): UpstreamReach | undefined {
+  if (!owners) return undefined;
+  return findOwnerRights(owners, owner)?.rights.allow_local_upstreams === true ? "machine" : "network";
 }

@@ -3,8 +3,10 @@
  *
  * @see requirements, "Route: MCP server" and "Route: MCP client"; decision D5
  */
-import { checkScope, readable } from "./checks.ts";
+import { checkScope, quotedWish, readable } from "./checks.ts";
+import { extraPathWish } from "./extra-paths.ts";
 import { block, choice, count, secret, text, textList, textMap, url } from "./kinds.ts";
+import { ownerPatternProblem } from "./owners.ts";
 import { parseHttpUrl, parseRoutePath, type Reading } from "./values.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
@@ -81,7 +83,7 @@ const serverShape = {
     default: "- discovered when the upstream asks for it",
   }),
   max_request_bytes: count({
-    doc: "Largest request body in bytes; larger ones are refused with 413.",
+    doc: "Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged.",
     default: String(DEFAULT_MAX_REQUEST_BYTES),
     annotation: "mcp_server_max_request_bytes",
     min: 1,
@@ -92,6 +94,18 @@ const serverShape = {
     default: "- the path of `to`",
     annotation: "mcp_server_path",
     check: readable(parseRoutePath),
+  }),
+  extra_paths: textList({
+    doc: "Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
+    default: "- the MCP endpoint alone",
+    annotation: "mcp_server_extra_paths",
+    check: extraPathWish,
+  }),
+  allowed_applications: textList({
+    doc: 'Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner\'s and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may.',
+    default: "- applications of the same owner, and of the boot file",
+    annotation: "mcp_server_allowed_applications",
+    check: (value) => (value === "*" ? undefined : quotedWish(value, ownerPatternProblem(value))),
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer used when discovery fails. HTTPS only.",
@@ -112,7 +126,7 @@ export const mcpShape = {
       client: block(
         {},
         {
-          doc: "Marks the route as an MCP client: the application receives External Tokens. Always empty.",
+          doc: "Marks the route as an MCP client: the application receives External Tokens, and may send people to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. They come back with `connect_error=<code>` when an upstream was not connected: `unavailable` and `not-set-up` before anybody has left, else the reason of the page that was shown. Always empty.",
           default: "- not an MCP client",
           annotation: "mcp_client",
         },

@@ -52,6 +52,7 @@ function mergeInto(
         severity: "error",
         path: [...slice.settingsPath, ...here],
         message: `${state} from "${rival}" in ${file}, must be the same in all slices`,
+        ...(writer && { rivals: [{ file: writer.source.file, path: [...writer.settingsPath, ...path, rival] }] }),
       });
     }
   }

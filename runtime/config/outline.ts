@@ -4,13 +4,15 @@
  * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
  * (`version`, `owner`, `settings`, `routes` by name).
  */
-import { isOwner } from "./boot-settings.ts";
 import { unknownMember } from "./kinds.ts";
+import { isOwner, OWNER_EXPECTED } from "./owners.ts";
 import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "./problem.ts";
 import { routeNameWish } from "./route.ts";
 
 export interface Outline {
   readonly owner: string;
+  /** The source names a sound owner. */
+  readonly hasOwner: boolean;
   readonly settings: unknown;
   readonly settingsPath: ValuePath;
   readonly routes: readonly { readonly path: ValuePath; readonly label?: string; readonly value: unknown }[];
@@ -36,14 +38,16 @@ function sliceOutline(value: Members, report: Report): Outline {
     report(fault(["version"], `${state}, must be 1`));
   }
   const owner = value["owner"];
-  if (typeof owner !== "string" || !isOwner(owner)) {
+  const hasOwner = typeof owner === "string" && isOwner(owner);
+  if (!hasOwner) {
     const state = owner === undefined ? "is missing" : `is ${quote(owner)}`;
-    report(fault(["owner"], `${state}, must be lower-case letters, digits, "-", "_" and ".", and not "gateway"`));
+    report(fault(["owner"], `${state}, ${OWNER_EXPECTED}`));
   }
   const routes = value["routes"] ?? {};
   if (!isMembers(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
   return {
     owner: typeof owner === "string" ? owner : "unknown",
+    hasOwner,
     settings: Object.hasOwn(value, "settings") ? value["settings"] : {},
     settingsPath: ["settings"],
     routes: Object.entries(isMembers(routes) ? routes : {}).map(([label, route]) => {
@@ -63,6 +67,7 @@ function fileOutline(value: Members, report: Report): Outline {
   const items: readonly unknown[] = Array.isArray(routes) ? routes : [];
   return {
     owner: "default",
+    hasOwner: true,
     settings,
     settingsPath: [],
     routes: items.map((route, index) => ({ path: ["routes", index], value: route })),

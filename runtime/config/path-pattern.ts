@@ -48,8 +48,8 @@ export function startOf(pattern: string): PatternStart {
     const escaped = source[index] === "\\" && /^[!-/:-@[-`{-~]$/.test(source[index + 1] ?? "");
     const at = escaped ? index + 1 : index;
     const char = source[at] as string;
-    // A quantifier would make the character optional or repeat it.
-    if (/^[?*+{]$/.test(source[at + 1] ?? "")) break;
+    // A quantifier would make the character optional or repeat it, also one behind flags: "/b(?i)?".
+    if (/^(?:[?*+{]|\(\?[^:P<])/.test(source.slice(at + 1, at + 4))) break;
     if (!escaped && !/^[A-Za-z0-9/_~%:@!&',;=-]$/.test(char)) break;
     literal += char;
     index = at + 1;

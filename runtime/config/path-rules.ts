@@ -3,7 +3,7 @@ import { fault, type Finding, quote } from "./problem.ts";
 import type { RouteDoc } from "./route.ts";
 
 /** Prefixes under which the gateway answers itself, D25. */
-const OWN_PREFIXES = [
+export const OWN_PREFIXES = [
   "/.gateway",
   "/.well-known/gateway",
   "/.well-known/oauth-authorization-server",

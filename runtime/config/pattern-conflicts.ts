@@ -24,26 +24,56 @@ export function patternWork(regex: string): PatternWork {
 
 /**
  * A path is tried against the patterns whose literal beginning it begins with, which are those along one chain of
- * beginnings: "" and "/a" and "/a/b", say. "/a/c" is on another.
+ * beginnings: "" and "/a" and "/a/b", say. "/a/c" is on another. A path that a wildcard host does not take is tried at the
+ * next shorter one too: their patterns count together.
  *
  * @returns for each chain the first whose pattern is one too many
  */
 export function* crowdedPatterns<T>(places: readonly PatternPlace<T>[]): Iterable<PatternPlace<T>> {
-  for (const ofHost of Map.groupBy(places, ({ host }) => host).values()) {
-    const byBeginning = Map.groupBy(ofHost, (place) => place.beginning);
-    // Beginnings of a text come before it, and nothing between but what begins alike.
-    const chain: { readonly beginning: string; readonly work: number }[] = [];
-    for (const beginning of [...byBeginning.keys()].sort()) {
-      while (chain.length > 0 && !beginning.startsWith(chain.at(-1)?.beginning ?? "")) chain.pop();
-      let work = chain.at(-1)?.work ?? 0;
-      for (const place of byBeginning.get(beginning) ?? []) {
-        const before = work;
-        work += place.work;
-        if (before <= MAX_PATTERN_WORK && work > MAX_PATTERN_WORK) yield place;
-      }
-      chain.push({ beginning, work });
-    }
+  const byHost = Map.groupBy(places, ({ host }) => host);
+  const found = new Set<PatternPlace<T>>();
+  const most = new Map<string, number>();
+  for (const [host, ofHost] of byHost) most.set(host, crowd(ofHost, found));
+  for (const host of byHost.keys()) {
+    const fallbacks = shorterWildcards(host).filter((each) => byHost.has(each));
+    const together = [host, ...fallbacks].reduce((sum, each) => sum + (most.get(each) ?? 0), 0);
+    // Mostly that says enough: all of them at their worst.
+    if (fallbacks.length === 0 || together <= MAX_PATTERN_WORK) continue;
+    crowd(
+      [...fallbacks, host].flatMap((each) => byHost.get(each) ?? []),
+      found,
+    );
   }
+  yield* found;
+}
+
+/** @returns the most work that a path may be; adds the places that are one too many */
+function crowd<T>(places: readonly PatternPlace<T>[], found: Set<PatternPlace<T>>): number {
+  const byBeginning = Map.groupBy(places, (place) => place.beginning);
+  // Beginnings of a text come before it, and nothing between but what begins alike.
+  const chain: { readonly beginning: string; readonly work: number }[] = [];
+  let most = 0;
+  for (const beginning of [...byBeginning.keys()].sort()) {
+    while (chain.length > 0 && !beginning.startsWith(chain.at(-1)?.beginning ?? "")) chain.pop();
+    let work = chain.at(-1)?.work ?? 0;
+    for (const place of byBeginning.get(beginning) ?? []) {
+      const before = work;
+      work += place.work;
+      if (before <= MAX_PATTERN_WORK && work > MAX_PATTERN_WORK) found.add(place);
+    }
+    chain.push({ beginning, work });
+    most = Math.max(most, work);
+  }
+  return most;
+}
+
+/** "*.b.example.com" → "*.example.com", "*.com"; none of a host without a wildcard, which never falls back on one. */
+function shorterWildcards(host: string): readonly string[] {
+  if (!host.startsWith("*.")) return [];
+  const shorter: string[] = [];
+  for (let dot = host.indexOf(".", 2); dot !== -1; dot = host.indexOf(".", dot + 1))
+    shorter.push(`*${host.slice(dot)}`);
+  return shorter;
 }
 
 /** The pattern route of a host that takes a path, if any. */

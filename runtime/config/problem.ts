@@ -20,6 +20,23 @@ export interface Finding {
   readonly severity: "error" | "warning";
   readonly path: ValuePath;
   readonly message: string;
+  /** Of a conflict: where the others stand. What has none is wrong by itself. */
+  readonly rivals?: readonly Rival[];
+}
+
+/** The other side of a conflict. */
+export interface Rival {
+  readonly file: string;
+  readonly path: ValuePath;
+  /** A setting that a route does not go with: the route is in the wrong, unless it was there first. */
+  readonly isSetting?: boolean;
+}
+
+/** A problem of which is known whom it is a conflict with. */
+export interface PlacedProblem extends Problem {
+  rivals?: readonly Rival[];
+  /** What `path` says, of a problem with rivals. */
+  place?: ValuePath;
 }
 
 /** One line for a terminal: `gateway.yaml:3:5: error: "timeout" is "30", must be …`. */

@@ -7,6 +7,7 @@
 import { accessRules } from "./access-rules.ts";
 import { balancingRules } from "./balancing.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
+import { extraPathRules } from "./extra-paths.ts";
 import { type From, parseFrom } from "./from.ts";
 import { headerRules } from "./header-rules.ts";
 import { judge } from "./judge.ts";
@@ -86,6 +87,7 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
   findings.push(...headerRules(route, wrote));
   if (route.mcp) findings.push(...mcpRules(route.mcp));
   findings.push(...pathRules(route, wrote));
+  findings.push(...extraPathRules(route));
   if (isMembers(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
   findings.push(...upstreamTlsRules(route));
   findings.push(...balancingRules(route));

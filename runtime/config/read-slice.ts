@@ -1,6 +1,7 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
 import type { Field } from "./fields.ts";
 import { twiceNamed } from "./header-rules.ts";
+import type { InForce } from "./in-force.ts";
 import { judge } from "./judge.ts";
 import { type Outline, readOutline } from "./outline.ts";
 import {
@@ -10,7 +11,7 @@ import {
   type Finding,
   formatPath,
   isMembers,
-  type Problem,
+  type PlacedProblem,
   type ValuePath,
 } from "./problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
@@ -27,6 +28,17 @@ export interface SliceSource {
   readonly boot: boolean;
   /** Conflicts with others are reported here, whatever the names of the files: this one is new. */
   readonly isNew?: boolean;
+  /** Since when this text is in force (epoch milliseconds); absent when it is not. */
+  readonly since?: number;
+  /** What its owner had in force, when this is another text. */
+  readonly before?: InForce;
+}
+
+/** In a conflict the lower one stays: the boot file, then what is in force longest, then what is not, then what is new. */
+export function precedence({ boot, isNew = false, since }: SliceSource): number {
+  if (boot) return -1;
+  if (isNew) return Number.POSITIVE_INFINITY;
+  return since ?? Number.MAX_SAFE_INTEGER;
 }
 
 export interface ReadRoute extends RouteReading {
@@ -39,6 +51,8 @@ export interface ReadRoute extends RouteReading {
 export interface ReadSlice {
   readonly source: SliceSource;
   readonly owner: string;
+  /** The source says whose it is; else `owner` is "unknown", or no name. */
+  readonly hasOwner: boolean;
   /** Path of the settings: [] in a hand-written file. */
   readonly settingsPath: ValuePath;
   readonly boot: BootDoc;
@@ -46,19 +60,22 @@ export interface ReadSlice {
   readonly routes: readonly ReadRoute[];
   /** Adds a problem at its place. */
   readonly report: (finding: Finding) => void;
+  /** As it would be added. */
+  readonly problemOf: (finding: Finding) => PlacedProblem;
 }
 
 /**
  * @param memory readings of routes that may be used again, and get these
  * @returns undefined when not even the outline could be read; `problems` then has an error
  */
-export function readSlice(source: SliceSource, problems: Problem[], memory?: RouteMemory): ReadSlice | undefined {
+export function readSlice(source: SliceSource, problems: PlacedProblem[], memory?: RouteMemory): ReadSlice | undefined {
   const text = readSource(source.file, source.text);
   if (text.problems.length > 0) {
     for (const problem of text.problems) problems.push(problem);
     return undefined;
   }
-  const report = reporter(text, problems);
+  const problemOf = placer(text);
+  const report: ReadSlice["report"] = (finding) => void problems.push(problemOf(finding));
   if (!isMembers(text.value)) {
     report(fault([], `is ${describe(text.value)}, must be a block of settings and routes`));
     return undefined;
@@ -69,10 +86,12 @@ export function readSlice(source: SliceSource, problems: Problem[], memory?: Rou
   const slice: ReadSlice = {
     source,
     owner: outline.owner,
+    hasOwner: outline.hasOwner,
     settingsPath: outline.settingsPath,
     ...settings,
     routes,
     report,
+    problemOf,
   };
   for (const entry of outline.routes) routes.push(placeRoute(slice, entry, memory));
   return slice;
@@ -111,9 +130,10 @@ function placeRoute(
   return { ...reading, slice, path, name: label ?? reading.ownName ?? formatPath(path) };
 }
 
-function reporter(text: SourceText, problems: Problem[]): ReadSlice["report"] {
-  return ({ severity, path, message }) => {
-    const place = path.length === 0 ? {} : text.locate(path, severity);
-    problems.push({ severity, file: text.file, ...place, path: formatPath(path), message });
+function placer(text: SourceText): ReadSlice["problemOf"] {
+  return ({ severity, path, message, rivals }) => {
+    const position = path.length === 0 ? {} : text.locate(path, severity);
+    const problem = { severity, file: text.file, ...position, path: formatPath(path), message };
+    return rivals ? { ...problem, rivals, place: path } : problem;
   };
 }

@@ -63,6 +63,7 @@ export function configReference(): string {
     "## Routes",
     "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have.",
     MATCHING,
+    MESSAGES,
     table(routeFields),
     "## Policy",
     POLICY,
@@ -77,13 +78,18 @@ match are an error. Patterns are RE2 and match whole paths, up to 2,048 characte
 pattern might match. A path is compared and sent in one spelling: escapes of plain characters are undone, \`%2F\`, \`//\` and dot
 segments are refused, and so is what a rewrite makes of a path that would need any of these.`;
 
+const MESSAGES = `A message to an MCP server route may have 4 KiB until its route says otherwise: a tool call that carries a
+file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
+
+Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
+
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
 each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
 rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
 of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
 
-function criterionRow({ name, takesPath, doc, reasons }: (typeof CRITERIA)[number]): string {
-  const told = named([...new Set([reasons.ok, reasons.no])]);
+function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
+  const told = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
   return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${told} |`;
 }
 

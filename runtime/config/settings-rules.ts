@@ -1,4 +1,5 @@
 /** Rules between the settings of one source. */
+import { adminTokenRules } from "./admin-tokens.ts";
 import { fault, type Finding } from "./problem.ts";
 import { decodeSharedSecret } from "./boot-settings.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -7,9 +8,10 @@ import { isLoopbackHost, parseListener } from "./values.ts";
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
   yield* openidScope(settings);
   yield* sharedSecrets(settings);
-  yield* adminToken(settings);
+  yield* adminTokenRules(settings);
   yield* developmentListeners(settings);
   yield* tlsListener(settings);
+  yield* proxyHeaders(settings);
   yield* tracingHeaders(settings);
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
@@ -35,23 +37,6 @@ function* sharedSecrets(settings: Partial<BootDoc>): Iterable<Finding> {
   }
 }
 
-/** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
-const LEAST_TOKEN_LENGTH = 20;
-
-/** What an admin token must be; undefined for one that is. The token is not quoted. */
-export function adminTokenWish(token: string): string | undefined {
-  if (/[^\x21-\x7e]/.test(token)) return "must be printable ASCII without spaces, or no client can send it";
-  return token.length < LEAST_TOKEN_LENGTH
-    ? `must have at least ${LEAST_TOKEN_LENGTH} characters, make one with \`openssl rand -hex 32\``
-    : undefined;
-}
-
-/** As above: references and sealed ones are judged when they are read. */
-function* adminToken({ admin_token: token }: Partial<BootDoc>): Iterable<Finding> {
-  const wish = token === undefined ? undefined : adminTokenWish(token);
-  if (wish !== undefined) yield fault(["admin_token"], wish);
-}
-
 /** Development mode weakens the guarded fetch, so nobody else may reach it. */
 function* developmentListeners(settings: Partial<BootDoc>): Iterable<Finding> {
   if (settings.development !== true) return;
@@ -73,6 +58,16 @@ function* tlsListener(settings: Partial<BootDoc>): Iterable<Finding> {
   if (mtls && !certificates) yield fault(["downstream_mtls"], 'needs "certificates" beside it');
   if (redirect !== undefined && !certificates)
     yield fault(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
+}
+
+/** Without a proxy before us every client could write them. */
+function* proxyHeaders(settings: Partial<BootDoc>): Iterable<Finding> {
+  const { trusted_proxy_headers: names = [], xff_num_trusted_hops: hops = 0, use_proxy_protocol: proxied } = settings;
+  if (names.length > 0 && hops === 0 && proxied !== true)
+    yield fault(
+      ["trusted_proxy_headers"],
+      'needs "xff_num_trusted_hops" above 0 or "use_proxy_protocol": true beside it',
+    );
 }
 
 function* tracingHeaders({ tracing }: Partial<BootDoc>): Iterable<Finding> {

@@ -6,7 +6,17 @@
  * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
  * file must agree on what it says.
  */
-import { isAlias, isMap, isScalar, isSeq, parseDocument, type Document, type ParsedNode } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Document,
+  type Pair,
+  type ParsedNode,
+  type YAMLMap,
+} from "yaml";
 
 import { quote, type Problem, type ValuePath } from "./problem.ts";
 
@@ -108,6 +118,7 @@ class Tree {
   readonly #text: string;
   readonly #document: Document.Parsed | undefined;
   readonly #anchors = new Map<string, ParsedNode>();
+  readonly #pairs = new Map<YAMLMap.Parsed, Map<unknown, Pair<ParsedNode, ParsedNode | null>>>();
   #lineStarts: number[] | undefined;
   #aliased = 0;
 
@@ -153,7 +164,7 @@ class Tree {
     for (const part of path) {
       if (isAlias(node)) node = this.#anchors.get(node.source) ?? null;
       if (isMap(node)) {
-        const pair = node.items.find((item) => isScalar(item.key) && item.key.value === part);
+        const pair = this.#pairOf(node, part);
         if (!pair) break;
         offset = pair.key.range?.[0] ?? offset;
         node = pair.value;
@@ -165,6 +176,19 @@ class Tree {
       } else break;
     }
     return this.#place(offset);
+  }
+
+  /** Found once for all members: every route of thousands may have a problem. */
+  #pairOf(map: YAMLMap.Parsed, name: string | number): Pair<ParsedNode, ParsedNode | null> | undefined {
+    let pairs = this.#pairs.get(map);
+    if (!pairs) {
+      pairs = new Map();
+      for (const pair of map.items) {
+        if (isScalar(pair.key) && !pairs.has(pair.key.value)) pairs.set(pair.key.value, pair);
+      }
+      this.#pairs.set(map, pairs);
+    }
+    return pairs.get(name);
   }
 
   #convert(node: ParsedNode | null, depth: number, aliased: boolean): unknown {

@@ -114,17 +114,35 @@ function parseReference(source: string, dollar: number): { part: TemplatePart; e
   const close = source.indexOf("}", dollar);
   if (close === -1) throw new TypeError('has "${" without "}", a literal "$" is written "$$"');
   const body = source.slice(dollar + 2, close);
+  const part = parseName(body);
+  if (part) return { part, end: close + 1 };
+  const bare = body.trim();
+  if (bare !== body) {
+    throw new TypeError(`has a blank in a substitution, must be "${exampleOf(bare)}"; a literal "$" is written "$$"`);
+  }
+  if (body.startsWith("pomerium.")) {
+    const ours = exampleOf(`gateway.${body.slice("pomerium.".length)}`);
+    throw new TypeError(`has a substitution that begins with "pomerium.", must be "${ours}"`);
+  }
   if (!body.startsWith("gateway.")) {
     throw new TypeError('has a substitution that does not begin with "gateway.", a literal "$" is written "$$"');
-  }
-  const name = body.slice("gateway.".length);
-  const simple = SIMPLE.find((known) => known === name);
-  if (simple) return { part: { kind: simple }, end: close + 1 };
-  const header = HEADER_REFERENCE.exec(name)?.[1];
-  if (header !== undefined) {
-    return { part: { kind: "request.headers", lowerName: header.toLowerCase() }, end: close + 1 };
   }
   throw new TypeError(
     `has an unknown substitution, must be $\{gateway.…} with ${KNOWN}; a literal "$" is written "$$"`,
   );
+}
+
+/** What stands between the braces. */
+function parseName(body: string): Exclude<TemplatePart, { kind: "text" }> | undefined {
+  if (!body.startsWith("gateway.")) return undefined;
+  const name = body.slice("gateway.".length);
+  const simple = SIMPLE.find((known) => known === name);
+  if (simple) return { kind: simple };
+  const header = HEADER_REFERENCE.exec(name)?.[1];
+  return header === undefined ? undefined : { kind: "request.headers", lowerName: header.toLowerCase() };
+}
+
+/** How a substitution is written that is one of ours; of others nothing is repeated. */
+function exampleOf(body: string): string {
+  return parseName(body) ? `$\{${body}}` : "${gateway.…}";
 }

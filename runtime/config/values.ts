@@ -97,8 +97,15 @@ export function parseListener(text: string): Reading<{ readonly host: string; re
   return canonical === undefined ? refuse(wish) : read({ host: canonical, port });
 }
 
+/** True for names that never leave the machine. @param host an IPv6 address with or without its brackets */
 export function isLoopbackHost(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.[0-9]+){3}$/.test(host);
+  return (
+    host === "localhost" ||
+    host.endsWith(".localhost") ||
+    host === "::1" ||
+    host === "[::1]" ||
+    /^127(\.[0-9]{1,3}){3}$/.test(host)
+  );
 }
 
 /** Bytes of base64 or base64url text; undefined when it is neither. */

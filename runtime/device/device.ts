@@ -10,11 +10,12 @@
 import { isIP } from "node:net";
 
 import type { Snapshot } from "../config/compiled.ts";
+import { isLoopbackHost } from "../config/values.ts";
 import { readForm } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { parseQuery } from "../http/query.ts";
-import { redirect, respondError, respondHtml } from "../http/respond.ts";
+import { redirect, respondBytes, respondError, respondHtml } from "../http/respond.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { deviceEnrolledPage } from "../pages/device.ts";
@@ -22,11 +23,11 @@ import { DEVICE_SCRIPT } from "../pages/device-script.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import type { Clock } from "../ports.ts";
-import { isFromOwnOrigin, refuseForm } from "../session/csrf.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "../session/csrf.ts";
 import type { AuthResult } from "../session/principal.ts";
 import type { Csrf, DeviceProofs, Revocations } from "../session/sessions.ts";
 import { isReturnPath, withStore } from "../session/sign-in.ts";
-import { findSite, isLoopbackName, type Site } from "../session/sites.ts";
+import { findSite, type Site } from "../session/sites.ts";
 import type { UserSection } from "../session/user-endpoints.ts";
 import type { Store } from "../store/store.ts";
 import { finishCeremony, type Caller, type CeremonyRefusal } from "./ceremonies.ts";
@@ -81,10 +82,11 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
       redirect(exchange, 302, `${site.authenticateOrigin}${exchange.path}${exchange.query}`);
       return undefined;
     }
-    if (!site?.authenticates || (isForm && !isFromOwnOrigin(exchange, site.origin))) {
+    if (!site?.authenticates || (isForm && !isFromOwnForm(exchange, site.origin))) {
       refuseForm(exchange);
       return undefined;
     }
+    if (!isForm && refuseScript(exchange)) return undefined;
     const wish = addressWish(site);
     if (wish !== undefined) {
       respondError(exchange, 501, { code: "device.address", message: `Devices cannot be used here: ${wish}` });
@@ -195,13 +197,14 @@ function wayBack(snapshot: Snapshot, journey: Journey, caller: Caller): string |
 /** What keeps browsers from binding keys to this host. */
 function addressWish({ hostname, secure }: Site): string | undefined {
   if (isIP(hostname.replace(/^\[|\]$/g, "")) !== 0) return "the address must have a host name instead of an IP address";
-  return secure || isLoopbackName(hostname) ? undefined : "the address must begin with https";
+  return secure || isLoopbackHost(hostname) ? undefined : "the address must begin with https";
 }
 
 function sendScript(exchange: Exchange): void {
   const headers = ["content-type", "text/javascript; charset=utf-8", "x-content-type-options", "nosniff"];
   const length = String(Buffer.byteLength(DEVICE_SCRIPT));
-  exchange.respond(
+  respondBytes(
+    exchange,
     200,
     [...headers, "x-request-id", exchange.id, "cache-control", "no-cache", "content-length", length],
     DEVICE_SCRIPT,

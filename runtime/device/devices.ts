@@ -117,7 +117,7 @@ export async function removeDevice(deps: DeviceEndDeps, { proof }: LivingDevice)
     if (record?.value.id !== proof.id) return false;
     await deps.revocations.revoke(deviceKey(record.value));
     // Of this version: what an approval wrote meanwhile has another key.
-    if (await deps.store.delete(PREFIX + proof.key, { ifVersion: record.version })) return true;
+    if (await devices.delete(proof.key, { ifVersion: record.version })) return true;
   }
   throw new GatewayError("device.conflict", "Cannot remove a device: its record keeps changing");
 }

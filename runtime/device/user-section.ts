@@ -6,7 +6,7 @@ import { redirect } from "../http/respond.ts";
 import type { Log } from "../log.ts";
 import { devicesSection } from "../pages/device.ts";
 import type { Clock } from "../ports.ts";
-import { isFromOwnOrigin, refuseForm } from "../session/csrf.ts";
+import { isFromOwnForm, refuseForm } from "../session/csrf.ts";
 import { createRecords } from "../session/records.ts";
 import { findSite } from "../session/sites.ts";
 import type { UserSection } from "../session/user-endpoints.ts";
@@ -60,7 +60,7 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
     async handleRemove(exchange, snapshot) {
       const site = findSite(snapshot, exchange.host);
       // Another site's page must not be able to remove anything; ours stands on the authenticate host alone.
-      if (!site?.authenticates || !isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+      if (!site?.authenticates || !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
       const form = await readForm(exchange, MAX_FORM_BYTES);
       const who = await session.browser.principal(exchange, snapshot);
       if (!who.ok || !form.ok) return refuseForm(exchange);

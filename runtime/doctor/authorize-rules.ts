@@ -172,12 +172,25 @@ export const tokenNotCached: Rule = {
 /**
  * The server accepts the client ID metadata document of a product. Only for servers that advertise documents: a client
  * that finds the flag does not fall back to registration.
+ *
+ * @param options `needsIss`: it comes with this document only where the metadata promises `iss` (RFC 9207)
  */
-export function acceptsDocument(product: string, clientId: string, redirectUri: string): Rule {
-  return begins(
+export function acceptsDocument(
+  product: string,
+  clientId: string,
+  redirectUri: string,
+  { needsIss = false }: { readonly needsIss?: boolean } = {},
+): Rule {
+  const rule = begins(
     `accepts-document-of-${product}`,
     `the client ID document ${clientId} is accepted`,
     { client_id: clientId, redirect_uri: redirectUri },
-    `add ${new URL(clientId).host} to mcp_allowed_client_id_domains`,
+    `add ${new URL(clientId).host} to mcp_allowed_client_id_domains, or "known-clients" for all common products`,
   );
+  if (!needsIss) return rule;
+  const check = async (visit: Visit): Promise<Verdict> =>
+    (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
+      ? rule.check(visit)
+      : unknown("without iss in answers it comes with a document whose address cannot be guessed");
+  return { ...rule, check };
 }

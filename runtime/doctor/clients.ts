@@ -218,9 +218,17 @@ export const CLIENTS: readonly ClientSequence[] = [
     id: "codex",
     name: "Codex",
     needs: [challenge.initializeChallenged, ...discovery, authorize.noResource, ...publicClient, ...staysConnected],
-    // Its document names redirects that nobody can guess, so only the way by registration can be tried.
+    // Where answers do not carry iss, it names another document, by an id that it makes of the server's address.
+    byDocument: [
+      authorize.acceptsDocument(
+        "codex",
+        "https://chatgpt.com/oauth/codex/client.json",
+        "http://127.0.0.1:53117/callback",
+        { needsIss: true },
+      ),
+    ],
     byRegistration: [...selfRegistered, registration.registersLoopback],
-    wants: [server.documentsAdvertised, server.refreshAdvertised],
+    wants: [server.issAdvertised, server.documentsAdvertised, server.refreshAdvertised],
   },
   {
     id: "cursor",

@@ -21,7 +21,7 @@ export function formatDoctorReport(report: DoctorReport): string {
   lines.push(...section("Not judged", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
   lines.push(
     "",
-    "From outside one cannot see how large a message may be once a token is there: mcp.server.max_request_bytes (4 KiB by default) limits tool arguments.",
+    "From outside one cannot see how large a message may be once a token is there. On this gateway it is 4 KiB unless the route says otherwise: a tool call with a file of 6 KB is answered 413. Set mcp.server.max_request_bytes of the route to allow more.",
   );
   return lines.join("\n");
 }

@@ -1,7 +1,8 @@
 /** Judges one request of HTTP/1.1: framing, header counts, target. What cannot be understood is answered here. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 
 import type { Log } from "../log.ts";
+import type { Expectation } from "./connections-h1.ts";
 import { Http1Exchange, type ExchangeOwner } from "./exchange-h1.ts";
 import { headerTraits, type HeaderTraits } from "./headers.ts";
 import { respondError } from "./respond.ts";
@@ -14,6 +15,7 @@ export type RequestRefusal =
   | "duplicate-header"
   | "transfer-encoding"
   | "method"
+  | "expectation"
   // HTTP/2 only.
   | "scheme"
   | "authority-mismatch"
@@ -26,6 +28,9 @@ export interface AcceptDeps {
   onRefused?(reason: RequestRefusal): void;
 }
 
+/** What the parser of HTTP/1.1 knows; HTTP/2 takes no others. TRACE and CONNECT are refused apart. */
+export const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
+
 export const MAX_HEADER_COUNT = 200;
 export const MAX_TARGET_LENGTH = 8_192;
 
@@ -35,13 +40,15 @@ export function acceptRequest(
   request: IncomingMessage,
   response: ServerResponse,
   owner: ExchangeOwner,
-  awaitsContinue: boolean,
+  expectation: Expectation,
 ): Http1Exchange | undefined {
   const raw = request.rawHeaders;
   const target = request.url ?? "";
   if (target.length > MAX_TARGET_LENGTH) return refuse(414, "target-too-long");
   if (raw.length > 2 * MAX_HEADER_COUNT) return refuse(431, "too-many-headers");
   if (request.method === "TRACE") return refuse(405, "method");
+  // Something else than 100-continue cannot be met (RFC 9110 §10.1.1).
+  if (expectation === "unmet") return refuse(417, "expectation");
 
   const known: HeaderTraits[] = [];
   let seen = 0;
@@ -65,18 +72,17 @@ export function acceptRequest(
   }
   const canonical = canonicalTarget(target, host, owner.secure ? "443" : "80");
   if (!canonical.ok) return refuse(400, canonical.reason);
-  return new Http1Exchange(request, response, owner, canonical, known, hasBody, awaitsContinue);
+  return new Http1Exchange(request, response, owner, canonical, known, hasBody, expectation === "continue");
 
   function refuse(status: number, reason: RequestRefusal): undefined {
     deps.onRefused?.(reason);
-    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, awaitsContinue);
+    const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, false);
+    exchange.closesConnection = true;
     deps.log.debug({ request: exchange.id, reason, peer: exchange.remoteAddress }, "request refused");
-    respondError(
-      exchange,
-      status,
-      { code: `request.${reason}`, message: "The gateway cannot understand this request" },
-      ["connection", "close"],
-    );
+    respondError(exchange, status, {
+      code: `request.${reason}`,
+      message: "The gateway cannot understand this request",
+    });
     return undefined;
   }
 }

@@ -2,10 +2,10 @@
  * Judges the head of one HTTP/2 request (RFC 9113 §8) and brings it into the form that HTTP/1.1 requests have.
  *
  * nghttp2 has refused what breaks framing before: names in upper case, connection headers, pseudo-headers that are
- * unknown, repeated or late, a body of another length than declared. Here: one authority, one scheme, a target that
- * is a path, and names that may stand once.
+ * unknown, repeated or late, a body of another length than declared. Here: a method that HTTP/1.1 has,
+ * one authority, one scheme, a target that is a path, and names that may stand once.
  */
-import { MAX_HEADER_COUNT, MAX_TARGET_LENGTH, type RequestRefusal } from "./accept-h1.ts";
+import { KNOWN_METHODS, MAX_HEADER_COUNT, MAX_TARGET_LENGTH, type RequestRefusal } from "./accept-h1.ts";
 import { headerTraits, type HeaderTraits } from "./headers.ts";
 import { canonicalAuthority, canonicalTarget } from "./target.ts";
 import { WEBSOCKET_VERSION } from "./websocket.ts";
@@ -92,6 +92,8 @@ export function judgeHead(raw: readonly string[]): Http2Judgement {
     if (protocol.toLowerCase() !== "websocket") return refuse(501, "protocol");
     if (version !== WEBSOCKET_VERSION) return refuse(400, "websocket-version");
   } else if (protocol !== undefined) return refuse(400, "protocol");
+  // Some upstreams fold "get", or take the rest of what is no method for a target.
+  if (!KNOWN_METHODS.has(method)) return refuse(501, "method");
   // A proxy that believed "http" here would send what was meant for TLS in the clear, or take it for another origin.
   if (scheme !== "https") return refuse(400, "scheme");
   if (target === undefined || target.charCodeAt(0) !== 47) return refuse(400, "target-form");

@@ -48,7 +48,7 @@ export interface CertificateDeps {
   readonly pollMs?: number;
 }
 
-interface Loaded {
+export interface LoadedCertificate {
   readonly text: string;
   readonly names: readonly string[];
   readonly options: SecureContextOptions;
@@ -62,7 +62,7 @@ export async function openCertificates(
   files: readonly CertificateFiles[],
   { log, clients, pollMs = POLL_MS }: CertificateDeps,
 ): Promise<Certificates> {
-  let loaded = await Promise.all(files.map((each) => load(each, clients?.caFile)));
+  let loaded = await loadCertificates(files, clients?.caFile);
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
   /** So that a broken file is reported once, not with each look. */
@@ -71,12 +71,12 @@ export async function openCertificates(
   const certificates: Certificates = {
     clients,
     get fallback() {
-      return (loaded[0] as Loaded).options;
+      return (loaded[0] as LoadedCertificate).options;
     },
     find: (serverName) => byName.get(serverName) ?? byName.get(serverName.replace(/^[^.]+/, "*")),
     async reload() {
       try {
-        const next = await Promise.all(files.map((each, index) => load(each, clients?.caFile, loaded[index])));
+        const next = await loadCertificates(files, clients?.caFile, loaded);
         complaint = "";
         if (next.every((each, index) => each === loaded[index])) return false;
         loaded = next;
@@ -104,8 +104,25 @@ export async function openCertificates(
   return certificates;
 }
 
-/** @param earlier what the files held before; given back when they still do */
-async function load(files: CertificateFiles, caFile: string | undefined, earlier?: Loaded): Promise<Loaded> {
+/**
+ * Reads and judges the files, as they are when the listener opens.
+ *
+ * @param earlier what the files held before, in their order; given back where they still do
+ * @throws GatewayError `http.certificate`
+ */
+export function loadCertificates(
+  files: readonly CertificateFiles[],
+  caFile: string | undefined,
+  earlier: readonly LoadedCertificate[] = [],
+): Promise<readonly LoadedCertificate[]> {
+  return Promise.all(files.map((each, index) => load(each, caFile, earlier[index])));
+}
+
+async function load(
+  files: CertificateFiles,
+  caFile: string | undefined,
+  earlier?: LoadedCertificate,
+): Promise<LoadedCertificate> {
   try {
     const [cert, key, ca] = await Promise.all([
       readFile(files.certificateFile),
@@ -134,7 +151,7 @@ function namesOf(leaf: X509Certificate): readonly string[] {
 }
 
 /** Of two certificates for one name the first in the list is taken. */
-function indexOf(loaded: readonly Loaded[]): ReadonlyMap<string, SecureContext> {
+function indexOf(loaded: readonly LoadedCertificate[]): ReadonlyMap<string, SecureContext> {
   const byName = new Map<string, SecureContext>();
   for (const { names, context } of loaded) for (const name of names) if (!byName.has(name)) byName.set(name, context);
   return byName;

@@ -3,11 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
+import type { AddedHeaders } from "./added-headers.ts";
+import { breakOff } from "./break-off.ts";
 import { clientCertificateOf, type ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import type { ForwardedFor } from "./forwarded-for.ts";
 import { allHeaders, findHeader } from "./header-lookup.ts";
 import type { HeaderTraits } from "./headers.ts";
+import { closeLingering, MAX_DISCARDED_BYTES } from "./linger.ts";
 import { createRequestId } from "./request-id.ts";
 import { acceptOf } from "./websocket.ts";
 
@@ -28,8 +31,7 @@ export interface ExchangeTarget {
 
 /** Up to here head and body leave in one write; copying them together is cheaper than a second write. */
 const ONE_WRITE_BYTES = 16_384;
-/** How much of a body that nobody wanted is read so that the client can see the answer, before the connection is cut. */
-const MAX_DISCARDED_BYTES = 1_048_576;
+/** How long a body that nobody wanted is read, before the connection is closed. */
 const MAX_DISCARD_MS = 5_000;
 
 export class Http1Exchange implements Exchange {
@@ -43,7 +45,10 @@ export class Http1Exchange implements Exchange {
   readonly hasBody: boolean;
   upgrade: UpgradeOffer | undefined;
   forwardedFor: ForwardedFor | undefined;
+  addedHeaders: AddedHeaders | undefined;
   started = false;
+  /** The answer says `close`: nothing behind this request is looked at. */
+  closesConnection = false;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #owner: ExchangeOwner;
@@ -132,6 +137,7 @@ export class Http1Exchange implements Exchange {
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string): void {
+    if (this.hasBody && !this.#request.complete) this.closesConnection ||= this.#isLong();
     this.#head(status, headers);
     this.end(body);
   }
@@ -139,7 +145,7 @@ export class Http1Exchange implements Exchange {
   abort(): void {
     const { socket } = this.#request;
     // A plain close would look like the end of an answer that is delimited by it.
-    if (this.started && !this.#response.writableFinished) socket.resetAndDestroy();
+    if (this.started && !this.#response.writableFinished) breakOff(socket);
     else socket.destroy();
   }
 
@@ -163,9 +169,9 @@ export class Http1Exchange implements Exchange {
     });
   }
 
-  /** Makes this the opening handshake of WebSocket. @param rest what came behind the head already */
-  offerWebSocket(key: string, rest: Buffer): void {
-    this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, rest, headers) };
+  /** Makes this the opening handshake of WebSocket. @param takeEarly takes what came behind the head already */
+  offerWebSocket(key: string, takeEarly: () => Buffer): void {
+    this.upgrade = { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(key, takeEarly(), headers) };
   }
 
   /** Sends the head alone when nothing has been written with it by now. For `start()`. */
@@ -176,9 +182,13 @@ export class Http1Exchange implements Exchange {
   #head(status: number, headers: readonly string[]): void {
     this.started = true;
     // A client that still waits for "100 Continue" may or may not send its body now: the next bytes have two readings.
-    // The parser has let go of a connection that was to be upgraded: nothing would read a next request.
-    const closes = this.#owner.draining || this.#awaitsContinue || this.upgrade !== undefined;
+    const closes = this.#owner.draining || this.#awaitsContinue || this.closesConnection;
     this.#response.writeHead(status, (closes ? [...headers, "connection", "close"] : headers) as string[]);
+  }
+
+  /** Of a body that will not be read to its end anyway the client is told at once. */
+  #isLong(): boolean {
+    return Number(this.header("content-length") ?? 0) > MAX_DISCARDED_BYTES;
   }
 
   #acceptWebSocket(key: string, rest: Buffer, headers: readonly string[]): Duplex {
@@ -196,11 +206,11 @@ export class Http1Exchange implements Exchange {
   #discardRest(): void {
     const request = this.#request;
     let left = MAX_DISCARDED_BYTES;
-    const timer = setTimeout(() => request.socket.destroy(), MAX_DISCARD_MS);
+    const timer = setTimeout(() => closeLingering(request.socket), MAX_DISCARD_MS);
     timer.unref();
     request.on("data", (chunk: Buffer) => {
       left -= chunk.length;
-      if (left < 0) request.socket.destroy();
+      if (left < 0) closeLingering(request.socket);
     });
     request.once("close", () => clearTimeout(timer));
     request.on("error", ignore);

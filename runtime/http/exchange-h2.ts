@@ -3,6 +3,7 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
 import type { Http2Head } from "./accept-h2.ts";
+import type { AddedHeaders } from "./added-headers.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import type { ForwardedFor } from "./forwarded-for.ts";
@@ -31,6 +32,7 @@ export class Http2Exchange implements Exchange {
   readonly hasBody: boolean;
   readonly upgrade: UpgradeOffer | undefined;
   forwardedFor: ForwardedFor | undefined;
+  addedHeaders: AddedHeaders | undefined;
   started = false;
   status = 0;
   readonly #stream: ServerHttp2Stream;
@@ -97,8 +99,9 @@ export class Http2Exchange implements Exchange {
       if (chunk === undefined || chunk.length === 0) stream.end();
       else stream.end(chunk);
     }
-    // The answer is whole and the rest of the body not wanted: RST_STREAM with NO_ERROR says so (RFC 9113 §8.1).
-    if (this.hasBody && !stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
+    // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
+    // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
+    if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
   }
 
   respond(status: number, headers: readonly string[], body?: Buffer | string): void {

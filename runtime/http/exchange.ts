@@ -7,6 +7,7 @@
  */
 import type { Duplex, Readable } from "node:stream";
 
+import type { AddedHeaders } from "./added-headers.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 import type { ForwardedFor } from "./forwarded-for.ts";
 import type { HeaderTraits } from "./headers.ts";
@@ -35,6 +36,8 @@ export interface Exchange {
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
+  /** What the settings add to answers of the gateway's own; set by the proxy once host and route are known. */
+  addedHeaders?: AddedHeaders | undefined;
   /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */

@@ -6,6 +6,8 @@
  * turn "-" into "_" or the reverse, so both spellings reach the same variable there.
  */
 
+import { isProxyClaimName } from "../config/proxy-claims.ts";
+
 /** About one connection, not about the message: never forwarded in either direction (RFC 9110 §7.6.1). */
 const HOP_BY_HOP = [
   "connection",
@@ -38,15 +40,7 @@ const REQUEST_FRAMING = [
  * Where a request came from or went to, as somebody before us claims. We set our own; an upstream that believes these
  * from a client would see another address, host or path than the policy saw.
  */
-const FORWARDED = [
-  "forwarded",
-  "via",
-  "x-real-ip",
-  "x-client-ip",
-  "true-client-ip",
-  "x-cluster-client-ip",
-  "x-request-id",
-] as const;
+const FORWARDED = ["forwarded", "via", "x-request-id"] as const;
 
 /** Frameworks route by these instead of the request line: the policy would have judged another request. */
 const OVERRIDES = [
@@ -95,6 +89,8 @@ export interface HeaderTraits {
   readonly folded: string;
   /** Never sent on by us, whatever the client says. */
   readonly dropFromRequest: boolean;
+  /** Of those: sent on where the operator vouches for it (`trusted_proxy_headers`), and seen where settings name it. */
+  readonly isProxyClaim: boolean;
   readonly dropFromResponse: boolean;
   /** A bit of its own for names that may stand once; 0 otherwise. */
   readonly singleBit: number;
@@ -151,13 +147,16 @@ function describe(name: string): HeaderTraits {
   const lower = name.toLowerCase();
   const folded = foldHeaderName(lower);
   const reserved = neverForwarded.has(folded) || folded.startsWith(OWN_PREFIX) || folded.startsWith(FORWARDED_PREFIX);
+  const isClaim = isProxyClaimName(folded);
   // "content_type" is no header of HTTP, but it is CONTENT_TYPE to a CGI-like upstream: a second, uninspected one.
   const disguised = folded !== lower && (single.has(folded) || specials.has(folded));
   return {
     name,
     lower,
     folded,
-    dropFromRequest: reserved || disguised,
+    dropFromRequest: reserved || disguised || isClaim,
+    // Under another spelling nobody vouches for it.
+    isProxyClaim: isClaim && folded === lower,
     dropFromResponse: notAnswered.has(lower),
     singleBit: single.get(lower) ?? 0,
     special: specials.has(lower) ? (lower as HeaderTraits["special"]) : "none",

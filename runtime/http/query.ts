@@ -34,3 +34,11 @@ function decode(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** Of MCP server routes: where the messages of old clients go, see mcp/message-address.ts. */
+export const MESSAGE_ADDRESS_PARAMETER = "gateway_endpoint";
+
+/** True for a query with our parameter, whatever else it says: none of these goes upstream. */
+export function namesMessageAddress(query: string): boolean {
+  return query !== "" && /[?&]gateway_endpoint(?:[=&]|$)/.test(query);
+}

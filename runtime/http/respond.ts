@@ -1,6 +1,7 @@
-/** Answers of our own, each in one go. All carry the request id, and none is kept by a cache. */
+/** Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. */
 import { errorPage, errorTitle } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
+import { withAddedHeaders } from "./added-headers.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface ErrorParts {
@@ -12,6 +13,24 @@ export interface ErrorParts {
   readonly details?: readonly (readonly [label: string, value: string])[];
   /** Where a person may go from here, on a host of ours; on pages only. */
   readonly links?: readonly { readonly href: string; readonly text: string }[];
+}
+
+const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
+
+/**
+ * Any answer of our own, with what the settings add to it. Browsers take it for nothing but the type it names.
+ *
+ * @param headers all of its own, flat: name, value, …
+ */
+export function respondBytes(
+  exchange: Exchange,
+  status: number,
+  headers: readonly string[],
+  body?: Buffer | string,
+): void {
+  const { addedHeaders: added } = exchange;
+  const own = has(headers, NOSNIFF[0]) ? headers : [...headers, ...NOSNIFF];
+  exchange.respond(status, added === undefined ? own : withAddedHeaders(own, added), body);
 }
 
 /** @param headers more headers, flat: name, value, … */
@@ -85,7 +104,7 @@ function send(
   if (type !== undefined && !has(headers, "content-type")) all.push("content-type", type);
   if (!has(headers, "cache-control")) all.push("cache-control", "no-store");
   all.push("content-length", String(bytes.length), ...headers);
-  exchange.respond(status, all, bytes);
+  respondBytes(exchange, status, all, bytes);
 }
 
 function has(headers: readonly string[], lowerName: string): boolean {

@@ -12,15 +12,31 @@ import ipaddr from "ipaddr.js";
  */
 export type AddressKind = "public" | "private" | "loopback" | "forbidden";
 
-/** Where clouds answer with credentials of the machine; some stand inside ranges that may be private networks. */
+/**
+ * Where clouds answer with credentials of the machine, or speak to its agent; some stand in ranges that are public or may
+ * be private networks. Link-local ones are forbidden as such; here they count inside other forms.
+ */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
+  // Most clouds; AWS for containers and pods.
   "169.254.169.254",
   "169.254.170.2",
+  "169.254.170.23",
+  // Azure's agent.
+  "168.63.129.16",
+  // Alibaba Cloud.
   "100.100.100.200",
+  // Oracle Cloud.
   "192.0.0.192",
-  "fd00:ec2::254",
+  "fd00:c1::a9fe:a9fe",
+  // Google Cloud.
   "fd20:ce::254",
+  // Linode, Scaleway.
+  "fd00:a9fe:a9fe::1",
+  "fd00:42::42",
 ]);
+
+/** AWS keeps the services of its machines here: metadata at ::254, credentials of containers at ::23, and more to come. */
+const AWS_SERVICES = ipaddr.parseCIDR("fd00:ec2::/32");
 
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(["private", "uniqueLocal", "carrierGradeNat"]);
 
@@ -30,11 +46,18 @@ export function addressKind(address: string): AddressKind {
   // A zone names an interface of this machine: nothing that others may choose.
   if (bare.includes("%") || !ipaddr.isValid(bare)) return "forbidden";
   const parsed = unwrap(ipaddr.parse(bare));
-  if (parsed === undefined || CLOUD_METADATA.has(parsed.toString())) return "forbidden";
+  if (parsed === undefined || isCloudService(parsed)) return "forbidden";
   const range = parsed.range();
   if (range === "unicast") return "public";
   if (range === "loopback") return "loopback";
   return PRIVATE_RANGES.has(range) ? "private" : "forbidden";
+}
+
+function isCloudService(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (CLOUD_METADATA.has(address.toString())) return true;
+  if (!(address instanceof ipaddr.IPv6)) return false;
+  // A network may have a NAT64 prefix of its own, which nobody can tell by looking: what its translator would make of this.
+  return address.match(AWS_SERVICES) || CLOUD_METADATA.has(lowIpv4(address).toString());
 }
 
 /** The IPv4 address inside an IPv6 form of it; undefined for tunnels, whose far end nobody can judge. */
@@ -44,19 +67,39 @@ function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 |
     case "ipv4Mapped":
       return address.toIPv4Address();
     case "rfc6052":
+      // NAT64. Behind 64:ff9b:1::/48 (RFC 8215) the prefix may be of any length, and so the IPv4 address anywhere.
+      return address.match(WELL_KNOWN_NAT64) || hasZeros(address, 6, 12) ? lowIpv4(address) : undefined;
     case "rfc6145":
-      // NAT64 (RFC 6052 §2.2): the last 32 bits are the IPv4 address that the translator will connect to.
-      return new ipaddr.IPv4(address.toByteArray().slice(12));
+      return lowIpv4(address);
     case "6to4":
     case "teredo":
       return undefined;
     default:
-      return isIpv4Compatible(address) ? undefined : address;
+      return isIpv4Compatible(address) || isIsatap(address) ? undefined : address;
   }
+}
+
+const WELL_KNOWN_NAT64 = ipaddr.parseCIDR("64:ff9b::/96");
+
+/** The last 32 bits: where a translator with a prefix of 96 bits has the IPv4 address (RFC 6052 §2.2). */
+function lowIpv4(address: ipaddr.IPv6): ipaddr.IPv4 {
+  return new ipaddr.IPv4(address.toByteArray().slice(12));
+}
+
+function hasZeros(address: ipaddr.IPv6, from: number, to: number): boolean {
+  return address
+    .toByteArray()
+    .slice(from, to)
+    .every((byte) => byte === 0);
 }
 
 /** "::a.b.c.d" (RFC 4291 §2.5.5.1, deprecated), apart from "::" and "::1". */
 function isIpv4Compatible(address: ipaddr.IPv6): boolean {
-  const bytes = address.toByteArray();
-  return bytes.slice(0, 12).every((byte) => byte === 0) && bytes.slice(12, 15).some((byte) => byte !== 0);
+  return hasZeros(address, 0, 12) && !hasZeros(address, 12, 15);
+}
+
+/** A tunnel to the IPv4 address in the last 32 bits, behind 0000:5efe or 0200:5efe (RFC 5214 §6.1). */
+function isIsatap(address: ipaddr.IPv6): boolean {
+  const [high, low] = address.parts.slice(4, 6);
+  return (high === 0 || high === 0x200) && low === 0x5efe;
 }

@@ -12,8 +12,10 @@ import { isIP } from "node:net";
 
 import { Client } from "undici";
 
+import type { UpstreamReach } from "../config/compiled.ts";
 import { findDomain, type DomainPattern } from "../config/domains.ts";
 import { errorText } from "../errors.ts";
+import { isOwnAddress } from "./own-address.ts";
 import { addressKind, type AddressKind } from "./safe-address.ts";
 
 /** Who vouches for an address, and so what is asked of it. */
@@ -21,11 +23,17 @@ export type FetchTarget =
   /** Learnt from others: the host must be listed. `private`: whether an exactly listed host may be in a private network. */
   | { readonly kind: "listed"; readonly domains: readonly DomainPattern[]; readonly private: "exact" | "never" }
   /** The host of a route's `to`: listed like any other, but over `to`'s own scheme and anywhere but metadata addresses. */
-  | { readonly kind: "upstream"; readonly domains: readonly DomainPattern[] }
+  | {
+      readonly kind: "upstream";
+      readonly domains: readonly DomainPattern[];
+      readonly reach?: UpstreamReach | undefined;
+    }
   /** An endpoint that accepted metadata names: https, a public address, or a private one when exactly listed. */
   | { readonly kind: "named"; readonly domains: readonly DomainPattern[] }
-  /** Written in the configuration by the operator: anything but metadata addresses. */
-  | { readonly kind: "configured" };
+  /** Written in the configuration, on a route: anything but metadata addresses. */
+  | { readonly kind: "configured"; readonly reach?: UpstreamReach | undefined };
+
+// `reach`: what the owner of the route may reach (proxy/upstream-reach.ts), which its other addresses get no further than.
 
 export interface SafeRequest {
   readonly url: string;
@@ -87,7 +95,7 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
   return async (request) => {
     const judged = judgeUrl(request, development);
     if (!judged.ok) return judged;
-    const { url, allowed } = judged;
+    const { url, isAllowed } = judged;
 
     const giveUp = new AbortController();
     const timer = setTimeout(() => giveUp.abort(), request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
@@ -97,9 +105,8 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
       if (resolved === undefined) return refuse("timeout", `${url.host} is not resolved in time`);
       if (typeof resolved === "string") return refuse("unresolved", `${url.host}: ${resolved}`);
       // One bad address among good ones is how a name is made to change its meaning: none of them is used.
-      const bad = resolved.find(({ address }) => !allowed.has(addressKind(address)));
-      if (bad)
-        return refuse("forbidden-address", `${url.host} is at ${bad.address}, a ${addressKind(bad.address)} address`);
+      const bad = resolved.find(({ address }) => !isAllowed(address));
+      if (bad) return refuse("forbidden-address", `${url.host} is at ${bad.address}, ${describeAddress(bad.address)}`);
       return await exchange(request, url, resolved, giveUp.signal);
     } finally {
       clearTimeout(timer);
@@ -108,8 +115,12 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
 }
 
 type JudgedUrl =
-  | { readonly ok: true; readonly url: URL; readonly allowed: ReadonlySet<AddressKind> }
+  | { readonly ok: true; readonly url: URL; readonly isAllowed: (address: string) => boolean }
   | Extract<SafeAnswer, { ok: false }>;
+
+function describeAddress(address: string): string {
+  return isOwnAddress(address) ? "an address of the gateway's own machine" : `a ${addressKind(address)} address`;
+}
 
 /** Everything that can be said before the network is touched. */
 function judgeUrl({ url: text, target }: SafeRequest, development: boolean): JudgedUrl {
@@ -129,10 +140,14 @@ function judgeUrl({ url: text, target }: SafeRequest, development: boolean): Jud
   if (development) allowed.add("loopback");
   if (target.kind === "upstream" || target.kind === "configured") {
     allowed.add("private").add("loopback");
+    if (target.reach === "network") {
+      allowed.delete("loopback");
+      return { ok: true, url, isAllowed: (address) => allowed.has(addressKind(address)) && !isOwnAddress(address) };
+    }
   } else if (pattern?.wildcard === false && !(target.kind === "listed" && target.private === "never")) {
     allowed.add("private");
   }
-  return { ok: true, url, allowed };
+  return { ok: true, url, isAllowed: (address) => allowed.has(addressKind(address)) };
 }
 
 /** The addresses, or what went wrong. */

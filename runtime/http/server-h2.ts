@@ -28,6 +28,8 @@ export interface Http2Sessions {
 const MAX_STREAMS = 250;
 /** What a client may send of one body before somebody reads it. */
 const STREAM_WINDOW_BYTES = 262_144;
+/** Longest time between saying GOAWAY to an idle client and the end of the connection. */
+const GOODBYE_MS = 5_000;
 /** Flag of the frame that brought the head: there is no body (RFC 9113 §6.2). */
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
 
@@ -64,7 +66,10 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       session.on("error", (error) => deps.log.debug({ reason: error.message }, "HTTP/2 connection failed"));
       session.setTimeout(deps.idleTimeoutMs, () => {
         // A stream that waits for its next event is not idle.
-        if (streams === 0) session.close();
+        if (streams > 0) return;
+        session.close();
+        // It would wait for the client to close its end.
+        setTimeout(() => session.destroy(), GOODBYE_MS).unref();
       });
       session.on("stream", (stream, _headers, flags, rawHeaders) => {
         streams += 1;

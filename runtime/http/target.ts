@@ -5,6 +5,9 @@
  * upstream all see the same bytes, so that no two of them can disagree about the resource (the class of
  * CVE-2019-9901 and CVE-2021-29492). What frameworks read in several ways is refused, not repaired.
  */
+import { lowerAscii } from "../policy/ascii.ts";
+
+import { isUtf8 } from "node:buffer";
 
 export type TargetRefusal =
   | "target-form"
@@ -94,7 +97,7 @@ function knownAuthority(text: string, defaultPort: "80" | "443"): string | undef
 
 /** Lower case, default port removed; undefined when it is no `host[:port]`. Names, IPv4 and bracketed IPv6. */
 export function canonicalAuthority(text: string, defaultPort: string): string | undefined {
-  const lower = text.toLowerCase();
+  const lower = lowerAscii(text);
   const match = /^([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/.exec(lower);
   if (!match || lower.length > 255) return undefined;
   const [, name = "", port] = match;
@@ -104,7 +107,10 @@ export function canonicalAuthority(text: string, defaultPort: string): string | 
   return port === defaultPort ? name : `${name}:${Number(port)}`;
 }
 
-/** One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). */
+/**
+ * One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). What the
+ * escapes stand for is UTF-8: of overlong forms, surrogates and bytes of other encodings each upstream makes something else.
+ */
 export function canonicalPath(raw: string): PathResult {
   if (raw.charCodeAt(0) !== SLASH) return refuse("target-form");
   let needsRewrite = false;
@@ -127,9 +133,14 @@ export function canonicalPath(raw: string): PathResult {
   return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
-/** True when the path has parts that some servers cut off (`/admin;x`): find-route.ts looks at both readings. */
+/** True when the path has parts that some servers cut off (`/admin;x`): routing, policy and rewriting look at both readings. */
 export function hasPathParameter(path: string): boolean {
   return path.includes(";") || path.includes("%3B");
+}
+
+/** What servers that cut parameters off read instead; undefined where the path has one reading. */
+export function otherReading(path: string): string | undefined {
+  return hasPathParameter(path) ? withoutPathParameters(path) : undefined;
 }
 
 /** The path as a server that cuts parameters off reads it. */
@@ -142,6 +153,7 @@ export function withoutPathParameters(path: string): string {
 
 function rewrite(raw: string): string | { readonly ok: false; readonly reason: TargetRefusal } {
   let path = "";
+  let isAscii = true;
   for (let index = 0; index < raw.length; index += 1) {
     const code = raw.charCodeAt(index);
     if (CLASS[code] !== ENCODED) {
@@ -157,18 +169,30 @@ function rewrite(raw: string): string | { readonly ok: false; readonly reason: T
     const byte = Number.parseInt(pair, 16);
     const reason = byteProblem(byte);
     if (reason !== undefined) return refuse(reason);
+    if (byte >= 0x80) isAscii = false;
     path += UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : encodeByte(byte);
     index += 2;
   }
-  return path;
+  return isAscii || isUtf8(decoded(path)) ? path : refuse("path-encoding");
+}
+
+/** The bytes that a path with well-formed escapes stands for. */
+function decoded(path: string): Buffer {
+  const bytes = Buffer.alloc(path.length);
+  let length = 0;
+  for (let index = 0; index < path.length; index += 1) {
+    const isEscape = path.charCodeAt(index) === PERCENT;
+    bytes[length] = isEscape ? Number.parseInt(path.slice(index + 1, index + 3), 16) : path.charCodeAt(index);
+    length += 1;
+    if (isEscape) index += 2;
+  }
+  return bytes.subarray(0, length);
 }
 
 function byteProblem(byte: number): TargetRefusal | undefined {
   // Decoded by the upstream they would be separators that the policy did not see.
   if (byte === 0x2f || byte === 0x5c) return "path-encoded-separator";
   if (byte < 0x20 || byte === 0x7f) return "path-encoded-control";
-  // Never part of UTF-8; C0 and C1 begin the overlong forms of "/" and ".".
-  if (byte === 0xc0 || byte === 0xc1 || byte > 0xf4) return "path-encoding";
   return undefined;
 }
 

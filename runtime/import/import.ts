@@ -1,5 +1,5 @@
 /** `gateway import`: another product's configuration as a program, as HCL or as a bundle. */
-import { isOwner } from "../config/boot-settings.ts";
+import { isOwner, OWNER_EXPECTED } from "../config/owners.ts";
 import { GatewayError } from "../errors.ts";
 import { convertConfig, type Converted } from "./convert.ts";
 import { formatNotes } from "./note.ts";
@@ -29,10 +29,7 @@ export function importConfig(file: string, text: string, options: { owner: strin
     throw new GatewayError("import.usage", `Cannot import to "${to}", must be one of ${IMPORT_FORMATS.join(", ")}`);
   }
   if (!isOwner(owner)) {
-    throw new GatewayError(
-      "import.usage",
-      `Cannot import for owner "${owner}": it must be lower-case letters, digits, "-", "_" and "."`,
-    );
+    throw new GatewayError("import.usage", `Cannot import for owner "${owner}": it ${OWNER_EXPECTED}`);
   }
   const converted = convertConfig(file, text, owner);
   const routes = Object.keys(converted.routes).length;

@@ -12,17 +12,18 @@ export interface MintedAccessToken {
   readonly audience: string;
 }
 
-/** A token for `audience` under a grant, which never outlives the grant's session. */
+/** A token for `audience` under a grant, which never outlives the grant or its session. */
 export function mintAccessToken(
   externalTokens: ExternalTokens,
   request: TokenRequest,
   grantId: string,
-  grant: Pick<GrantRecord, "userId" | "clientId" | "sessionExpiresAt">,
+  grant: Pick<GrantRecord, "userId" | "clientId" | "sessionExpiresAt" | "endsAt">,
   audience: string,
 ): MintedAccessToken {
   const accessExpiresAt = Math.min(
     request.now + request.snapshot.settings.lifetimes.accessToken,
     grant.sessionExpiresAt,
+    grant.endsAt ?? Infinity,
   );
   const accessToken = externalTokens.mint({
     kind: "grant",

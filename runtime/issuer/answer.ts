@@ -1,6 +1,7 @@
 /** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
 import type { Exchange } from "../http/exchange.ts";
 import { acceptsHtml, redirect, respondHtml, respondJson } from "../http/respond.ts";
+import { BLOCKED, type Block } from "../policy/blocks.ts";
 import { errorPage } from "../pages/error.ts";
 import { withAnswer } from "./redirect-uri.ts";
 
@@ -30,6 +31,10 @@ export interface OAuthRefusal {
   readonly description: string;
   /** Exact reason for the operator; never a secret. */
   readonly detail?: string;
+  /** Where it is not what the code says by itself. */
+  readonly status?: number;
+  /** When to come back; stands in `Retry-After`. */
+  readonly retryAfterSeconds?: number;
 }
 
 export type Step<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: OAuthRefusal };
@@ -42,6 +47,34 @@ export function refuse(
   return { ok: false, refusal: { error, description, ...(detail === undefined ? {} : { detail }) } };
 }
 
+type Refused = ReturnType<typeof refuse>;
+
+export function withStatus({ refusal }: Refused, status: number): Refused {
+  return { ok: false, refusal: { ...refusal, status } };
+}
+
+/** One peer asks too often. */
+export function tooMany(retryAfterSeconds: number, detail: string): Refused {
+  const { refusal } = refuse("temporarily_unavailable", "Too many requests, please try again later", detail);
+  return { ok: false, refusal: { ...refusal, status: 429, retryAfterSeconds } };
+}
+
+/**
+ * A block stands in the way. `access_denied`, as RFC 8628 §3.5 has it at the token endpoint: clients drop what they hold
+ * at `invalid_grant` and `invalid_client`, and this must work again once the block is lifted.
+ */
+export function refuseBlocked({ kind }: Block): Refused {
+  return refuse("access_denied", "Access is blocked at the moment", `blocked: ${kind}`);
+}
+
+/** The same where no redirect URI is to be trusted with it. */
+export const BLOCKED_PAGE: RefusalPage = {
+  status: 403,
+  code: BLOCKED,
+  title: "Access is blocked",
+  message: "Access is blocked at the moment",
+};
+
 export function pass<T>(value: T): { ok: true; value: T } {
   return { ok: true, value };
 }
@@ -51,8 +84,11 @@ export const NO_STORE_HEADERS = ["cache-control", "no-store", "pragma", "no-cach
 
 /** A refusal as RFC 6749 §5.2 and RFC 7591 §3.2.2 write it. */
 export function respondRefusal(exchange: Exchange, refusal: OAuthRefusal, headers: readonly string[] = []): void {
-  respondJson(exchange, statusOf(refusal.error), { error: refusal.error, error_description: refusal.description }, [
+  const { error, description, status = statusOf(error) } = refusal;
+  const waitSeconds = refusal.retryAfterSeconds ?? (error === "temporarily_unavailable" ? 5 : undefined);
+  respondJson(exchange, status, { error, error_description: description }, [
     ...NO_STORE_HEADERS,
+    ...(waitSeconds === undefined ? [] : ["retry-after", String(waitSeconds)]),
     ...headers,
   ]);
 }
@@ -138,8 +174,5 @@ export function respondUnavailable(exchange: Exchange): void {
       message: "The gateway cannot reach its records right now. Please try again in a moment.",
     });
   }
-  respondRefusal(exchange, { error: "temporarily_unavailable", description: "Please try again later" }, [
-    "retry-after",
-    "5",
-  ]);
+  respondRefusal(exchange, { error: "temporarily_unavailable", description: "Please try again later" });
 }

@@ -12,6 +12,7 @@ import { redirect } from "../http/respond.ts";
 import type { Log } from "../log.ts";
 import { findSite } from "../session/sites.ts";
 import {
+  BLOCKED_PAGE,
   pass,
   redirectRefusal,
   refusalAddress,
@@ -23,8 +24,9 @@ import {
   type RefusalTarget,
   type Step,
 } from "./answer.ts";
-import { clientRefusalPage } from "./client-refusal.ts";
+import { clientRefusalPage, clientRefusalText } from "./client-refusal.ts";
 import { findClient, type Client, type ClientDeps } from "./client.ts";
+import type { IssuerSession } from "./deps.ts";
 import { findAudience, findIssuer, type Issuer } from "./find-issuer.ts";
 import { CONSENT_PATH } from "./metadata.ts";
 import { isCodeChallenge } from "./pkce.ts";
@@ -36,6 +38,7 @@ import { grantedScope } from "./scope.ts";
 export interface AuthorizeDeps {
   readonly clients: ClientDeps;
   readonly requests: RequestStates;
+  readonly session: Pick<IssuerSession, "blocks">;
   readonly log: Log;
 }
 
@@ -59,9 +62,10 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
   // The client must be known here, or be a permitted document.
   const clientId = parameters.get("client_id");
   if (clientId === undefined) return refusePage(badRequest("The authorization request names no client"), "client_id");
-  const lookup = await findClient(deps.clients, issuer, snapshot, clientId);
-  if (!lookup.ok) return refusePage(clientRefusalPage(lookup, clientId), lookup.reason);
+  const lookup = await findClient(deps.clients, issuer, snapshot, clientId, exchange.remoteAddress);
+  if (!lookup.ok) return refusePage(clientRefusalPage(lookup, clientId), clientRefusalText(lookup));
   const { client } = lookup;
+  if (deps.session.blocks?.find({ clientId })) return refusePage(BLOCKED_PAGE, "blocked: client");
 
   // The redirect URI must be the client's own, or the answer would go to a stranger (OAuth 2.1 §4.1.1, §7.12).
   const redirectUri = findRedirectUri(client, parameters.get("redirect_uri"));

@@ -17,6 +17,7 @@ const DESCRIPTIONS: Readonly<Record<ChallengeReason, string>> = {
   "wrong-audience": "The access token is not for this resource",
   "wrong-kind": "The access token is not valid",
   "unknown-user": "The access token is not valid",
+  blocked: "The access token is not valid",
   unavailable: "The access token cannot be checked",
   "not-connected": "The upstream service must be connected by signing in again",
 };

@@ -8,9 +8,11 @@ import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JSONWebKeySet, ty
 import type { DomainPattern } from "../config/domains.ts";
 import { hashSecret } from "../keys.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import { networkOf, type FailureLimit } from "../store/rate-limit.ts";
 import type { Store } from "../store/store.ts";
-import { pass, refuse, type Step } from "./answer.ts";
-import { SIGNING_ALGORITHMS, type ClientKeys } from "./client-keys.ts";
+import { pass, refuse, tooMany, withStatus, type Step } from "./answer.ts";
+import type { ClientKeys } from "./client-keys.ts";
+import { SIGNING_ALGORITHMS } from "./key-set.ts";
 import type { Client } from "./client.ts";
 import { assertionKey } from "./records.ts";
 
@@ -27,28 +29,62 @@ export interface AssertionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly clientKeys: ClientKeys;
+  /** Assertions of one peer for one client that are not good. */
+  readonly failedProofs: FailureLimit;
+}
+
+export interface AssertionPlace {
+  /** What it may be addressed to: our issuer identifier, or the endpoint it was sent to. */
+  readonly audiences: readonly string[];
+  /** `mcp_allowed_client_id_domains`. */
+  readonly documentDomains: readonly DomainPattern[];
+  /** Address of whoever sent it. */
+  readonly peer: string;
 }
 
 /** Who an assertion says it is from, before anything of it is believed. */
-export function assertedClientId(assertion: string): string | undefined {
-  if (assertion.length > MAX_ASSERTION_CHARACTERS) return undefined;
+export function assertedClientId(assertion: string): Step<string> {
+  if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
+  let subject: unknown;
   try {
-    return decodeJwt(assertion).sub;
+    subject = decodeJwt(assertion).sub;
   } catch {
-    return undefined;
+    return failed("not a JWT");
   }
+  if (subject === undefined) return failed("no sub");
+  // Of text by its standard (RFC 7519 §4.1.2): a malformed request rather than a failed proof.
+  return typeof subject === "string" ? pass(subject) : withStatus(failed("sub is not text"), 400);
 }
 
-/** @param audiences what it may be addressed to: our issuer identifier, or the endpoint it was sent to */
+/** The client, when the assertion is good. What is not is counted against the peer: verifying costs more than signing. */
 export async function verifyAssertion(
   deps: AssertionDeps,
   client: Client,
   assertion: string,
-  audiences: readonly string[],
-  domains: readonly DomainPattern[],
+  place: AssertionPlace,
+): Promise<Step<Client>> {
+  // Of each client apart: behind a balancer that hides addresses all are one peer, and a stranger's client is not another's.
+  const prover = `${networkOf(place.peer)} ${hashSecret(client.id)}`;
+  const waitSeconds = deps.failedProofs.take(prover);
+  if (waitSeconds > 0) return tooMany(waitSeconds, "too many failed assertions of one peer");
+  let counts = false;
+  try {
+    const proven = await verifyGood(deps, client, assertion, place);
+    counts = !proven.ok && proven.refusal.error === "invalid_client";
+    return proven;
+  } finally {
+    if (!counts) deps.failedProofs.giveBack(prover);
+  }
+}
+
+async function verifyGood(
+  deps: AssertionDeps,
+  client: Client,
+  assertion: string,
+  place: AssertionPlace,
 ): Promise<Step<Client>> {
   // A key of this client must have signed it.
-  const verified = await verifySignature(deps, client, assertion, audiences, domains);
+  const verified = await verifySignature(deps, client, assertion, place);
   if (!verified.ok) return verified;
   const { aud, jti, exp = 0 } = verified.value;
 
@@ -64,7 +100,8 @@ export async function verifyAssertion(
   const noted = await deps.store.put(
     assertionKey(hashSecret(JSON.stringify([client.id, jti]))),
     { schema: 1 },
-    { ifVersion: 0, expiresAt: exp + CLOCK_SKEW_SECONDS + 1 },
+    // Ends may lie between seconds (RFC 7519 §2, NumericDate).
+    { ifVersion: 0, expiresAt: Math.ceil(exp) + CLOCK_SKEW_SECONDS + 1 },
   );
   return noted.ok ? pass(client) : failed("jti used before");
 }
@@ -73,13 +110,12 @@ async function verifySignature(
   deps: AssertionDeps,
   client: Client,
   assertion: string,
-  audiences: readonly string[],
-  domains: readonly DomainPattern[],
+  { audiences, documentDomains, peer }: AssertionPlace,
 ): Promise<Step<JWTPayload>> {
   if (assertion.length > MAX_ASSERTION_CHARACTERS) return failed("too long");
   const askedAtMs = deps.clock.now();
   for (let isRetry = false; ; isRetry = true) {
-    const keys = await deps.clientKeys.read(client.metadata, domains, isRetry ? askedAtMs : undefined);
+    const keys = await deps.clientKeys.read(client.metadata, documentDomains, peer, isRetry ? askedAtMs : undefined);
     if (!keys.ok) return keys;
     try {
       return pass(await verifyWith(keys.value, assertion, client.id, audiences, askedAtMs));
@@ -87,7 +123,7 @@ async function verifySignature(
       // A client that changed its key publishes the new one before it signs with it: look once more.
       const isUnknownKey = error instanceof errors.JWKSNoMatchingKey && client.metadata.jwks === undefined;
       if (isUnknownKey && !isRetry) continue;
-      return failed(error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWT of a usable key");
+      return failed(reasonOf(error));
     }
   }
 }
@@ -111,20 +147,13 @@ async function verifyWith(
     currentDate: new Date(nowMs),
     clockTolerance: CLOCK_SKEW_SECONDS,
   };
-  try {
-    return (await jwtVerify(assertion, createLocalJWKSet(keys), options)).payload;
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    // Without a kid several keys may be meant; one of them must fit.
-    for await (const key of error) {
-      try {
-        return (await jwtVerify(assertion, key, options)).payload;
-      } catch (attempt) {
-        if (!(attempt instanceof errors.JWSSignatureVerificationFailed)) throw attempt;
-      }
-    }
-    throw new errors.JWSSignatureVerificationFailed();
-  }
+  return (await jwtVerify(assertion, createLocalJWKSet(keys), options)).payload;
+}
+
+function reasonOf(error: unknown): string {
+  // Trying them in turn would let anybody choose how much work an assertion is.
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return "several keys fit, must name one by kid";
+  return error instanceof errors.JOSEError ? `${error.code} ${error.message}` : "not a JWT of a usable key";
 }
 
 function failed(detail: string): ReturnType<typeof refuse> {

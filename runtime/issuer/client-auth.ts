@@ -8,11 +8,17 @@
 import { timingSafeEqual } from "node:crypto";
 
 import type { Snapshot } from "../config/compiled.ts";
-import type { DomainPattern } from "../config/domains.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { hashSecret } from "../keys.ts";
 import { pass, refuse, type Step } from "./answer.ts";
-import { ASSERTION_TYPE, assertedClientId, verifyAssertion, type AssertionDeps } from "./client-assertion.ts";
+import {
+  ASSERTION_TYPE,
+  assertedClientId,
+  verifyAssertion,
+  type AssertionDeps,
+  type AssertionPlace,
+} from "./client-assertion.ts";
+import { clientRefusalText } from "./client-refusal.ts";
 import type { Client, ClientLookup } from "./client.ts";
 import type { Issuer } from "./find-issuer.ts";
 
@@ -49,25 +55,21 @@ function readAssertion(exchange: Exchange, form: ReadonlyMap<string, string>): S
     return refuse("invalid_request", `client_assertion_type must be ${ASSERTION_TYPE}`);
   if (form.get("client_secret") || exchange.headerValues("authorization").length > 0)
     return refuse("invalid_request", "The client authenticates in two ways");
-  const clientId = assertedClientId(assertion);
-  if (clientId === undefined) return refuse("invalid_client", "Client authentication failed", "assertion: not a JWT");
-  if (form.get("client_id") && form.get("client_id") !== clientId)
+  const asserted = assertedClientId(assertion);
+  if (!asserted.ok) return asserted;
+  if (form.get("client_id") && form.get("client_id") !== asserted.value)
     return refuse("invalid_request", "The client names two client ids");
-  return pass({ clientId, secret: undefined, assertion });
+  return pass({ clientId: asserted.value, secret: undefined, assertion });
 }
 
 /** Where a client proves itself, and so what its assertion may be addressed to. */
-export interface ProofPlace {
-  readonly issuer: string;
-  /** Address of the endpoint. */
-  readonly endpoint: string;
-  /** `mcp_allowed_client_id_domains`. */
-  readonly documentDomains: readonly DomainPattern[];
-}
-
-export function proofPlace(issuer: Issuer, path: string, snapshot: Snapshot): ProofPlace {
-  const documentDomains = snapshot.settings.mcpAllowedClientIdDomains;
-  return { issuer: issuer.origin, endpoint: issuer.origin + path, documentDomains };
+export function proofPlace(exchange: Exchange, issuer: Issuer, path: string, snapshot: Snapshot): AssertionPlace {
+  return {
+    // The issuer identifier is the value that RFC 7523bis wants; clients in use name the endpoint (RFC 7523 §3, 3).
+    audiences: [issuer.origin, issuer.origin + path],
+    documentDomains: snapshot.settings.mcpAllowedClientIdDomains,
+    peer: exchange.remoteAddress,
+  };
 }
 
 /** The client, once it proved what its registration demands. */
@@ -75,18 +77,16 @@ export async function authenticateClient(
   deps: AssertionDeps,
   credentials: ClientCredentials,
   lookup: ClientLookup,
-  place: ProofPlace,
+  place: AssertionPlace,
 ): Promise<Step<Client>> {
   // Not the client's fault: one that hears invalid_client forgets its credentials.
   if (!lookup.ok && lookup.reason === "document-unavailable")
-    return refuse("temporarily_unavailable", "The client cannot be identified right now", lookup.detail);
-  if (!lookup.ok) return refuse("invalid_client", "Client authentication failed", lookup.reason);
+    return refuse("temporarily_unavailable", "The client cannot be identified right now", clientRefusalText(lookup));
+  if (!lookup.ok) return refuse("invalid_client", "Client authentication failed", clientRefusalText(lookup));
   if (credentials.assertion !== undefined) {
     if (lookup.client.metadata.token_endpoint_auth_method.startsWith("client_secret_"))
       return refuse("invalid_client", "Client authentication failed", "assertion from a client with a secret");
-    const { issuer, endpoint, documentDomains } = place;
-    // The issuer identifier is the value that RFC 7523bis wants; clients in use name the endpoint (RFC 7523 §3, 3).
-    return verifyAssertion(deps, lookup.client, credentials.assertion, [issuer, endpoint], documentDomains);
+    return verifyAssertion(deps, lookup.client, credentials.assertion, place);
   }
   const { client } = lookup;
   if (client.isPublic) {

@@ -6,16 +6,21 @@ import type { ClientMetadata } from "./records.ts";
 import type { RemoteDocuments } from "./remote-document.ts";
 
 export interface ClientDocuments {
-  /** The metadata of an id whose host is among the allowed ones. */
-  read(clientId: string, rules: MetadataRules): Promise<Step<ClientMetadata>>;
+  /**
+   * The metadata of an id whose host is among the allowed ones.
+   *
+   * @param peer address of whoever names it, whose budget it takes
+   */
+  read(clientId: string, rules: MetadataRules, peer?: string): Promise<Step<ClientMetadata>>;
 }
 
 export function createClientDocuments(deps: { readonly documents: RemoteDocuments }): ClientDocuments {
   return {
-    async read(clientId, rules) {
+    async read(clientId, rules, peer) {
       const read = await deps.documents.read(clientId, {
         allowed: rules.documentDomains,
         isValid: (document) => parseClientDocument(clientId, document, rules).ok,
+        ...(peer === undefined ? {} : { peer }),
       });
       return read.ok ? parseClientDocument(clientId, read.value, rules) : read;
     },

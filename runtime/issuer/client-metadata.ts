@@ -9,7 +9,8 @@
 import type { DomainPattern } from "../config/domains.ts";
 import { hashSecret } from "../keys.ts";
 import { pass, refuse, type Step } from "./answer.ts";
-import { isKeySetAddress, parseKeySet } from "./client-keys.ts";
+import { isKeySetAddress } from "./client-keys.ts";
+import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "./key-set.ts";
 import type { AuthMethod, ClientMetadata } from "./records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
 import { grantedScope } from "./scope.ts";
@@ -98,15 +99,23 @@ function parseKeys(
   // "The jwks_uri and jwks parameters MUST NOT both be present in the same request or response" (RFC 7591 §2).
   if (written !== undefined && address !== undefined)
     return refuse("invalid_client_metadata", "jwks and jwks_uri must not both be present");
-  if (written !== undefined) {
-    const jwks = parseKeySet(written);
-    return jwks ? pass({ jwks }) : refuse("invalid_client_metadata", "jwks must be a set of public keys");
-  }
+  const signs = value["token_endpoint_auth_method"] === "private_key_jwt";
+  if (written !== undefined) return parseWrittenKeys(written, signs);
   if (address === undefined) return pass({});
   if (isKeySetAddress(address, rules.documentDomains)) return pass({ jwks_uri: address });
   // Of no use to a client that does not sign, so no reason to lock it out.
-  return value["token_endpoint_auth_method"] === "private_key_jwt"
+  return signs
     ? refuse("invalid_client_metadata", "jwks_uri must be an https address on a permitted client ID document domain")
+    : pass({});
+}
+
+function parseWrittenKeys(written: unknown, signs: boolean): Step<Pick<ClientMetadata, "jwks">> {
+  const parsed = parseKeySet(written);
+  const problem = parsed.ok ? (parsed.problems[0] ?? kidProblem(parsed.value)) : parsed.problem;
+  if (!parsed.ok || problem !== undefined) return refuse("invalid_client_metadata", `jwks: ${problem}`);
+  if (parsed.value.keys.length > 0) return pass({ jwks: parsed.value });
+  return signs
+    ? refuse("invalid_client_metadata", `jwks: has no key for signatures with ${SIGNING_ALGORITHMS.join(", ")}`)
     : pass({});
 }
 

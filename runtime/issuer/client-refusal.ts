@@ -2,6 +2,24 @@
 import type { RefusalPage } from "./answer.ts";
 import type { ClientRefusal } from "./client.ts";
 
+/** Why a client is not accepted, exactly, for the log: with what DNS, TLS or the document said. */
+export function clientRefusalText(refusal: ClientRefusal): string {
+  switch (refusal.reason) {
+    case "unknown":
+    case "documents-off":
+      return refusal.reason;
+    case "malformed-url":
+      return `${refusal.reason}: ${refusal.detail}`;
+    case "domain-not-allowed":
+      return `${refusal.reason}: ${refusal.host}`;
+    case "document-refused":
+      return `${refusal.reason}: ${refusal.detail ?? refusal.description}`;
+    case "document-unavailable":
+      return refusal.detail === undefined ? refusal.reason : `${refusal.reason}: ${refusal.detail}`;
+  }
+  return refusal satisfies never;
+}
+
 /** Why a client is not accepted. The attempted id is shown, so that the person can pass it on to an administrator. */
 export function clientRefusalPage(refusal: ClientRefusal, clientId: string): RefusalPage {
   const details = [["Client ID", clientId.length > 512 ? `${clientId.slice(0, 512)}…` : clientId]] as const;

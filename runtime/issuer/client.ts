@@ -59,13 +59,17 @@ export function newClientSecret(): string {
   return `gws_${randomSecret()}`;
 }
 
+/** @param peer address of whoever names the client, whose budget the reading of a document takes */
 export async function findClient(
   deps: ClientDeps,
   issuer: Issuer,
   snapshot: Snapshot,
   clientId: string,
+  peer: string,
 ): Promise<ClientLookup> {
-  return isClientIdUrl(clientId) ? findByDocument(deps, snapshot, clientId) : findRegistered(deps, issuer, clientId);
+  return isClientIdUrl(clientId)
+    ? findByDocument(deps, snapshot, clientId, peer)
+    : findRegistered(deps, issuer, clientId);
 }
 
 async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string): Promise<ClientLookup> {
@@ -90,7 +94,12 @@ async function findRegistered(deps: ClientDeps, issuer: Issuer, clientId: string
   };
 }
 
-async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: string): Promise<ClientLookup> {
+async function findByDocument(
+  deps: ClientDeps,
+  snapshot: Snapshot,
+  clientId: string,
+  peer: string,
+): Promise<ClientLookup> {
   const url = parseClientIdUrl(clientId);
   if (!url.ok) return { ok: false, reason: "malformed-url", detail: url.reason };
   const { mcpAllowedClientIdDomains: documentDomains, mcpAllowedPrivateRedirectUris: allowedPrivateUris } =
@@ -98,7 +107,7 @@ async function findByDocument(deps: ClientDeps, snapshot: Snapshot, clientId: st
   // The list is asked first: nothing is fetched from a host that is not on it.
   if (!matchesDomain(documentDomains, url.host)) return { ok: false, reason: "domain-not-allowed", host: url.host };
   if (!deps.documents) return { ok: false, reason: "documents-off" };
-  const read = await deps.documents.read(clientId, { documentDomains, allowedPrivateUris });
+  const read = await deps.documents.read(clientId, { documentDomains, allowedPrivateUris }, peer);
   if (!read.ok) {
     const { error, description, detail } = read.refusal;
     if (error === "temporarily_unavailable") return { ok: false, reason: "document-unavailable", detail };

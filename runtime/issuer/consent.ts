@@ -3,7 +3,7 @@
  *
  * Untrusted input: the request (sealed by us, but a link may be sent to a victim), the form. Promises: no code without
  * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
- * Sec-Fetch-Site, a token bound to session and request); each waiting request is answered once.
+ * Fetch Metadata, a token bound to session and request); each waiting request is answered once.
  */
 import type { Snapshot } from "../config/compiled.ts";
 import { readForm } from "../http/body.ts";
@@ -16,11 +16,11 @@ import { consentPage, noAccessPage } from "../pages/consent.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import { mayReachSomething } from "../policy/reach.ts";
 import type { Clock } from "../ports.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
+import { isFromOwnForm, refuseScript } from "../session/csrf.ts";
 import type { Principal } from "../session/principal.ts";
 import { findSite, type Site } from "../session/sites.ts";
 import type { Store } from "../store/store.ts";
-import { redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
+import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
 import { keepClient, type ClientDeps } from "./client.ts";
 import type { IssuerSession, UpstreamStep } from "./deps.ts";
 import { issueCode } from "./grants.ts";
@@ -47,10 +47,20 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   const site = findPageSite(exchange, snapshot);
   if (!site) return respondNotFound(exchange);
 
+  // Whoever reads the page can answer for its user: no script of the host gets it.
+  if (refuseScript(exchange)) return undefined;
+
   // A request must be waiting under this id.
   const query = parseQuery(exchange.query);
-  const waiting = await findWaiting(deps, site, snapshot, query.ok ? query.values.get("request") : undefined);
+  const waiting = await findWaiting(
+    deps,
+    site,
+    snapshot,
+    query.ok ? query.values.get("request") : undefined,
+    exchange.remoteAddress,
+  );
   if (!waiting) return respondOver(exchange);
+  if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
 
   // Somebody must be signed in.
   const who = await deps.session.browser.principal(exchange, snapshot);
@@ -99,14 +109,15 @@ export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snaps
   if (!site) return respondNotFound(exchange);
 
   // Another site's page must not be able to decide.
-  if (!isFromOwnOrigin(exchange, site.origin)) return respondForeign(exchange);
+  if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
 
   // The form must be ours and complete.
   const form = await readForm(exchange, MAX_FORM_BYTES);
   const decision = form.ok ? form.values.get("decision") : undefined;
   if (!form.ok || (decision !== "approve" && decision !== "deny")) return respondOver(exchange);
-  const waiting = await findWaiting(deps, site, snapshot, form.values.get("request"));
+  const waiting = await findWaiting(deps, site, snapshot, form.values.get("request"), exchange.remoteAddress);
   if (!waiting) return respondOver(exchange);
+  if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
 
   // The same person must still be signed in, and the form must have been made for that session and request.
   const who = await deps.session.browser.principal(exchange, snapshot);

@@ -4,6 +4,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
+import type { Blocks } from "../session/blocks.ts";
 import type { ExternalTokens } from "../session/external-token.ts";
 import type { AuthResult, Principal } from "../session/principal.ts";
 import type { Csrf, Identities, Revocations } from "../session/sessions.ts";
@@ -17,6 +18,8 @@ export interface IssuerSession {
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
   readonly browser: BrowserSessions;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find">;
 }
 
 /** The person in front of the browser, on the host that shows our pages. */

@@ -5,8 +5,8 @@
  * again; what the token may do is decided by policy, like a person's.
  */
 import { createRecords } from "../session/records.ts";
-import { mintServiceAccountToken } from "../session/service-accounts.ts";
-import { pass, refuse, type Step } from "./answer.ts";
+import { mintServiceAccountToken, serviceAccountUser } from "../session/service-accounts.ts";
+import { pass, refuse, refuseBlocked, type Step } from "./answer.ts";
 import { findAudience } from "./find-issuer.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import { grantedScope } from "./scope.ts";
@@ -24,6 +24,9 @@ export async function grantToClient(deps: TokenDeps, request: TokenRequest): Pro
   const account = await createRecords(deps.store).serviceAccounts.get(id);
   if (!account || deps.session.revocations.isRevoked([`service-account:${id}`]))
     return refuse("invalid_grant", "The service account of this client ended", "service account ended");
+
+  const block = deps.session.blocks?.find({ user: serviceAccountUser(account.value) });
+  if (block) return refuseBlocked(block);
 
   // RFC 8707 §2: a target that is none of ours is refused; a missing one has a default.
   const audience = findAudience(issuer, form.get("resource"));

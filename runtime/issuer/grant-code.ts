@@ -7,8 +7,8 @@
 import { hashSecret } from "../keys.ts";
 import type { StoredRecord } from "../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
-import { pass, refuse, type Step } from "./answer.ts";
-import { endGrant } from "./grants.ts";
+import { pass, refuse, refuseBlocked, type Step } from "./answer.ts";
+import { endGrant, endOf } from "./grants.ts";
 import { isCodeVerifier, matchesChallenge } from "./pkce.ts";
 import { codeKey, grantKey, GRANTS_TAG, ownerTags, type CodeRecord, type GrantRecord } from "./records.ts";
 import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
@@ -57,6 +57,10 @@ export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Prom
   const user = await deps.session.identities.find(code.value.userId);
   if (!user || code.value.sessionExpiresAt <= request.now) return badCode("user or session gone");
 
+  // Nothing is consumed where a block stands in the way.
+  const block = deps.session.blocks?.find({ user, grantId: code.value.grantId });
+  if (block) return refuseBlocked(block);
+
   // From here the code is used, and by this request alone.
   const marked = await deps.store.put(
     codeKey(hashSecret(text)),
@@ -78,7 +82,8 @@ async function createGrant(
   audience: string,
 ): Promise<Step<TokenAnswer>> {
   const { grantId, clientId, userId, scope, sessionExpiresAt, issuer } = code.value;
-  const { client, snapshot, now } = request;
+  const { client, now } = request;
+  const { lifetimes } = request.snapshot.settings;
   const refreshToken = client.metadata.grant_types.includes("refresh_token")
     ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1)
     : undefined;
@@ -92,12 +97,16 @@ async function createGrant(
     scope,
     createdAt: now,
     sessionExpiresAt,
+    ...endOf(now, lifetimes),
     ...(refreshToken === undefined ? {} : { refresh: { generation: 1, hash: hashSecret(refreshToken), rotated: [] } }),
   };
   await deps.store.put(grantKey(grantId), grant, {
     ifVersion: 0,
     // Without a refresh token nothing is left once the session ended.
-    expiresAt: refreshToken === undefined ? sessionExpiresAt : now + snapshot.settings.lifetimes.refreshToken,
+    expiresAt: Math.min(
+      refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken,
+      grant.endsAt ?? Infinity,
+    ),
     tags: [GRANTS_TAG, ...ownerTags(grant)],
   });
   // A second request may have come between our mark and the grant, when there was nothing yet that it could end.

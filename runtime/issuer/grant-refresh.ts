@@ -8,12 +8,13 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { Block } from "../policy/blocks.ts";
 import { mayReachSomething } from "../policy/reach.ts";
 import type { StoredRecord } from "../store/store.ts";
 import { chooseAudience, mintAccessToken } from "./access-token.ts";
-import { pass, refuse, type Step } from "./answer.ts";
+import { pass, refuse, refuseBlocked, type Step } from "./answer.ts";
 import { routesOfAudience } from "./find-issuer.ts";
-import { endGrant } from "./grants.ts";
+import { endGrant, endOf } from "./grants.ts";
 import { findGrant, grantKey, type GrantRecord, type RotatedToken } from "./records.ts";
 import {
   judgeRefreshToken,
@@ -62,19 +63,24 @@ async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: At
   for (let count = 0; count < MAX_ATTEMPTS && !deps.closing.aborted; count += 1) {
     const grant = await findGrant(deps.store, grantId);
     if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
-    const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
-    switch (state.kind) {
-      case "unknown":
-        return badToken("never issued");
-      case "reused":
-        // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
-        await endGrant(deps, grantId, "refresh token reused");
-        return badToken("reused");
-      case "rotated":
-        return replay(deps, request, attempt, grant, state.by);
-      case "current":
-        break;
+    // Before anything that a rotation could put off.
+    const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
+    if (endsAt <= request.now) {
+      await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
+      return badToken("past refresh_token_absolute_lifetime");
     }
+    const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
+    if (state.kind === "unknown") return badToken("never issued");
+    if (state.kind === "reused") {
+      // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
+      await endGrant(deps, grantId, "refresh token reused");
+      return badToken("reused");
+    }
+    // Before anything is given or consumed: the same token works again once the block is lifted.
+    const block = await findBlock(deps, grantId, grant.value);
+    if (block) return refuseBlocked(block);
+    if (state.kind === "rotated") return replay(deps, request, attempt, grant, state.by);
+    state.kind satisfies "current";
     const lease = await deps.store.lease(`refresh:${grantId}`, LEASE_MS);
     if (!lease) {
       await delay(LEASE_POLL_MS, undefined, { signal: deps.closing }).catch(() => {});
@@ -89,6 +95,16 @@ async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: At
     }
   }
   return refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
+}
+
+async function findBlock(
+  { session: { blocks, identities } }: TokenDeps,
+  grantId: string,
+  { userId }: GrantRecord,
+): Promise<Block | undefined> {
+  if (blocks === undefined || blocks.size === 0) return undefined;
+  const user = (await identities.find(userId)) ?? { id: userId, email: "" };
+  return blocks.find({ user, grantId });
 }
 
 /** Under the lease. @returns undefined when the grant changed meanwhile and must be judged again */
@@ -116,7 +132,9 @@ async function refreshAlone(
   // The session must live, or be re-created from the provider.
   const session = await renewSession(deps, request, grantId, grant.value);
   if (!session.ok) return session;
-  const renewed: GrantRecord = { ...grant.value, sessionExpiresAt: session.value };
+  const { lifetimes } = request.snapshot.settings;
+  const { endsAt: _, ...kept } = grant.value;
+  const renewed = { ...kept, sessionExpiresAt: session.value, ...endOf(kept.createdAt, lifetimes) };
   const access = mintAccessToken(deps.session.externalTokens, request, grantId, renewed, audience.value);
 
   // "Refresh tokens for public clients MUST either be sender-constrained or use refresh token rotation" (OAuth 2.1 §4.3.1).
@@ -132,7 +150,7 @@ async function refreshAlone(
   // One write: the old token stops and the new one begins together, or neither.
   const written = await deps.store.put(grantKey(grantId), { ...renewed, refresh } satisfies GrantRecord, {
     ifVersion: grant.version,
-    expiresAt: request.now + request.snapshot.settings.lifetimes.refreshToken,
+    expiresAt: Math.min(request.now + lifetimes.refreshToken, renewed.endsAt ?? Infinity),
     tags: grant.tags,
   });
   return written.ok ? pass(answer) : undefined;

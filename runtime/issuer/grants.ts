@@ -1,4 +1,5 @@
 /** Codes and grants: how an approval becomes the right to get tokens, and how that right ends. */
+import type { Lifetimes } from "../config/compiled.ts";
 import { hashSecret, randomSecret, type Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
@@ -65,14 +66,17 @@ export async function issueCode(
   return code;
 }
 
+/** The end that no refresh puts off: to be spread into a grant. */
+export function endOf(createdAt: number, { refreshTokenAbsolute }: Lifetimes): { endsAt?: number } {
+  return refreshTokenAbsolute === undefined ? {} : { endsAt: createdAt + refreshTokenAbsolute };
+}
+
 /** Ends a grant everywhere: its access tokens within 2 s, its refresh tokens at once. */
 export async function endGrant(
-  deps: Pick<GrantDeps, "store" | "revocations" | "log">,
+  deps: Pick<GrantDeps, "revocations" | "log">,
   grantId: string,
   reason: string,
 ): Promise<void> {
-  // The feed first: should the second step fail, no token of the grant works any more.
-  await deps.revocations.revoke(`grant:${grantId}`);
-  await deps.store.delete(grantKey(grantId));
+  await deps.revocations.revoke(grantKey(grantId));
   deps.log.info({ grant: grantId, reason }, "grant ended");
 }

@@ -11,7 +11,7 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Html } from "../pages/html.ts";
 import type { Closable } from "../ports.ts";
 import type { Principal } from "../session/principal.ts";
-import { createStrangerLimit } from "../store/rate-limit.ts";
+import { createRateLimit, createStrangerLimit } from "../store/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize.ts";
 import { challenge, type ChallengeReason } from "./challenge.ts";
@@ -58,6 +58,8 @@ export interface IssuerModule extends Closable {
 const REGISTRATIONS = { peer: { burst: 60, perSecond: 0.5 }, all: { burst: 2000, perSecond: 1 } };
 /** Authorization requests too long for an address: what waits of them for ten minutes stays below 2,500 records. */
 const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
+/** Assertions of one peer that prove nothing. Honest clients behind its address are told to come back in a second. */
+const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
   const { store, session, upstream, keys, log, clock } = deps;
@@ -72,6 +74,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     upstream,
     clients,
     clientKeys,
+    failedProofs: createRateLimit({ clock }, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond),
     requests,
     keys,
     log,

@@ -19,6 +19,8 @@ export interface LivingGrant {
   readonly sessionExpiresAt: number;
   /** Epoch seconds; put off with each refresh. */
   readonly expiresAt: number;
+  /** Epoch seconds; put off by nothing. */
+  readonly endsAt?: number;
 }
 
 export interface LivingConsent {
@@ -59,6 +61,7 @@ export async function listGrants(store: Store, { userId, clientId }: AccessFilte
       createdAt: value.createdAt,
       sessionExpiresAt: value.sessionExpiresAt,
       expiresAt: expiresAt ?? value.sessionExpiresAt,
+      ...(value.endsAt === undefined ? {} : { endsAt: value.endsAt }),
     }));
 }
 
@@ -85,11 +88,12 @@ export async function listConsents(store: Store, userId: string): Promise<readon
 export async function endAccess(deps: AccessDeps, grantId: string, reason: string, userId?: string): Promise<boolean> {
   const grant = await findGrant(deps.store, grantId);
   if (!grant || (userId !== undefined && grant.value.userId !== userId)) return false;
-  await endGrant(deps, grantId, reason);
   const { clientId, audience } = grant.value;
+  // The grant last: as long as it is there, who was told of a failure can ask again.
   for (const consent of await listConsents(deps.store, grant.value.userId)) {
     if (consent.clientId === clientId && consent.audience === audience) await deps.store.delete(consent.key);
   }
+  await endGrant(deps, grantId, reason);
   return true;
 }
 

@@ -5,9 +5,10 @@
 import type { Snapshot } from "../config/compiled.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { namesMessageAddress } from "../http/query.ts";
 import { respondJson } from "../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
-import { SIGNING_ALGORITHMS } from "./client-keys.ts";
+import { SIGNING_ALGORITHMS } from "./key-set.ts";
 import { findIssuer, findResourceByPath, type Issuer } from "./find-issuer.ts";
 import { SCOPES_SUPPORTED } from "./scope.ts";
 
@@ -73,7 +74,7 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     issuer: issuer.origin,
     authorization_endpoint: issuer.origin + AUTHORIZE_PATH,
     token_endpoint: issuer.origin + TOKEN_PATH,
-    registration_endpoint: issuer.origin + REGISTER_PATH,
+    ...(snapshot.settings.mcpDynamicRegistration ? { registration_endpoint: issuer.origin + REGISTER_PATH } : {}),
     revocation_endpoint: issuer.origin + REVOKE_PATH,
     scopes_supported: SCOPES_SUPPORTED,
     response_types_supported: ["code"],
@@ -108,7 +109,8 @@ function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
   const found = issuer && findResourceByPath(issuer, exchange.path.slice(PROTECTED_RESOURCE.length));
   if (!found) return respondNotFound(exchange);
   respondJson(exchange, 200, {
-    resource: found.resource,
+    // The sealed address of an old client's messages is no resource of its own.
+    resource: namesMessageAddress(exchange.query) ? found.route.mcp.resource : found.resource,
     resource_name: found.route.name,
     authorization_servers: [issuer.origin],
     bearer_methods_supported: ["header"],

@@ -35,8 +35,8 @@ export interface ClientMetadata {
 }
 
 /**
- * `client:<id>`: one registered client. A dynamic registration ends unused after 7 days, else a week after its last grant
- * could end; one that an administrator made ends only by being revoked.
+ * `client:<id>`: one registered client. A dynamic registration that nobody approved ends after a day, else a week after its last
+ * grant could end; one that an administrator made ends only by being revoked.
  */
 export interface ClientRecord {
   readonly schema: 1;
@@ -120,6 +120,8 @@ export interface GrantRecord {
   readonly createdAt: number;
   /** Epoch seconds. Past it the session is re-created from the provider before new tokens are given. */
   readonly sessionExpiresAt: number;
+  /** Epoch seconds; end whatever is refreshed, by `refresh_token_absolute_lifetime` as it was at the last token. */
+  readonly endsAt?: number;
   /** Absent when the client may not refresh. */
   readonly refresh?: RefreshFamily;
 }
@@ -172,6 +174,8 @@ export const ISSUER_FORMATS = firstFormats([
   "client-assertion",
 ]);
 
+/** From its registration to its first approval: strangers may register, and most who do for nothing never come back. */
+export const CLIENT_NEVER_USED_SECONDS = 24 * 3600;
 export const CLIENT_UNUSED_SECONDS = 7 * 24 * 3600;
 export const AUTHORIZATION_REQUEST_SECONDS = 600;
 /** How long a used or expired code is remembered, so that its replay is noticed. */

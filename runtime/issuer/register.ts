@@ -16,9 +16,9 @@ import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type S
 import { parseClientMetadata } from "./client-metadata.ts";
 import { newClientId, newClientSecret } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
-import { CLIENT_UNUSED_SECONDS, clientKey, clientTags, type ClientMetadata, type ClientRecord } from "./records.ts";
+import { CLIENT_NEVER_USED_SECONDS, clientKey, clientTags, type ClientMetadata, type ClientRecord } from "./records.ts";
 
-const MAX_BODY_BYTES = 65_536;
+const MAX_BODY_BYTES = 16_384;
 
 export interface RegisterDeps {
   readonly store: Store;
@@ -31,6 +31,9 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   // The host must be an issuer.
   const issuer = findIssuer(snapshot, exchange.host);
   if (!issuer) return respondNotFound(exchange);
+
+  // The operator may want to know every client.
+  if (!snapshot.settings.mcpDynamicRegistration) return respondTurnedOff(exchange);
 
   // One peer may not fill the store.
   const waitSeconds = deps.rateLimit.take(exchange.remoteAddress);
@@ -58,7 +61,7 @@ export async function register(deps: RegisterDeps, exchange: Exchange, snapshot:
   const issued = issueClient(metadata.value, issuer.origin, epochSeconds(deps.clock));
   await deps.store.put(clientKey(issued.id), issued.record, {
     ifVersion: 0,
-    expiresAt: issued.record.issuedAt + CLIENT_UNUSED_SECONDS,
+    expiresAt: issued.record.issuedAt + CLIENT_NEVER_USED_SECONDS,
     tags: clientTags(issued.id),
   });
   deps.log.info(
@@ -108,6 +111,11 @@ function issueClient(
       ...metadata,
     },
   };
+}
+
+function respondTurnedOff(exchange: Exchange): void {
+  const description = "Clients cannot register themselves here, see mcp_dynamic_registration";
+  respondRefusal(exchange, { error: "access_denied", description, status: 403 });
 }
 
 function respondTooMany(exchange: Exchange, waitSeconds: number): void {

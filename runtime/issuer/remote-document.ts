@@ -3,15 +3,16 @@
  * sets.
  *
  * Untrusted input: what the address answers, and whoever names an address. Promises: failures and invalid documents are
- * never kept; a document is asked for at most once a minute and a host so often as the budget allows, so that nobody can
- * make us fetch in a loop; nothing is used longer than a day after it was read.
+ * never kept; a document is asked for at most once a minute, and the hosts of one allowed pattern together so often as its
+ * budget allows, so that nobody can make us fetch in a loop, not with many names under one wildcard either; no peer can use
+ * up what a pattern has; nothing is used longer than a day after it was read.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §4.4, RFC 9111 §4.2
  */
-import type { DomainPattern } from "../config/domains.ts";
+import { findDomain, type DomainPattern } from "../config/domains.ts";
 import type { Clock } from "../ports.ts";
 import { pass, refuse, type Step } from "./answer.ts";
-import { createRateLimit } from "../store/rate-limit.ts";
+import { createRateLimit, networkOf } from "../store/rate-limit.ts";
 
 export type FetchedDocument =
   | {
@@ -47,6 +48,8 @@ export interface DocumentRequest {
   readonly isValid: (document: unknown) => boolean;
   /** Epoch milliseconds: a document that was read earlier is asked for again, when its minute has passed. */
   readonly newerThanMs?: number;
+  /** Address of whoever makes us read it; absent = nobody outside does. */
+  readonly peer?: string;
 }
 
 interface Kept {
@@ -61,9 +64,10 @@ interface Kept {
 const MIN_AGE_MS = 60_000;
 const MAX_AGE_MS = 24 * 3600_000;
 const MAX_DOCUMENTS = 1000;
-/** Per host: many addresses of one allowed host must not make us its attacker. */
-const FETCH_BURST = 30;
-const FETCHES_PER_SECOND = 1;
+/** Per allowed pattern: many names and addresses that it allows must not make us the attacker of who serves them. */
+const OF_PATTERN = { burst: 30, perSecond: 1 };
+/** Per peer, of all patterns: a third of what one has. An authorization takes two documents, for everybody a minute long. */
+const OF_PEER = { burst: 10, perSecond: 0.25 };
 
 export interface RemoteDocumentDeps {
   readonly fetch: FetchDocument;
@@ -74,10 +78,15 @@ export function createRemoteDocuments(deps: RemoteDocumentDeps): RemoteDocuments
   const { clock } = deps;
   const kept = new Map<string, Kept>();
   const reading = new Map<string, Promise<Step<unknown>>>();
-  const budget = createRateLimit({ clock }, FETCH_BURST, FETCHES_PER_SECOND);
+  const ofPattern = createRateLimit({ clock }, OF_PATTERN.burst, OF_PATTERN.perSecond);
+  const ofPeer = createRateLimit({ clock }, OF_PEER.burst, OF_PEER.perSecond);
 
-  const readAnew = async (url: string, { allowed, isValid }: DocumentRequest): Promise<Step<unknown>> => {
-    if (budget.take(new URL(url).hostname) > 0) return keptOr(url, "asked too often");
+  const readAnew = async (url: string, { allowed, isValid, peer }: DocumentRequest): Promise<Step<unknown>> => {
+    // The peer first: what it has not left takes nothing from others.
+    if (peer !== undefined && ofPeer.take(networkOf(peer)) > 0) return keptOr(url, "asked too often by this peer");
+    const { hostname } = new URL(url);
+    const pattern = findDomain(allowed, hostname)?.text ?? hostname;
+    if (ofPattern.take(pattern) > 0) return keptOr(url, `asked too often for documents of ${pattern}`);
     const answer = await deps.fetch(url, allowed);
     if (!answer.ok && answer.transient === true) return keptOr(url, answer.reason);
     kept.delete(url);

@@ -2,7 +2,9 @@
 import type { Snapshot } from "../config/compiled.ts";
 import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
+import { respondBytes } from "../http/respond.ts";
 import type { ExternalTokens } from "../session/external-token.ts";
+import type { FailureLimit } from "../store/rate-limit.ts";
 import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRefusal } from "./answer.ts";
 import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
 import type { ClientKeys } from "./client-keys.ts";
@@ -17,6 +19,7 @@ const MAX_FORM_BYTES = 16_384;
 export interface RevokeDeps extends GrantDeps {
   readonly clients: ClientDeps;
   readonly clientKeys: ClientKeys;
+  readonly failedProofs: FailureLimit;
   readonly externalTokens: ExternalTokens;
 }
 
@@ -31,7 +34,7 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
       "revocation refused",
     );
     const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
-    respondRefusal(exchange, refusal, refusal.error === "temporarily_unavailable" ? ["retry-after", "5"] : headers);
+    respondRefusal(exchange, refusal, headers);
   };
 
   // The client must prove itself, as at the token endpoint (RFC 7009 §2.1).
@@ -42,8 +45,13 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
     );
   const credentials = readCredentials(exchange, form.values);
   if (!credentials.ok) return answerRefusal(credentials.refusal);
-  const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId);
-  const client = await authenticateClient(deps, credentials.value, lookup, proofPlace(issuer, REVOKE_PATH, snapshot));
+  const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId, exchange.remoteAddress);
+  const client = await authenticateClient(
+    deps,
+    credentials.value,
+    lookup,
+    proofPlace(exchange, issuer, REVOKE_PATH, snapshot),
+  );
   if (!client.ok) return answerRefusal(client.refusal);
 
   // The hint only speeds a search up that we do not need (RFC 7009 §2.1), so it is not read.
@@ -58,7 +66,7 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
   // Only the client that a token was issued to may end it. An unknown token is not an error (RFC 7009 §2.2).
   const grantId = findGrantId(deps, issuer, client.value, token);
   if (grantId !== undefined) await endGrant(deps, grantId, "revoked by the client");
-  exchange.respond(200, ["x-request-id", exchange.id, "content-length", "0", ...NO_STORE_HEADERS]);
+  respondBytes(exchange, 200, ["x-request-id", exchange.id, "content-length", "0", ...NO_STORE_HEADERS]);
 }
 
 /** The grant behind a refresh token or an access token; "MAY revoke the respective refresh token as well" (RFC 7009 §2.1). */

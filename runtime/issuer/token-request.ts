@@ -1,5 +1,6 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
 import type { Snapshot } from "../config/compiled.ts";
+import type { FailureLimit } from "../store/rate-limit.ts";
 import type { Step } from "./answer.ts";
 import type { ClientKeys } from "./client-keys.ts";
 import type { Client, ClientDeps } from "./client.ts";
@@ -11,6 +12,7 @@ import type { TokenAnswer } from "./refresh-token.ts";
 export interface TokenDeps extends GrantDeps {
   readonly clients: ClientDeps;
   readonly clientKeys: ClientKeys;
+  readonly failedProofs: FailureLimit;
   readonly session: IssuerSession;
   readonly upstream?: UpstreamStep | undefined;
   /** Refreshes under way in this process, by token hash. */

@@ -8,7 +8,15 @@ import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondJson } from "../http/respond.ts";
 import { epochSeconds } from "../ports.ts";
-import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRefusal, type Step } from "./answer.ts";
+import {
+  NO_STORE_HEADERS,
+  refuse,
+  refuseBlocked,
+  respondNotFound,
+  respondRefusal,
+  type OAuthRefusal,
+  type Step,
+} from "./answer.ts";
 import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
 import { findClient, keepClient } from "./client.ts";
 import { findIssuer } from "./find-issuer.ts";
@@ -40,7 +48,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
       "token request refused",
     );
     const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
-    respondRefusal(exchange, refusal, refusal.error === "temporarily_unavailable" ? ["retry-after", "5"] : headers);
+    respondRefusal(exchange, refusal, headers);
   };
 
   // The form must be readable and name nothing twice (RFC 6749 §3.2).
@@ -55,9 +63,18 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const credentials = readCredentials(exchange, parameters);
   if (!credentials.ok) return answerRefusal(credentials.refusal);
   const { clientId } = credentials.value;
-  const lookup = await findClient(deps.clients, issuer, snapshot, clientId);
-  const client = await authenticateClient(deps, credentials.value, lookup, proofPlace(issuer, TOKEN_PATH, snapshot));
+  const lookup = await findClient(deps.clients, issuer, snapshot, clientId, exchange.remoteAddress);
+  const client = await authenticateClient(
+    deps,
+    credentials.value,
+    lookup,
+    proofPlace(exchange, issuer, TOKEN_PATH, snapshot),
+  );
   if (!client.ok) return answerRefusal(client.refusal);
+
+  // What follows consumes codes and refresh tokens.
+  const block = deps.session.blocks?.find({ clientId: client.value.id });
+  if (block) return answerRefusal(refuseBlocked(block).refusal, client.value.id);
 
   // The grant must be good for this client.
   const request: TokenRequest = {

@@ -5,7 +5,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { redirect } from "../http/respond.ts";
 import { accessSection } from "../pages/access.ts";
 import type { Html } from "../pages/html.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
+import { isFromOwnForm } from "../session/csrf.ts";
 import type { Principal } from "../session/principal.ts";
 import { findSite } from "../session/sites.ts";
 import { respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
@@ -34,6 +34,7 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
       server: grant.audience,
       began: toDate(grant.createdAt),
       ends: toDate(grant.expiresAt),
+      endsForGood: grant.endsAt === undefined ? undefined : toDate(grant.endsAt),
     })),
     consents.map(({ key, clientName, audience, grantedAt, expiresAt }) => ({
       key,
@@ -53,7 +54,7 @@ export async function endByForm(deps: UserSectionDeps, exchange: Exchange, snaps
   if (!site?.authenticates) return respondNotFound(exchange);
 
   // Another site's page must not be able to end anything.
-  if (!isFromOwnOrigin(exchange, site.origin)) return respondForeign(exchange);
+  if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
   const form = await readForm(exchange, MAX_FORM_BYTES);
   const who = await deps.session.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);

@@ -33,6 +33,7 @@ export async function findWaiting(
   site: Site,
   snapshot: Snapshot,
   text: string | undefined,
+  peer: string,
 ): Promise<Waiting | undefined> {
   const found = text === undefined ? undefined : await deps.requests.find(text);
   if (!found) return undefined;
@@ -41,7 +42,7 @@ export async function findWaiting(
   // Without an authenticate service every host shows its own pages, and only its own.
   if (!issuer || findSite(snapshot, issuer.host)?.authenticateOrigin !== site.origin) return undefined;
   const routes = routesOfAudience(issuer, request.audience);
-  const lookup = await findClient(deps.clients, issuer, snapshot, request.clientId);
+  const lookup = await findClient(deps.clients, issuer, snapshot, request.clientId, peer);
   // Other metadata may mean another redirect URI or another name than was judged.
   if (routes.length === 0 || !lookup.ok || lookup.client.metadataHash !== request.metadataHash) return undefined;
   return { ...found, client: lookup.client, routes };

@@ -1,5 +1,5 @@
 /**
- * The controller: what the cluster says → the slice that a gateway has, and back: status and events.
+ * The controller: what the cluster says → the slices that a gateway has, and back: status and events.
  *
  * Promises: nothing is published before everything was read once; only who leads publishes and writes; what a gateway
  * refuses takes down the Ingress that caused it and no other; an unreachable cluster or gateway leaves in force what is.
@@ -16,11 +16,12 @@ import { createEventWriter } from "./events.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "./objects.ts";
 import type { Complaint } from "./problem.ts";
-import type { SlicePublisher } from "./publisher.ts";
-import { renderSlice } from "./render.ts";
+import { type SlicePublisher, sliceTexts } from "./publisher.ts";
+import { renderSlices } from "./render.ts";
 import { createSeals } from "./seals.ts";
+import { DEFAULT_OWNER, ownerOf } from "./slices.ts";
 import { addressesOfService, writeStatus } from "./status.ts";
-import { DEFAULT_OWNER, translate, type TranslateOptions, type Translation } from "./translate.ts";
+import { translate, type TranslateOptions, type Translation } from "./translate.ts";
 
 export interface ControllerOptions {
   readonly client: KubeClient;
@@ -65,7 +66,7 @@ export function startController(options: ControllerOptions): Controller {
   const backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
   const events = createEventWriter({ client, clock, log });
   const owner = options.translate.owner ?? DEFAULT_OWNER;
-  const seals = createSeals((key, value) => sealSecret(key, value, owner));
+  const seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
   const stop = new AbortController();
   /** What was wished for when all went well last, and what the gateway refused of it. */
   let settled: { readonly text: string; readonly refused: ReadonlyMap<string, readonly Complaint[]> } | undefined;
@@ -142,7 +143,7 @@ export function startController(options: ControllerOptions): Controller {
     }
     seals.end();
     if (!options.isLeader()) return { outcome: "waiting", translation: wished };
-    const text = renderSlice(wished, "json");
+    const text = renderSlices(wished, "json");
     const isNew = settled?.text !== text;
     const translation = isNew
       ? await publish(wished, translated)
@@ -161,9 +162,9 @@ export function startController(options: ControllerOptions): Controller {
     const refused = new Map<string, readonly Complaint[]>();
     let translation = wished;
     for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-      const answer = await publisher.publish(renderSlice(translation, "json"));
+      const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
-        settled = { text: renderSlice(wished, "json"), refused };
+        settled = { text: renderSlices(wished, "json"), refused };
         const served = translation.ingresses.filter((each) => each.served).length;
         const counts = { served, leftOut: translation.ingresses.length - served };
         log.info(
@@ -172,7 +173,7 @@ export function startController(options: ControllerOptions): Controller {
         );
         return translation;
       }
-      const { found, others } = translation.assign(answer.problems, `published:${owner}`);
+      const { found, others } = translation.assign(answer.problems);
       const bad = [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error"));
       if (bad.length === 0) {
         const reasons = others.map(({ path, message }) => (path === "" ? message : `"${path}" ${message}`));

@@ -19,6 +19,9 @@ export interface DraftRoute {
 export interface IngressDraft {
   /** "namespace/name". */
   readonly key: string;
+  readonly namespace: string;
+  /** Every host that it names → where it stands. */
+  readonly hosts: ReadonlyMap<string, string>;
   readonly routes: readonly DraftRoute[];
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
@@ -36,16 +39,19 @@ export interface DraftContext extends ClusterServices {
   readonly scheme: "https" | "http";
   readonly port: number | undefined;
   readonly clusterDomain: string;
+  /** Services of type ExternalName are served. */
+  readonly externalNames: boolean;
 }
 
 export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
   const key = keyOf(ingress);
+  const namespace = namespaceOf(ingress);
   const shape = shapeFaults(ingress);
   if (shape.length > 0) {
-    const nothing = { routes: [], annotations: new Map<string, string>(), secrets: [], usesEndpoints: false };
-    return { key, ...nothing, complaints: shape, partial: true };
+    const none = new Map<string, string>();
+    const nothing = { hosts: none, routes: [], annotations: none, secrets: [], usesEndpoints: false };
+    return { key, namespace, ...nothing, complaints: shape, partial: true };
   }
-  const namespace = namespaceOf(ingress);
   const reading = readAnnotations(ingress.metadata.annotations ?? {});
   const complaints = [...reading.complaints];
   const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
@@ -60,6 +66,7 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
       secure: reading.secureUpstream,
       viaService: reading.viaService,
       clusterDomain: context.clusterDomain,
+      externalNames: context.externalNames,
     });
     if (!upstream.ok) {
       complaints.push(upstream.complaint);
@@ -79,6 +86,8 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   }
   return {
     key,
+    namespace,
+    hosts: rules.hosts,
     routes: [...routes.values()],
     annotations: reading.places,
     complaints,

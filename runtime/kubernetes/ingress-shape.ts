@@ -1,16 +1,18 @@
 /** Whether an Ingress from a file has the shape that an API server would have insisted on. */
 import { describe, isMembers } from "../config/problem.ts";
+import { isNamespace } from "./objects.ts";
 import { type Complaint, fault } from "./problem.ts";
 
 type Shape = (value: unknown, path: string) => Iterable<Complaint>;
 
 const text = leaf("text", (value) => typeof value === "string");
+const namespace = leaf("the name of a namespace", isNamespace);
 const anything: Shape = () => [];
 const port = block({ name: text, number: leaf("a number", (value) => Number.isInteger(value)) });
 const backend = block({ service: block({ name: text, port }), resource: anything });
 
 const ingress = block({
-  metadata: block({ annotations: block({}), creationTimestamp: text, name: text, namespace: text }),
+  metadata: block({ annotations: block({}), creationTimestamp: text, name: text, namespace }),
   spec: block({
     ingressClassName: text,
     defaultBackend: backend,

@@ -109,3 +109,8 @@ export function itemsOf<T extends object>(value: readonly T[] | null | undefined
 export function namespaceOf({ metadata }: KubeObject): string {
   return metadata.namespace ?? "default";
 }
+
+/** RFC 1123 label: without a dot, so that "<namespace>.<name>" has one reading. */
+export function isNamespace(text: unknown): text is string {
+  return typeof text === "string" && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+}

@@ -4,25 +4,17 @@ import { formatPath, type Problem } from "../config/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
 import type { Complaint } from "./problem.ts";
 
-export interface PlaceContext {
-  /** Name of the slice in messages. */
-  readonly file: string;
-  /** Route name → "namespace/name". */
-  readonly ingressOf: (routeName: string) => string | undefined;
-}
-
-/** @returns undefined for a problem that is no route's */
+/** @param drafted by the names of their routes @returns undefined for a problem that is no route's */
 export function complaintOf(
   problem: Pick<Problem, "severity" | "path" | "message">,
   drafted: ReadonlyMap<string, IngressDraft>,
-  context: PlaceContext,
 ): { readonly key: string; readonly complaint: Complaint } | undefined {
   const name = routeNameIn(problem.path);
   const draft = name === undefined ? undefined : drafted.get(name);
   const route = draft?.routes.find((each) => each.name === name);
   if (name === undefined || !draft || !route) return undefined;
   const below = problem.path.slice(formatPath(["routes", name]).length).replace(/^\./, "");
-  const message = withIngressNames(problem.message, context);
+  const message = withIngressNames(problem.message, drafted);
   return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
 }
 
@@ -68,13 +60,14 @@ function placed(
   }
 }
 
-/** `"routes["…"]" in slice` → `Ingress shop/web`. */
-function withIngressNames(message: string, { file, ingressOf }: PlaceContext): string {
+/** `"routes["…"]" in published:kubernetes.shop` → `Ingress shop/web`. */
+function withIngressNames(message: string, drafted: ReadonlyMap<string, IngressDraft>): string {
   return message.replaceAll(
     /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in ([^\s,;]+)/g,
     (whole, path, where) => {
-      const key = where === file ? ingressOf(routeNameIn(String(path)) ?? "") : undefined;
-      return key === undefined ? whole : `Ingress ${key}`;
+      // Names of routes begin with their namespace: only its own slice has them.
+      const draft = drafted.get(routeNameIn(String(path)) ?? "");
+      return draft && String(where).endsWith(`.${draft.namespace}`) ? `Ingress ${draft.key}` : whole;
     },
   );
 }

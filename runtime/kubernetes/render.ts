@@ -1,16 +1,21 @@
 /** A translation as text: the slice for standard output, what is wrong for standard error. */
 import { stringify } from "yaml";
 
-import { canonicalJson } from "../config/slice.ts";
+import { canonicalJson, type Slice } from "../config/slice.ts";
 import { formatIngressProblem } from "./problem.ts";
 import type { Translation } from "./translate.ts";
 
 export type SliceFormat = "yaml" | "json";
 
-/** The slice as a gateway reads it. JSON is canonical: equal slices are equal texts. */
-export function renderSlice({ slice }: Translation, format: SliceFormat): string {
+/** A slice as a gateway reads it. JSON is canonical: equal slices are equal texts. */
+export function renderSlice(slice: Slice, format: SliceFormat): string {
   if (format === "json") return `${canonicalJson(slice)}\n`;
   return stringify(slice, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** All of them: YAML documents, or one line of JSON each. */
+export function renderSlices({ slices }: Pick<Translation, "slices">, format: SliceFormat): string {
+  return slices.map((slice) => renderSlice(slice, format)).join(format === "json" ? "" : "---\n");
 }
 
 /** One line for every problem, then how many Ingresses are served, then what they want of TLS. */

@@ -18,6 +18,8 @@ export interface Place {
 
 export interface RulesReading {
   readonly places: readonly Place[];
+  /** Every host that the Ingress names, served or not → where it stands. */
+  readonly hosts: ReadonlyMap<string, string>;
   readonly complaints: readonly Complaint[];
 }
 
@@ -62,7 +64,7 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
       fault({ path: "spec" }, "has neither rules with paths nor a default backend, so nothing is served"),
     );
   }
-  return { places, complaints };
+  return { places, hosts, complaints };
 
   function readMatch({ path = "/", pathType }: IngressPath, at: string): Place["match"] | undefined {
     switch (pathType) {

@@ -1,17 +1,16 @@
 /**
  * Drafts of Ingresses → those that can be served together, judged by the rules that the gateway itself will judge by.
  *
- * Each problem goes back to the Ingress that caused it.
+ * Each namespace has a slice of its own; each problem goes back to the Ingress that caused it.
  */
 import { judgeConflicts } from "../config/conflicts.ts";
 import { formatProblem, type Problem } from "../config/problem.ts";
-import { type ReadSlice, readSlice } from "../config/read-slice.ts";
-import type { RouteDoc } from "../config/route.ts";
-import type { Slice } from "../config/slice.ts";
+import { type ReadRoute, type ReadSlice, readSlice } from "../config/read-slice.ts";
 import { GatewayError } from "../errors.ts";
 import type { IngressDraft } from "./draft.ts";
 import { complaintOf } from "./place.ts";
 import { type Complaint, fault } from "./problem.ts";
+import { fileOf, slicesOf } from "./slices.ts";
 
 /** Those that can be served together. What is wrong with the others is added to `bad`. */
 export function settle(
@@ -38,10 +37,11 @@ function judge(
   withConflicts: boolean,
 ): ReadonlyMap<string, readonly Complaint[]> {
   const problems: Problem[] = [];
-  const text = JSON.stringify(sliceOf(drafts, owner));
-  const slice: ReadSlice | undefined = readSlice({ file: FILE, text, boot: false }, problems);
-  if (withConflicts && slice) judgeConflicts(slice.routes);
-  const { found, others } = assignProblems(problems, drafts, FILE);
+  const slices = slicesOf(drafts, owner).map((slice) => {
+    return readSlice({ file: fileOf(slice.owner), text: JSON.stringify(slice), boot: false }, problems);
+  });
+  if (withConflicts) judgeConflicts(byAge(slices, drafts));
+  const { found, others } = assignProblems(problems, drafts);
   if (others.length === 0) return found;
   // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
   const [draft] = drafts;
@@ -51,34 +51,27 @@ function judge(
   throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
 }
 
-/** Name of the slice in messages of the judge; never shown. */
-const FILE = "slice";
+/** Routes of all slices: what two of them claim is the older one's. */
+function byAge(slices: readonly (ReadSlice | undefined)[], drafts: readonly IngressDraft[]): readonly ReadRoute[] {
+  const order = new Map(drafts.flatMap(({ routes }) => routes.map(({ name }) => name)).map((name, at) => [name, at]));
+  const routes = slices.flatMap((slice) => slice?.routes ?? []);
+  return routes.toSorted((a, b) => (order.get(a.name) ?? 0) - (order.get(b.name) ?? 0));
+}
 
-/**
- * Problems of a slice by the Ingress ("namespace/name") that caused them; `others` are the errors that none did.
- *
- * @param file name of the slice in the messages
- */
+/** Problems of slices by the Ingress ("namespace/name") that caused them; `others` are the errors that none did. */
 export function assignProblems<P extends Pick<Problem, "severity" | "path" | "message">>(
   problems: readonly P[],
   drafts: readonly IngressDraft[],
-  file: string,
 ): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly P[] } {
   const others: P[] = [];
   const found = new Map<string, Complaint[]>();
   const drafted = new Map(drafts.flatMap((draft) => draft.routes.map((route) => [route.name, draft] as const)));
-  const ingressOf = (name: string): string | undefined => drafted.get(name)?.key;
   for (const problem of problems) {
-    const complaint = complaintOf(problem, drafted, { file, ingressOf });
+    const complaint = complaintOf(problem, drafted);
     if (complaint) addNew(found, complaint.key, [complaint.complaint]);
     else if (problem.severity === "error") others.push(problem);
   }
   return { found, others };
-}
-
-export function sliceOf(drafts: readonly IngressDraft[], owner: string): Slice {
-  const routes = drafts.flatMap((draft) => draft.routes.map(({ name, doc }) => [name, doc as RouteDoc] as const));
-  return { version: 1, owner, routes: Object.fromEntries(routes) };
 }
 
 /** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */

@@ -1,15 +1,19 @@
-/** `gateway ingress translate`: manifest files → a slice. */
+/** `gateway ingress translate`: manifest files → the slices of their namespaces. */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 
-import { isOwner } from "../config/boot-settings.ts";
+import { isOwner, OWNER_EXPECTED } from "../config/owners.ts";
 import { quote } from "../config/problem.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import { checkSealKey, sealSecret } from "../terraform/seal.ts";
 import { readManifests } from "./manifests.ts";
-import { renderProblems, renderSlice } from "./render.ts";
+import { createDirectoryPublisher } from "./directory-publisher.ts";
+import { readHostList } from "./host-list.ts";
+import { sliceTexts } from "./publisher.ts";
+import { renderProblems, renderSlices } from "./render.ts";
 import type { Seal } from "./secret-values.ts";
-import { DEFAULT_OWNER, translate, type TranslateOptions } from "./translate.ts";
+import { DEFAULT_OWNER, ownerOf } from "./slices.ts";
+import { translate, type TranslateOptions } from "./translate.ts";
 
 /** As written on the command line. */
 export interface TranslateCommand {
@@ -21,15 +25,23 @@ export interface TranslateCommand {
   /** File with the gateway's public key (JWK), as `/status` of its admin address shows it. */
   readonly sealKey?: string;
   readonly json?: boolean;
+  /** File with the hosts that namespaces share, or that are kept for some. */
+  readonly hosts?: string;
+  readonly externalNames?: boolean;
+  /** Directory to which the slices go instead of being printed. */
+  readonly write?: string;
 }
 
 export interface TranslateResult {
-  /** The slice; "" when the files could not be read. */
+  /** The slices; "" when the files could not be read, or they were written. */
   readonly output: string;
   readonly problems: string;
   /** False when any Ingress is left out. */
   readonly ok: boolean;
 }
+
+/** RFC 1123. */
+const MAX_NAMESPACE_LENGTH = 63;
 
 /** @throws GatewayError `ingress.option`, `ingress.unreadable` */
 export async function translateFiles(files: readonly string[], command: TranslateCommand): Promise<TranslateResult> {
@@ -38,8 +50,13 @@ export async function translateFiles(files: readonly string[], command: Translat
   const { objects, problems } = readManifests(sources);
   if (problems.length > 0) return { output: "", problems: `${problems.join("\n")}\n`, ok: false };
   const translation = await translate(objects, options);
+  if (command.write !== undefined) {
+    await createDirectoryPublisher(command.write, options.owner ?? DEFAULT_OWNER).publish(
+      sliceTexts(translation.slices),
+    );
+  }
   return {
-    output: renderSlice(translation, command.json === true ? "json" : "yaml"),
+    output: command.write === undefined ? renderSlices(translation, command.json === true ? "json" : "yaml") : "",
     problems: renderProblems(translation),
     ok: translation.ingresses.every(({ served }) => served),
   };
@@ -47,9 +64,10 @@ export async function translateFiles(files: readonly string[], command: Translat
 
 /** What both commands take, judged. @throws GatewayError `ingress.option` */
 export async function translateOptions(command: TranslateCommand): Promise<TranslateOptions> {
-  const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey } = command;
-  if (owner !== undefined && !isOwner(owner)) {
-    throw badOption("--owner", owner, 'must be lower-case letters, digits, "-", "_" and ".", and not "gateway"');
+  const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey, hosts, externalNames } = command;
+  if (owner !== undefined && !isOwner(owner)) throw badOption("--owner", owner, OWNER_EXPECTED);
+  if (owner !== undefined && !isOwner(ownerOf(owner, "n".repeat(MAX_NAMESPACE_LENGTH)))) {
+    throw badOption("--owner", owner, "must be shorter, so that names of namespaces fit behind it");
   }
   if (scheme !== undefined && scheme !== "https" && scheme !== "http") {
     throw badOption("--scheme", scheme, 'must be "https" or "http"');
@@ -63,15 +81,17 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
     ...(scheme === undefined ? {} : { scheme }),
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
+    ...(hosts === undefined ? {} : { hosts: readHostList(hosts, await readText(hosts)) }),
+    ...(externalNames === undefined ? {} : { externalNames }),
     ...(sealKey === undefined ? {} : { seal: sealTo(await readText(sealKey), owner) }),
   };
 }
 
-/** @throws GatewayError `ingress.option` when the text is no usable public key */
+/** @param owner of the controller @throws GatewayError `ingress.option` when the text is no usable public key */
 export function sealTo(key: string, owner = DEFAULT_OWNER): Seal {
   const usable = checkSealKey(key);
   if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.wish}`);
-  return (value) => sealSecret(key, value, owner);
+  return (value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace));
 }
 
 /** @param file "-" is standard input @throws GatewayError `ingress.unreadable` */

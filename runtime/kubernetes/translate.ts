@@ -1,10 +1,10 @@
 /**
- * Ingresses of our class → one slice, and what is wrong with each of the others.
+ * Ingresses of our class → a slice for each namespace, and what is wrong with each of the others.
  *
  * Untrusted input: every object; whoever may write an Ingress is a team, not the gateway's operator. Promises: a bad
- * Ingress is left out whole and named with its place and a wish, and changes nothing for the others; of two Ingresses
- * that claim the same requests the older one keeps them; no value of a Secret is in the slice or in a message. Does no
- * I/O; equal objects give an equal slice, seals apart.
+ * Ingress is left out whole and named with its place and a wish, and changes nothing for the others; a host serves one
+ * namespace (host-claims.ts); of two Ingresses that claim the same requests the older one keeps them; no value of a
+ * Secret is in a slice or in a message. Does no I/O; equal objects give equal slices, seals apart.
  *
  * @see requirements, "Header settings (per route)"; decisions D2, D5, D7
  */
@@ -13,15 +13,21 @@ import type { Slice } from "../config/slice.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
 import { createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
-import type { Complaint, IngressProblem } from "./problem.ts";
+import { type Complaint, fault, type IngressProblem } from "./problem.ts";
 import type { Seal } from "./secret-values.ts";
-import { assignProblems, settle, sliceOf } from "./settle.ts";
+import { createHostClaims, type HostClaims, type HostList } from "./host-claims.ts";
+import { assignProblems, settle } from "./settle.ts";
+import { DEFAULT_OWNER, namespaceIn, slicesOf } from "./slices.ts";
 
 export interface TranslateOptions {
   /** Name of our IngressClass. */
   readonly ingressClass?: string;
-  /** Owner of the slice. */
+  /** Of the controller: the slice of namespace "shop" has the owner "<owner>.shop". */
   readonly owner?: string;
+  /** The operator's list of hosts that namespaces share, or that are kept for some. */
+  readonly hosts?: HostList;
+  /** Services of type ExternalName are served. */
+  readonly externalNames?: boolean;
   /** How users reach the gateway: "https", or "http" with `insecure_server`; a port when it is not the usual one. */
   readonly scheme?: "https" | "http";
   readonly port?: number;
@@ -41,7 +47,8 @@ export interface TlsRequest {
 }
 
 export interface Translation {
-  readonly slice: Slice;
+  /** One for each namespace with an Ingress that is served, by owner. */
+  readonly slices: readonly Slice[];
   /** By Ingress, then as they stand in it. */
   readonly problems: readonly IngressProblem[];
   /** "namespace/name" of every Ingress of our class, in the order of their age, and whether it is served. */
@@ -52,14 +59,15 @@ export interface Translation {
   readonly secrets: readonly string[];
   /** Some Ingress wants the endpoints of its Services rather than the Services. */
   readonly usesEndpoints: boolean;
-  /** Gives problems that a gateway has with the slice back to the Ingresses that caused them. */
-  readonly assign: (problems: readonly SliceProblem[], file: string) => AssignedProblems;
+  /** Gives problems that a gateway has with the slices back to the Ingresses that caused them. */
+  readonly assign: (problems: readonly SliceProblem[]) => AssignedProblems;
 }
 
-export type SliceProblem = Pick<Problem, "severity" | "path" | "message">;
+export interface SliceProblem extends Pick<Problem, "severity" | "path" | "message"> {
+  /** Of the slice that has it; undefined when it is none of ours. */
+  readonly owner: string | undefined;
+}
 export type AssignedProblems = ReturnType<typeof assignProblems<SliceProblem>>;
-
-export const DEFAULT_OWNER = "kubernetes";
 
 export async function translate(objects: KubeObjects, options: TranslateOptions = {}): Promise<Translation> {
   const owner = options.owner ?? DEFAULT_OWNER;
@@ -75,23 +83,57 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     scheme: options.scheme ?? "https",
     port: options.port,
     clusterDomain: options.clusterDomain ?? "cluster.local",
+    externalNames: options.externalNames ?? false,
   };
   const ours = objects.ingresses.filter((ingress) => isOurs(ingress)).toSorted(byAge);
   const drafts: IngressDraft[] = [];
   for (const ingress of ours) drafts.push(await draftIngress(ingress, context));
 
   const bad = new Map<string, Complaint[]>();
-  for (const { key, complaints } of drafts) bad.set(key, [...complaints, ...(options.refused?.get(key) ?? [])]);
+  const claims = createHostClaims(options.hosts);
+  for (const draft of drafts) {
+    const refused = options.refused?.get(draft.key) ?? [];
+    bad.set(draft.key, [...draft.complaints, ...hostFaults(draft, claims), ...refused]);
+  }
   const served = settle(drafts, owner, bad);
   return {
-    slice: sliceOf(served, owner),
+    slices: slicesOf(served, owner),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: served.includes(draft) })),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
     secrets: [...new Set(drafts.flatMap(({ secrets }) => secrets))].toSorted((a, b) => (a < b ? -1 : 1)),
     usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
-    assign: (problems, file) => assignProblems(problems, drafts, file),
+    assign: (problems) => assign(problems, served, owner),
   };
+}
+
+/** Hosts that belong to other namespaces. */
+function hostFaults({ key, namespace, hosts }: IngressDraft, claims: HostClaims): readonly Complaint[] {
+  return [...hosts].flatMap(([host, path]) => {
+    const message = claims.claim({ host, namespace, ingress: key });
+    return message === undefined ? [] : [fault({ path }, message)];
+  });
+}
+
+/** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
+function assign(
+  problems: readonly SliceProblem[],
+  served: readonly IngressDraft[],
+  owner: string,
+): ReturnType<typeof assignProblems<SliceProblem>> {
+  const ours = problems.filter((problem) => problem.owner !== undefined);
+  const { found, others } = assignProblems(ours, served);
+  const all = new Map(found);
+  const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
+  for (const problem of others) {
+    const namespace = namespaceIn(owner, problem.owner ?? "");
+    const concerned = served.filter((draft) => draft.namespace === namespace);
+    if (concerned.length === 0) strangers.push(problem);
+    const state = problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`;
+    const complaint = fault({}, `its namespace is refused by the gateway: ${state}`);
+    for (const { key } of concerned) all.set(key, [...(all.get(key) ?? []), complaint]);
+  }
+  return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
 }
 
 function problemsOf(key: string, complaints: readonly Complaint[]): readonly IngressProblem[] {
@@ -108,11 +150,14 @@ function tlsOf(ingress: Ingress): readonly TlsRequest[] {
   }));
 }
 
-/** The older keeps what both claim; of the same age the one whose name comes first. */
+/** The older keeps what both claim; of the same age the one whose namespace, then whose name comes first. */
 function byAge(a: Ingress, b: Ingress): number {
   const [one, other] = [ageOf(a), ageOf(b)];
+  // Two without an age: Infinity less Infinity is no number.
   if (one !== other) return one - other;
-  return keyOf(a) < keyOf(b) ? -1 : 1;
+  const [namespace, another] = [namespaceOf(a), namespaceOf(b)];
+  if (namespace !== another) return namespace < another ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
 function ageOf({ metadata }: Ingress): number {

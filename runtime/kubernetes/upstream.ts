@@ -1,7 +1,7 @@
 /** The backend of an Ingress → addresses for `to`. */
 import { canonicalHost } from "../config/domains.ts";
 import { quote } from "../config/problem.ts";
-import { isLoopbackHost } from "../config/values.ts";
+import { readExternalName } from "./external-name.ts";
 import { type EndpointSlice, type IngressBackend, itemsOf, type Service } from "./objects.ts";
 import { type Complaint, doubt, fault } from "./problem.ts";
 
@@ -12,6 +12,8 @@ export interface UpstreamOptions {
   readonly viaService: boolean;
   /** "cluster.local". */
   readonly clusterDomain: string;
+  /** Services of type ExternalName are served. */
+  readonly externalNames: boolean;
 }
 
 export interface ClusterServices {
@@ -48,6 +50,10 @@ export function readUpstream(
   }
   const scheme = options.secure ? "https" : "http";
   const isExternal = service.spec?.type === "ExternalName";
+  if (isExternal && !options.externalNames) {
+    const wish = "which are only served where the operator says so (--external-names)";
+    return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${wish}`);
+  }
   const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
   const found = ports.find((each) => (port.name === undefined ? each.port === port.number : each.name === port.name));
   // An ExternalName Service needs no list of ports: nothing stands between us and the name.
@@ -58,16 +64,9 @@ export function readUpstream(
     return refuse("service.port", known.length === 0 ? state : `${state}, must be one of ${known.join(", ")}`);
   }
   if (isExternal) {
-    const name = service.spec?.externalName;
-    const host = typeof name === "string" ? canonicalHost(name) : undefined;
-    if (host === undefined) return refuse("service.name", `is Service ${key}, whose externalName is no host name`);
-    // Whoever may write a Service could otherwise reach what listens only for the gateway's own machine.
-    if (isLocal(host))
-      return refuse(
-        "service.name",
-        `is Service ${key}, whose externalName ${quote(host)} is the gateway's own machine or network link`,
-      );
-    return { ok: true, to: [address(scheme, host, number)], warnings: [] };
+    const external = readExternalName(service, { services, clusterDomain: options.clusterDomain });
+    if (external.ok) return { ok: true, to: [address(scheme, external.host, number)], warnings: [] };
+    return refuse("service.name", `is Service ${key}, ${external.state}`);
   }
   const own = address(scheme, `${wanted.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
   if (options.viaService) return { ok: true, to: [own], warnings: [] };
@@ -100,8 +99,4 @@ function readyEndpoints(slices: readonly EndpointSlice[], portName: string | und
 
 function address(scheme: string, host: string, port: number): string {
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-function isLocal(host: string): boolean {
-  return isLoopbackHost(host) || /^(0\.|169\.254\.|fe[89ab][0-9a-f]:|::$)/.test(host);
 }

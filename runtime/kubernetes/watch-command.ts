@@ -11,9 +11,10 @@ import { systemClock, type Closable } from "../ports.ts";
 import { createKubeClient } from "./client.ts";
 import { startController } from "./controller.ts";
 import { runElection } from "./election.ts";
-import { createAdminPublisher, createDirectoryPublisher, type SlicePublisher } from "./publisher.ts";
+import { createDirectoryPublisher } from "./directory-publisher.ts";
+import { createAdminPublisher, type SlicePublisher } from "./publisher.ts";
 import { addressOf } from "./status.ts";
-import { DEFAULT_OWNER } from "./translate.ts";
+import { DEFAULT_OWNER } from "./slices.ts";
 import { readText, sealTo, type TranslateCommand, translateOptions } from "./translate-command.ts";
 
 /** As written on the command line. */
@@ -21,6 +22,9 @@ export interface WatchCommand extends TranslateCommand {
   readonly publishDirectory?: string;
   readonly publishUrl?: string;
   readonly adminTokenFile?: string;
+  readonly publishCa?: string;
+  readonly publishClientCert?: string;
+  readonly publishClientKey?: string;
   readonly namespace?: readonly string[];
   readonly address?: readonly string[];
   /** "namespace/name". */
@@ -106,6 +110,9 @@ function publisherOf({
   publishDirectory,
   publishUrl,
   adminTokenFile,
+  publishCa: caFile,
+  publishClientCert: certFile,
+  publishClientKey: keyFile,
   owner = DEFAULT_OWNER,
 }: WatchCommand): SlicePublisher {
   if ((publishDirectory === undefined) === (publishUrl === undefined)) {
@@ -117,7 +124,15 @@ function publisherOf({
   if (adminTokenFile === undefined) {
     throw new GatewayError("ingress.option", "Cannot publish to --publish-url without --admin-token-file");
   }
-  return createAdminPublisher({ url: url.value.href, owner, tokenFile: adminTokenFile });
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new GatewayError("ingress.option", "Cannot publish: give --publish-client-cert with --publish-client-key");
+  }
+  return createAdminPublisher({
+    url: url.value.href,
+    owner,
+    tokenFile: adminTokenFile,
+    tls: { caFile, certFile, keyFile },
+  });
 }
 
 function objectName(option: string, text: string): readonly string[] {

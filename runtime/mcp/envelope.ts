@@ -2,7 +2,7 @@
  * The members of a message that carry meaning, found in its bytes: positions only, nothing is judged here but the JSON
  * itself and keys that resemble known ones. Pure.
  */
-import { PROTOCOL_VERSION, knownMember } from "./members.ts";
+import { PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
 import type { RefusalReason } from "./refusals.ts";
 import { ScanFault } from "./scan-fault.ts";
 import type { ScanReason } from "./scan-fault.ts";
@@ -109,7 +109,7 @@ function readMeta(envelope: Envelope): boolean {
   let hasLookAlike = false;
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
-    const member = knownMember(scanner);
+    const member = knownMetaMember(scanner);
     if (member === PROTOCOL_VERSION) envelope.version = scanner.take();
     else scanner.skipValue();
     if (member === "look-alike") hasLookAlike = true;

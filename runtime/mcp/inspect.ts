@@ -8,7 +8,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { parseMessage } from "./message.ts";
 import type { McpMessage, MessageOptions } from "./message.ts";
 import { readMessageHeaders } from "./message-headers.ts";
-import { refusal } from "./refusals.ts";
+import { bodyTooLarge, refusal } from "./refusals.ts";
 import type { McpRefusal } from "./refusals.ts";
 
 /** `message` is absent for GET, HEAD and DELETE, which have no body and pass by identity policy. */
@@ -31,7 +31,7 @@ export function inspect(
     return done(isBodyless ? BODYLESS : read(exchange, NOTHING, options));
   }
   // A length that is no number is the server's matter; here it only must not pass as small.
-  if (!isWithin(exchange.header("content-length"), maxBytes)) return done(refusal("mcp-body-too-large"));
+  if (!isWithin(exchange.header("content-length"), maxBytes)) return done(bodyTooLarge(maxBytes));
   readBytes(exchange, maxBytes, (bytes) => {
     if (!Buffer.isBuffer(bytes)) done(bytes);
     else if (isBodyless) done(bytes.length === 0 ? BODYLESS : refusal("mcp-unexpected-body"));
@@ -69,7 +69,7 @@ function readBytes(exchange: Exchange, maxBytes: number, done: (bytes: Buffer | 
     }
     stop();
     body.pause();
-    done(refusal("mcp-body-too-large"));
+    done(bodyTooLarge(maxBytes));
   }
 
   function finish(): void {

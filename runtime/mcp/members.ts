@@ -2,7 +2,8 @@
  * The member names that carry meaning in a message, and names that a careless upstream would take for them.
  *
  * Some JSON libraries match names without regard to case (Go, .NET, some Java settings): `{"name":"ok","Name":"secret"}`
- * calls `ok` for us and `secret` for them. A name that equals a known one only under case folding is therefore refused.
+ * calls `ok` for us and `secret` for them. Some ignore dashes and low lines as well (Go's encoding/json/v2). A name that
+ * equals a known one only when both are read so is therefore refused.
  */
 import { hashKey } from "./open-keys.ts";
 import type { JsonScanner } from "./scan.ts";
@@ -46,12 +47,34 @@ const BY_HASH: ReadonlyMap<number, { member: Member; bytes: Buffer }> = new Map(
   MEMBERS.map((member) => [hashKey(Buffer.from(member)), { member, bytes: Buffer.from(member) }]),
 );
 const FOLDED: ReadonlySet<string> = new Set(MEMBERS.map(foldCase));
+const JOINED: ReadonlySet<string> = new Set(MEMBERS.map((member) => joinWords(foldCase(member))));
 
 /** The known member just read; "look-alike" for a name that some upstream may take for one; undefined for any other. */
 export function knownMember(scanner: JsonScanner): Member | "look-alike" | undefined {
+  return exactMember(scanner) ?? (JOINED.has(joinWords(foldCase(scanner.key()))) ? "look-alike" : undefined);
+}
+
+/**
+ * The same for the members of `_meta`, where only the protocol version has a meaning: applications have names of their
+ * own there, and `task_id` is a usual one.
+ */
+export function knownMetaMember(scanner: JsonScanner): Member | "look-alike" | undefined {
+  const exact = exactMember(scanner);
+  if (exact !== undefined) return exact;
+  const folded = foldCase(scanner.key());
+  return FOLDED.has(folded) || joinWords(folded) === JOINED_VERSION ? "look-alike" : undefined;
+}
+
+const JOINED_VERSION = joinWords(foldCase(PROTOCOL_VERSION));
+
+function exactMember(scanner: JsonScanner): Member | undefined {
   const candidate = BY_HASH.get(scanner.keyHash());
-  if (candidate && scanner.keyIs(candidate.bytes)) return candidate.member;
-  return FOLDED.has(foldCase(scanner.key())) ? "look-alike" : undefined;
+  return candidate && scanner.keyIs(candidate.bytes) ? candidate.member : undefined;
+}
+
+/** Without what stands between words in `snake_case` and `kebab-case`. */
+function joinWords(folded: string): string {
+  return /[-_]/.test(folded) ? folded.replace(/[-_]/g, "") : folded;
 }
 
 /**

@@ -41,6 +41,11 @@ const REFUSALS = {
   "mcp-invalid-message": { status: 400, code: INVALID_REQUEST, text: "The message is not a valid JSON-RPC message" },
   "mcp-invalid-tool-call": { status: 400, code: INVALID_PARAMS, text: "tools/call must name a tool" },
   "mcp-header-mismatch": { status: 400, code: HEADER_MISMATCH, text: "The MCP headers do not match the message" },
+  "http-path-ambiguous": {
+    status: 400,
+    code: INVALID_REQUEST,
+    text: "The path of this request has two readings, and policy decides them differently",
+  },
 } as const satisfies Readonly<Record<string, Pick<McpRefusal, "status" | "code" | "text">>>;
 
 export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[];
@@ -48,4 +53,15 @@ export const REFUSAL_REASONS = Object.keys(REFUSALS) as readonly RefusalReason[]
 export function refusal(reason: RefusalReason, id?: string): McpRefusal {
   const { status, code, text } = REFUSALS[reason];
   return { ok: false, reason, status, code, text, id };
+}
+
+/**
+ * Names the limit and its setting: a tool call with a file in it is often the first thing people send, and who meets the
+ * limit is seldom who set it.
+ *
+ * @param maxBytes `mcp.server.max_request_bytes` of the route
+ */
+export function bodyTooLarge(maxBytes: number): McpRefusal {
+  const text = `The message is longer than the ${maxBytes} bytes that this route accepts; its setting mcp.server.max_request_bytes allows more`;
+  return { ...refusal("mcp-body-too-large"), text };
 }

@@ -3,10 +3,12 @@
  *
  * @see design D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
  */
-import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
+import { BLOCKED, isBlocked } from "../policy/blocks.ts";
+import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";
+import { isAmbiguous } from "../policy/evaluate.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { McpMessage } from "./message.ts";
-import type { McpRefusal } from "./refusals.ts";
+import { refusal, type McpRefusal } from "./refusals.ts";
 
 /** A whole answer; the proxy adds CORS headers and the request id header. */
 export interface WireAnswer {
@@ -23,30 +25,44 @@ const HEADERS: readonly string[] = ["content-type", "application/json", "cache-c
 const TOOL_UNAUTHORIZED = "mcp-tool-unauthorized";
 
 /** 400, 405, 413 or 415 with a JSON-RPC error; with the request's id when it could be read. */
-export function refusalAnswer(refusal: McpRefusal, requestId: string): WireAnswer {
-  const headers = refusal.status === 405 ? [...HEADERS, "allow", "GET, POST, DELETE, OPTIONS"] : HEADERS;
-  const error = { code: refusal.code, message: refusal.text, data: { reason: refusal.reason, request_id: requestId } };
-  return { status: refusal.status, headers, body: errorBody(refusal.id, error) };
+export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswer {
+  const { status, code, text, reason, id } = refused;
+  const headers = status === 405 ? [...HEADERS, "allow", "GET, POST, DELETE, OPTIONS"] : HEADERS;
+  const error = { code, message: text, data: { reason, request_id: requestId } };
+  return { status, headers, body: errorBody(id, error) };
 }
 
 /**
- * A denial by policy: a tool call that expects an answer gets one, with its own id; everything else gets 403, or 450 where
- * a device is asked for. Never 401: signing in again would not help, and clients would try it in a loop.
+ * A denial by policy: 400 where the path has two readings that are not decided alike; else a tool call that expects an
+ * answer gets one, with its own id; everything else gets 403, or 450 where a device is asked for. Never 401: signing in again would not help, and clients would try it in a loop.
  *
  * @param message absent for requests without a body
+ * @param readsBody false for clients that read the status alone: a denied call is 403 then
  */
-export function denialAnswer(message: McpMessage | undefined, decision: Decision, requestId: string): WireAnswer {
+export function denialAnswer(
+  message: McpMessage | undefined,
+  decision: Decision,
+  requestId: string,
+  readsBody = true,
+): WireAnswer {
+  if (isAmbiguous(decision)) return refusalAnswer(refusal(PATH_AMBIGUOUS, message?.id), requestId);
   const isToolCall = message?.kind === "request" && message.facts.method === "tools/call";
   const isByTool = decision.allowWhyFalse.includes(TOOL_UNAUTHORIZED);
   const isByDevice = !decision.denied && decision.allowWhyFalse.includes(DEVICE_UNAUTHENTICATED);
-  const reason = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
-  const why = isByDevice ? "policy: it asks for a registered device, which MCP clients cannot prove" : "policy";
+  const isByBlock = isBlocked(decision);
+  const byPolicy = isByDevice ? DEVICE_UNAUTHENTICATED : isByTool ? TOOL_UNAUTHORIZED : "access-denied";
+  const reason = isByBlock ? BLOCKED : byPolicy;
+  const why = isByBlock
+    ? "an administrator: it is blocked at the moment"
+    : isByDevice
+      ? "policy: it asks for a registered device, which MCP clients cannot prove"
+      : "policy";
   const error = {
     code: ACCESS_DENIED_CODE,
     message: `${isToolCall ? "Tool call" : "Request"} denied by ${why} (request id ${requestId})`,
     data: { reason, request_id: requestId },
   };
-  return isToolCall
+  return isToolCall && readsBody
     ? { status: 200, headers: HEADERS, body: errorBody(message.id, error) }
     : { status: isByDevice ? 450 : 403, headers: HEADERS, body: errorBody(undefined, error) };
 }

@@ -3,8 +3,8 @@
  * and `POST /.gateway/mcp/routes/disconnect`, which ends connections and answers with the list again.
  *
  * Answered on the hosts of MCP client routes, with the External Token that the application got, or with the browser's
- * session cookie. A server is listed when the user could send it some allowed message; which tool is called counts as
- * unknown.
+ * session cookie. A server is listed when the application's token is good there and the user could send it some allowed
+ * message; which tool is called counts as unknown.
  * @see requirements, "List MCP servers"; design D19
  */
 import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
@@ -15,8 +15,11 @@ import type { Exchange } from "../http/exchange.ts";
 import { respondError, respondJson } from "../http/respond.ts";
 import type { Log } from "../log.ts";
 import { mayReachSomething } from "../policy/reach.ts";
+import { serversOpenTo } from "../session/application-reach.ts";
 import { isFromOwnOrigin } from "../session/csrf.ts";
+import type { Blocks } from "../session/blocks.ts";
 import type { AuthResult, Principal, User } from "../session/principal.ts";
+import { respondBlocked } from "../session/refuse-blocked.ts";
 import type { Authenticator } from "../session/sessions.ts";
 
 export const SERVER_LIST_PATH = "/.gateway/mcp/routes";
@@ -30,6 +33,8 @@ export interface ServerListDeps {
   readonly isConnected: (user: User, route: CompiledRoute) => Promise<boolean>;
   /** Ends the user's connection to the upstream of a route. */
   readonly disconnect: (userId: string, route: CompiledRoute) => Promise<boolean>;
+  /** Blocked servers are not listed. */
+  readonly blocks: Pick<Blocks, "find">;
   readonly log: Log;
 }
 
@@ -50,11 +55,16 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
     path,
     mcp: true,
     async handle(exchange, snapshot) {
-      const clientRoute = snapshot.routes.find((route) => route.host === exchange.host && route.mcp?.kind === "client");
+      const clientRoutes = snapshot.routes.filter(
+        (route) => route.host === exchange.host && route.mcp?.kind === "client",
+      );
+      const [clientRoute] = clientRoutes;
       if (!clientRoute) {
         respondError(exchange, 404, { code: "mcp.not-a-client-route", message: "This host has no MCP client route." });
         return;
       }
+      // Neither token nor cookie says which application of the host asks.
+      if (clientRoutes.every(({ key }) => deps.blocks.find({ routeKey: key }))) return respondBlocked(exchange);
       const caller = await authenticate(deps, exchange, clientRoute);
       if (!caller.ok) return refuse(exchange, caller.reason);
       try {
@@ -68,8 +78,8 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
   });
 
   return [
-    endpoint("GET", SERVER_LIST_PATH, async (exchange, snapshot, { user }) => {
-      respondJson(exchange, 200, { servers: await listServers(deps, snapshot, user) });
+    endpoint("GET", SERVER_LIST_PATH, async (exchange, snapshot, principal) => {
+      respondJson(exchange, 200, { servers: await listServers(deps, exchange, snapshot, principal) });
     }),
     endpoint("POST", DISCONNECT_LIST_PATH, async (exchange, snapshot, principal) => {
       // A cookie comes along with what any page sends; a token does not.
@@ -86,10 +96,10 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
         const wish = 'The body must be JSON like {"routes": ["https://…"]}, with addresses as the list has them.';
         return respondError(exchange, 400, { code: "mcp.bad-request", message: wish });
       }
-      for (const route of reachableServers(snapshot, principal.user)) {
+      for (const route of reachableServers(exchange, snapshot, principal)) {
         if (urls.has(addressOf(route))) await deps.disconnect(principal.user.id, route);
       }
-      respondJson(exchange, 200, { servers: await listServers(deps, snapshot, principal.user) });
+      respondJson(exchange, 200, { servers: await listServers(deps, exchange, snapshot, principal) });
     }),
   ];
 }
@@ -109,6 +119,7 @@ function authenticate(
 }
 
 function refuse(exchange: Exchange, reason: Extract<AuthResult, { ok: false }>["reason"]): void {
+  if (reason === "blocked") return respondBlocked(exchange);
   if (reason === "unavailable") {
     const message = "This is not possible right now, try again shortly.";
     respondError(exchange, 503, { code: "mcp.unavailable", message }, ["retry-after", "5"]);
@@ -119,18 +130,31 @@ function refuse(exchange: Exchange, reason: Extract<AuthResult, { ok: false }>["
 }
 
 /** In the order of route keys, which no restart and no file changes. */
-async function listServers(deps: ServerListDeps, snapshot: Snapshot, user: User): Promise<readonly ListedServer[]> {
+async function listServers(
+  deps: ServerListDeps,
+  exchange: Exchange,
+  snapshot: Snapshot,
+  principal: Principal,
+): Promise<readonly ListedServer[]> {
+  const { user } = principal;
   return Promise.all(
-    reachableServers(snapshot, user).map(async (route) => ({
-      name: route.name,
-      url: addressOf(route),
-      connected: await deps.isConnected(user, route),
-    })),
+    reachableServers(exchange, snapshot, principal)
+      .filter((route) => !deps.blocks.find({ routeKey: route.key }))
+      .map(async (route) => ({
+        name: route.name,
+        url: addressOf(route),
+        connected: await deps.isConnected(user, route),
+      })),
   );
 }
 
-function reachableServers(snapshot: Snapshot, user: User): readonly CompiledRoute[] {
-  return snapshot.routes.filter((route) => route.mcp?.kind === "server" && mayReachSomething(route.policy, user));
+/** Exactly the servers at which the application's token is good and that let its user in. */
+function reachableServers(
+  { host }: Exchange,
+  snapshot: Snapshot,
+  { user, routeKey }: Principal,
+): readonly CompiledRoute[] {
+  return serversOpenTo(snapshot, host, routeKey).filter((route) => mayReachSomething(route.policy, user));
 }
 
 function addressOf(route: CompiledRoute): string {

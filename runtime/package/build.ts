@@ -1,9 +1,13 @@
 /**
  * `npm run build`: dist/ as the published package has it.
  *
- *   dist/runtime, dist/cdktf   JavaScript and declarations by tsc
- *   dist/cdktn                 the same constructs over the framework `cdktn`
- *   dist/provider              the Terraform provider as one file, with the licences of what is in it
+ *   dist/runtime            JavaScript and declarations by tsc
+ *   dist/constructs/cdktf   the constructs, and what they need of runtime/, as CommonJS
+ *   dist/constructs/cdktn   the same constructs over the framework `cdktn`
+ *   dist/provider           the Terraform provider as one file, with the licences of what is in it
+ *
+ * CommonJS, because that is what a project of `cdktf init` is: its tsc, ts-node and jest take nothing else. ES modules
+ * import it by name all the same. Not both: classes of two builds in one program would not know each other.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -16,19 +20,24 @@ import { thirdPartyLicenses } from "./licenses.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DIST = join(ROOT, "dist");
 
-/** A module's specifier in emitted code: of a static import or export, of a dynamic import, or of an import type. */
-const SPECIFIER = /((?:\bfrom|\bimport\(|\bimport)\s*)(["'])([^"'\n]+)\2/g;
+/** A module's specifier in emitted code: of an import or export, a dynamic import, an import type, or a require. */
+const SPECIFIER = /((?:\bfrom|\bimport\(|\bimport|\brequire\()\s*)(["'])([^"'\n]+)\2/g;
 
 export async function build(): Promise<void> {
   // Files of an earlier build that have no source any more would be published too.
-  for (const part of ["runtime", "cdktf", "cdktn", "provider"])
+  for (const part of ["runtime", "constructs", "provider"])
     await rm(join(DIST, part), { recursive: true, force: true });
-  execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", join(ROOT, ".tsconfig.build.json")], {
-    stdio: ["ignore", 2, 2],
-  });
+  compile(".tsconfig.build.json");
+  compile(".tsconfig.constructs.json");
   await finishDeclarations(DIST);
-  await writeOtherFramework(join(DIST, "cdktf"), join(DIST, "cdktn"));
+  const constructs = join(DIST, "constructs");
+  await writeFile(join(constructs, "package.json"), '{ "type": "commonjs" }\n');
+  await writeOtherFramework(join(constructs, "cdktf"), join(constructs, "cdktn"));
   await writeProvider(join(DIST, "provider"));
+}
+
+function compile(project: string): void {
+  execFileSync(join(ROOT, "node_modules/.bin/tsc"), ["-p", join(ROOT, project)], { stdio: ["ignore", 2, 2] });
 }
 
 /** tsc rewrites `.ts` to `.js` in JavaScript and leaves it in declarations, where nobody has the `.ts` any more. */

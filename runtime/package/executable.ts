@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { LAUNCHER, PROVIDER_FILE } from "../terraform/launcher.ts";
 import type { ZipEntry } from "./zip.ts";
 
 /** Name of a platform as Terraform writes it. */
@@ -30,7 +31,7 @@ export async function filesFor(platform: Platform, files: ProviderFiles): Promis
     const content = await selfContained(files.bundle);
     return [{ name: files.name, content, mode: 0o755 }, licenses, { ...NODE_NOTICE, mode: 0o644 }];
   }
-  const bundle = { name: "provider.cjs", content: await readFile(files.bundle), mode: 0o644 };
+  const bundle = { name: PROVIDER_FILE, content: await readFile(files.bundle), mode: 0o644 };
   return [{ name: files.name, content: Buffer.from(LAUNCHER), mode: 0o755 }, bundle, licenses];
 }
 
@@ -60,13 +61,3 @@ const NODE_NOTICE = {
       `The licence and those of what is in it: https://github.com/nodejs/node/blob/${process.version}/LICENSE\n`,
   ),
 };
-
-/** exec: the provider must be Terraform's child, or it would not notice when Terraform dies. */
-const LAUNCHER = `#!/bin/sh
-# Needs Node 24.12 or newer on the path.
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
-command -v node >/dev/null || { echo "terraform-provider-gateway: node is not on the PATH" >&2; exit 1; }
-# Compiled code kept between starts: one plan starts the provider three times.
-[ -n "$HOME" ] && export NODE_COMPILE_CACHE="\${NODE_COMPILE_CACHE:-$HOME/.cache/gateform}"
-exec node "$here/provider.cjs" "$@"
-`;

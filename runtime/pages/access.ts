@@ -25,6 +25,8 @@ export interface GrantParts {
   readonly began: Date;
   /** Put off with each use. */
   readonly ends: Date;
+  /** Put off by nothing; undefined = there is no such end. */
+  readonly endsForGood: Date | undefined;
 }
 
 export interface ApprovalParts {
@@ -61,16 +63,21 @@ export function accessSection(
 }
 
 function grantArticle(grant: GrantParts, form: EndForm): Html {
-  const { id, clientName, clientId, clientHost, server, began, ends } = grant;
+  const { id, clientName, clientId, clientHost, server, began } = grant;
   return html`<article>
     <h3>${clientName}</h3>
     <p class="dim">
       ${clientHost === undefined ? html`Registered here as <code>${clientId}</code>.` : html`Vouched for by <code>${clientHost}</code>.`}
-      It may use <code>${server}</code> in your name since ${time(began)}, and loses access when it is not used until
-      ${time(ends)}.
+      It may use <code>${server}</code> in your name since ${time(began)}, and loses access ${whenItEnds(grant)}.
     </p>
     ${endButton(form, "grant", id, `End access of ${clientName}`)}
   </article>`;
+}
+
+function whenItEnds({ ends, endsForGood }: GrantParts): Html {
+  if (endsForGood === undefined) return html`when it is not used until ${time(ends)}`;
+  if (endsForGood <= ends) return html`on ${time(endsForGood)}, used or not`;
+  return html`when it is not used until ${time(ends)}, and on ${time(endsForGood)} in any case`;
 }
 
 function approvalsPart(approvals: readonly ApprovalParts[], form: EndForm): Html {

@@ -110,8 +110,9 @@ export function pageHeaders(formTargets: readonly string[] = [], script?: string
     // Not no-referrer: that would make browsers send `Origin: null` with our own forms, which we refuse.
     "referrer-policy",
     "same-origin",
+    // Not same-origin: an application on this very host that sends that itself would keep a handle on our window.
     "cross-origin-opener-policy",
-    "same-origin",
+    "noopener-allow-popups",
     "cache-control",
     "no-store",
   ];

@@ -7,6 +7,7 @@ export interface PageUser {
   readonly email: string;
   readonly name: string;
   readonly groups: readonly string[];
+  readonly leftOut?: { readonly groups: boolean };
 }
 
 /** `/.gateway/` */
@@ -22,7 +23,7 @@ export function userPage(parts: {
     title: user.name || user.email || user.id,
     body: html`<p>You are signed in.</p>
       <dl>
-        ${row("Email", user.email)} ${row("User", user.id)} ${row("Groups", user.groups.join(", "))}
+        ${row("Email", user.email)} ${row("User", user.id)} ${row("Groups", groupsText(user))}
         <dt>Session ends</dt>
         <dd>
           <time datetime="${expiresAt.toISOString()}"
@@ -32,6 +33,10 @@ export function userPage(parts: {
       </dl>
       ${parts.sections} ${signOutForm(parts.csrfToken)}`,
   });
+}
+
+function groupsText({ groups, leftOut }: PageUser): string {
+  return leftOut?.groups === true ? "unknown: the identity provider left them out, too many" : groups.join(", ");
 }
 
 /** `/.gateway/sign_out`, asked for by a link: the person decides. */

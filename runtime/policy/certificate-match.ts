@@ -1,13 +1,14 @@
 /** The data of `client_certificate`: which certificates are meant. */
+import { lowerAscii } from "./ascii.ts";
 import {
   type JsonSchema,
   type Report,
-  STRING_MATCH_SCHEMA,
   type StringMatch,
   compileStringMatch,
   describe,
   isRecordOf,
   parseStringMatch,
+  stringMatchSchema,
 } from "./match.ts";
 import type { CertificateFacts } from "./facts.ts";
 
@@ -27,13 +28,22 @@ const MEMBERS = [...HASHES, ...NAMES];
 const HASH_SCHEMA: JsonSchema = {
   anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1 }],
 };
+/** Without the negative operators, see below. */
+const NAME_SCHEMA = stringMatchSchema(["is", "contains", "starts_with", "ends_with", "in"]);
+const DOCS: Readonly<Record<keyof CertificateMatch, string>> = {
+  fingerprint: "SHA-256 of the certificate in hex, with or without colons, or a list of them.",
+  spki_hash: "Base64 of the SHA-256 of the certificate's public key, or a list of them.",
+  san_email: "An e-mail address among the certificate's subject alternative names.",
+  san_dns: "A host name among the certificate's subject alternative names.",
+  san_uri: "A URI among the certificate's subject alternative names.",
+};
 export const CERTIFICATE_MATCH_SCHEMA: JsonSchema = {
   type: "object",
   additionalProperties: false,
   minProperties: 1,
   properties: Object.fromEntries([
-    ...HASHES.map((name) => [name, HASH_SCHEMA]),
-    ...NAMES.map((name) => [name, STRING_MATCH_SCHEMA]),
+    ...HASHES.map((name) => [name, { ...HASH_SCHEMA, description: DOCS[name] }]),
+    ...NAMES.map((name) => [name, { ...NAME_SCHEMA, description: DOCS[name] }]),
   ]),
 };
 
@@ -70,7 +80,7 @@ export function readCertificateMatch(
     }
     match[name] = names;
     // Host names and e-mail domains know no case; in URIs it counts.
-    const fold = name === "san_uri" ? (text: string) => text : (text: string) => text.toLowerCase();
+    const fold = name === "san_uri" ? (text: string) => text : lowerAscii;
     const matches = compileStringMatch(names, fold);
     const member = ({ san_email: "sanEmail", san_dns: "sanDns", san_uri: "sanUri" } as const)[name];
     tests.push((certificate) => certificate[member].some((each) => matches(fold(each))));

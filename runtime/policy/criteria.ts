@@ -4,9 +4,11 @@
  * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
  * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
  */
+import { lowerAscii, upperAscii } from "./ascii.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import {
   LIST_MATCH_SCHEMA,
+  SCALAR_LIST_MATCH_SCHEMA,
   STRING_MATCH_SCHEMA,
   compileListMatch,
   compileStringMatch,
@@ -15,7 +17,7 @@ import {
   parseStringMatch,
 } from "./match.ts";
 import type { JsonSchema, Report } from "./match.ts";
-import type { Facts } from "./facts.ts";
+import { isClaimLeftOut, type Facts, type LeftOut, type UserFacts } from "./facts.ts";
 import { TRUE, UNKNOWN } from "./finding.ts";
 import type { Outcome } from "./finding.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
@@ -43,6 +45,11 @@ export interface Criterion {
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
   /** About the certificate: what is found instead where there is none that counts. */
   readonly without?: { readonly outcome: Outcome; readonly isMissing: Test };
+  /** About the user: the reason when the provider left out what is judged, and whether it did. */
+  readonly leftOut?: {
+    readonly reason: string;
+    readonly isMissing: (leftOut: LeftOut, subPath: string, claims: UserFacts["claims"]) => boolean;
+  };
   /** Judges one text by a string matcher: both sides in this form. For judge.ts. */
   readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
@@ -57,14 +64,16 @@ export const USER_UNAUTHENTICATED = "user-unauthenticated";
 export const DEVICE_UNAUTHENTICATED = "device-unauthenticated";
 export const DEVICE_UNAUTHORIZED = "device-unauthorized";
 export const CERTIFICATE_REQUIRED = "client-certificate-required";
+export const EMAIL_UNKNOWN = "email-unknown";
+export const GROUPS_UNKNOWN = "groups-unknown";
+export const CLAIM_UNKNOWN = "claim-unknown";
+export const PATH_AMBIGUOUS = "http-path-ambiguous";
 export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
 export const TOOL_OK = "mcp-tool-ok";
 
 const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
 
 const asIs = (text: string): string => text;
-const lower = (text: string): string => text.toLowerCase();
-const upper = (text: string): string => text.toUpperCase();
 
 export const CRITERIA: readonly Criterion[] = [
   {
@@ -92,29 +101,37 @@ export const CRITERIA: readonly Criterion[] = [
     reasons: { ok: "user-ok", no: "user-unauthorized" },
   },
   {
-    ...text("email", lower, (facts) => emailAddress(facts.user?.email ?? "")),
+    ...text("email", lowerAscii, (facts) => emailAddress(facts.user?.email ?? "")),
     doc: "The user's e-mail address, compared in lower case.",
     about: "user",
     reasons: { ok: "email-ok", no: "email-unauthorized" },
+    leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
-    ...text("domain", lower, (facts) => emailDomain(facts.user?.email ?? "")),
+    ...text("domain", lowerAscii, (facts) => emailDomain(facts.user?.email ?? "")),
     doc: "The part of the user's e-mail address after the @, compared in lower case.",
     about: "user",
     reasons: { ok: "domain-ok", no: "domain-unauthorized" },
+    leftOut: { reason: EMAIL_UNKNOWN, isMissing: ({ claims }) => claims.includes("email") },
   },
   {
     ...list("groups", (facts) => facts.user?.groups ?? []),
-    doc: "The user's groups as the identity provider gives them.",
+    doc: "The user's groups as the identity provider gives them; unknown where it leaves them out because there are too many.",
     about: "user",
     reasons: { ok: "groups-ok", no: "groups-unauthorized" },
+    leftOut: { reason: GROUPS_UNKNOWN, isMissing: ({ groups }) => groups },
   },
   {
-    ...list("claim", (facts, subPath) => claimTexts(facts.user?.claims ?? {}, subPath)),
+    ...list("claim", (facts, subPath) => claimTexts(facts.user?.claims ?? {}, subPath), true),
     takesPath: true,
-    doc: "A claim of the user, written claim/<path>; a claim with one value is a list of one.",
+    doc: "A claim of the user, written claim/<path>; a claim with one value is a list of one, and numbers and flags count by their text, here and there.",
     about: "user",
     reasons: { ok: "claim-ok", no: "claim-unauthorized" },
+    // As claimTexts finds them: by the whole path, or by its first segment.
+    leftOut: {
+      reason: CLAIM_UNKNOWN,
+      isMissing: (leftOut, path, claims) => isClaimLeftOut(leftOut, claims, [path, path.split("/")[0] ?? path]),
+    },
   },
   {
     name: "device",
@@ -137,14 +154,14 @@ export const CRITERIA: readonly Criterion[] = [
     reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
   },
   {
-    ...text("http_method", upper, (facts) => facts.http.method.toUpperCase()),
+    ...text("http_method", upperAscii, (facts) => upperAscii(facts.http.method)),
     doc: "The HTTP method.",
     about: "request",
     reasons: { ok: "http-method-ok", no: "http-method-unauthorized" },
   },
   {
     ...text("http_path", asIs, (facts) => facts.http.path),
-    doc: "The canonical request path without the query; case-sensitive.",
+    doc: "The canonical request path without the query; case-sensitive. Where the policy would decide otherwise without path parameters (`/a;x` as `/a`), the answer is 400.",
     about: "request",
     reasons: { ok: "http-path-ok", no: "http-path-unauthorized" },
   },
@@ -239,13 +256,17 @@ function text(name: string, fold: (text: string) => string, subject: (facts: Fac
   };
 }
 
-function list(name: string, subject: (facts: Facts, subPath: string) => readonly string[]): Shape {
+function list(
+  name: string,
+  subject: (facts: Facts, subPath: string) => readonly string[],
+  takesScalars = false,
+): Shape {
   return {
     name,
     takesPath: false,
-    schema: LIST_MATCH_SCHEMA,
+    schema: takesScalars ? SCALAR_LIST_MATCH_SCHEMA : LIST_MATCH_SCHEMA,
     read(data, subPath, path, report) {
-      const match = parseListMatch(data, path, report);
+      const match = parseListMatch(data, path, report, takesScalars);
       if (!match) return undefined;
       const matches = compileListMatch(match);
       return { canonical: match, test: (facts) => matches(subject(facts, subPath)) };

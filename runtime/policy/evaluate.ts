@@ -6,10 +6,10 @@
  *
  * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
  * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
- * So it is with devices of which none is proven.
+ * So it is with devices of which none is proven, and with groups and claims that the provider left out.
  */
 import { GatewayError } from "../errors.ts";
-import { TOOL_OK } from "./criteria.ts";
+import { PATH_AMBIGUOUS, TOOL_OK } from "./criteria.ts";
 import type { Criterion } from "./criteria.ts";
 import type { Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./finding.ts";
@@ -30,6 +30,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly needsTool: boolean;
   /** Has a `device` criterion. */
   readonly needsDevice: boolean;
+  /** Has an `http_path` criterion. */
+  readonly needsPath: boolean;
   /** Has a criterion about the client's certificate. */
   readonly needsCertificate: boolean;
   /** Some request without a signed-in user could be allowed. */
@@ -63,37 +65,57 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
     doc: rules,
     needsTool: isAbout("tool"),
     needsDevice: isAbout("device"),
+    needsPath: [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some(({ key }) => key === "http_path")),
     needsCertificate: isAbout("certificate"),
     mayAllowAnonymous: mayReachSomething(tree, undefined),
     known: [new Map(), new Map()],
   };
 }
 
-/** @returns the verdict with its reasons, ready for the record; the object is shared and frozen */
+/**
+ * A path with parameters has two readings, and nobody here knows which one the upstream takes: where they lead to
+ * different verdicts the decision is `isAmbiguous`, a refusal that says so.
+ *
+ * @returns the verdict with its reasons, ready for the record; the object is shared and frozen
+ */
 export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
   try {
-    const allow = findAny(policy.allow, facts);
-    const deny = findAny(policy.deny, facts);
-    return findDecision(policy, allow, deny, facts.mcp?.method === "tools/call");
+    const decision = evaluateReading(policy, facts);
+    if (!policy.needsPath || facts.http.otherPath === undefined) return decision;
+    const { otherPath: path, ...http } = facts.http;
+    const other = evaluateReading(policy, { ...facts, http: { ...http, path } });
+    return other.allowed === decision.allowed ? decision : AMBIGUOUS;
   } catch {
     // A criterion that cannot be judged must not turn into "no deny rule matched".
     return FAILED;
   }
 }
 
+/** The two readings of the path are not decided alike: another path would help, signing in would not. */
+export function isAmbiguous(decision: Decision): boolean {
+  return decision === AMBIGUOUS;
+}
+
+function evaluateReading(policy: CompiledPolicy, facts: Facts): Decision {
+  const allow = findAny(policy.allow, facts);
+  const deny = findAny(policy.deny, facts);
+  return findDecision(policy, allow, deny, facts.mcp?.method === "tools/call");
+}
+
 /** The decision for a request that was refused before or beside its policy (400, 401, 413, 415), for its record. */
-export function refusedDecision(reason: string): Decision {
+export function refusedDecision(...reasons: readonly string[]): Decision {
   return freeze({
     allowed: false,
     denied: false,
     allowWhyTrue: [],
-    allowWhyFalse: [reason],
+    allowWhyFalse: [...reasons].sort(),
     denyWhyTrue: [],
     denyWhyFalse: [],
   });
 }
 
 const FAILED = refusedDecision(POLICY_ERROR);
+const AMBIGUOUS = refusedDecision(PATH_AMBIGUOUS);
 
 function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isToolCall: boolean): Decision {
   const byAllow = policy.known[isToolCall ? 0 : 1];

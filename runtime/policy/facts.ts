@@ -1,14 +1,34 @@
 /** What is known about one request when it is decided. Built once per request; evaluation only reads it. */
+/** Claims that the identity provider has for a user and did not send: neither there nor not there. */
+export interface LeftOut {
+  /** The groups are among them. */
+  readonly groups: boolean;
+  /** Their names, sorted; [] when only the groups are known to be missing. */
+  readonly claims: readonly string[];
+  /** Present: there may be more, and what they are called is not known either. Then a claim that is not there is unknown. */
+  readonly others?: true;
+}
+
+/** @param names of one claim: by its path, and by the first segment of that */
+export function isClaimLeftOut(leftOut: LeftOut, claims: UserFacts["claims"], names: readonly string[]): boolean {
+  return (
+    names.some((name) => leftOut.claims.includes(name)) ||
+    (leftOut.others === true && !names.some((name) => Object.hasOwn(claims, name)))
+  );
+}
+
 export interface UserFacts {
   /** Stable id of the user at the identity provider (`sub`). */
   readonly id: string;
-  /** As the provider gave it; compared lower-cased. May be "". */
+  /** As the provider gave and verified it; compared lower-cased. May be "". */
   readonly email: string;
   readonly name: string;
   /** [] when none. */
   readonly groups: readonly string[];
   /** All claims of the identity, for `claim/<path>`. */
   readonly claims: Readonly<Record<string, unknown>>;
+  /** Present: what is about one of these is unknown. */
+  readonly leftOut?: LeftOut;
 }
 
 export interface McpFacts {
@@ -50,6 +70,8 @@ export interface Facts {
     readonly method: string;
     /** Canonical path without query. */
     readonly path: string;
+    /** The path as servers read it that cut parameters off; absent where both are the same. */
+    readonly otherPath?: string;
     readonly host: string;
     /** Address of the peer, as the listener saw it. */
     readonly ip: string;

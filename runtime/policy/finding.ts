@@ -9,7 +9,7 @@ export type Finding = number;
 
 export const FALSE = 0;
 export const TRUE = 1;
-/** Cannot be known: nobody is signed in, no device is proven, or (for the server list) no message is there yet. */
+/** Cannot be known: nobody is signed in, no device is proven, the provider left a claim out, or (for the server list) no message is there yet. */
 export const UNKNOWN = 2;
 export type Outcome = typeof FALSE | typeof TRUE | typeof UNKNOWN;
 

@@ -12,6 +12,7 @@ import { type ListMatch, type StringMatch, compileListMatch, compileStringMatch 
 import {
   ACTIONS,
   type Action,
+  type ActionDoc,
   type CriterionDoc,
   OPERATORS,
   type Operator,
@@ -51,9 +52,15 @@ function* judgeRules(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string
       yield { path: at, message: `is empty, must have at least one of ${OPERATORS.join(", ")}` };
     for (const operator of OPERATORS) {
       const criteria = block[operator];
-      if (criteria) yield* judgeCriteria(criteria, action, operator, `${at}.${operator}`);
+      if (!criteria || (criteria.length === 0 && hasCriteria(block))) continue;
+      yield* judgeCriteria(criteria, action, operator, `${at}.${operator}`);
     }
   }
+}
+
+/** Some list of the block has criteria: empty ones beside it add nothing, and programs that write policies leave them. */
+export function hasCriteria(block: ActionDoc): boolean {
+  return OPERATORS.some((operator) => (block[operator]?.length ?? 0) > 0);
 }
 
 function* judgeCriteria(

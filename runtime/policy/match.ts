@@ -39,13 +39,39 @@ const TEXT_SCHEMA: JsonSchema = { type: "string" };
 const PART_SCHEMA: JsonSchema = { type: "string", minLength: 1 };
 const TEXTS_SCHEMA: JsonSchema = { type: "array", items: TEXT_SCHEMA };
 
-export const STRING_MATCH_SCHEMA: JsonSchema = matchSchema(
-  STRING_OPERATORS.map((name) => [
-    name,
-    WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA,
-  ]),
-);
-export const LIST_MATCH_SCHEMA: JsonSchema = matchSchema(LIST_OPERATORS.map((name) => [name, TEXT_SCHEMA]));
+const STRING_DOCS: Readonly<Record<(typeof STRING_OPERATORS)[number], string>> = {
+  is: "Equal to this text.",
+  not: "Not equal to this text.",
+  contains: "Has this text in it.",
+  starts_with: "Begins with this text.",
+  ends_with: "Ends with this text.",
+  in: "Equal to one of these texts.",
+  not_in: "Equal to none of these texts.",
+};
+const LIST_DOCS: Readonly<Record<(typeof LIST_OPERATORS)[number], string>> = {
+  has: "The list has this element.",
+  is: "The list has this element and no other.",
+  exclude: "The list does not have this element.",
+};
+
+/** Of a string matcher. @param operators those that may be written */
+export function stringMatchSchema(operators: readonly (typeof STRING_OPERATORS)[number][]): JsonSchema {
+  return matchSchema(
+    operators.map((name) => {
+      const operand = WITH_LISTS.has(name) ? TEXTS_SCHEMA : PARTS.has(name) ? PART_SCHEMA : TEXT_SCHEMA;
+      return [name, { ...operand, description: STRING_DOCS[name] }];
+    }),
+  );
+}
+
+function listMatchSchema(element: JsonSchema): JsonSchema {
+  const operators = LIST_OPERATORS.map((name) => [name, { ...element, description: LIST_DOCS[name] }] as const);
+  return matchSchema(operators, element);
+}
+
+export const STRING_MATCH_SCHEMA: JsonSchema = stringMatchSchema(STRING_OPERATORS);
+export const LIST_MATCH_SCHEMA: JsonSchema = listMatchSchema(TEXT_SCHEMA);
+export const SCALAR_LIST_MATCH_SCHEMA: JsonSchema = listMatchSchema({ type: ["string", "number", "boolean"] });
 
 /** @returns the canonical matcher, or undefined after everything wrong with it was reported */
 export function parseStringMatch(value: unknown, path: string, report: Report): StringMatch | undefined {
@@ -76,9 +102,18 @@ export function parseStringMatch(value: unknown, path: string, report: Report): 
   return sound ? match : undefined;
 }
 
-/** @returns the canonical matcher, or undefined after everything wrong with it was reported */
-export function parseListMatch(value: unknown, path: string, report: Report): ListMatch | undefined {
-  if (typeof value === "string") return { has: value };
+/**
+ * @param takesScalars numbers and flags stand for their text, as in what is judged (subjects.ts, `claimTexts`)
+ * @returns the canonical matcher, or undefined after everything wrong with it was reported
+ */
+export function parseListMatch(
+  value: unknown,
+  path: string,
+  report: Report,
+  takesScalars = false,
+): ListMatch | undefined {
+  const only = parseElement(value, path, report, takesScalars);
+  if (only !== undefined) return only.text === undefined ? undefined : { has: only.text };
   const operands = parseOperators(value, LIST_OPERATORS, path, report);
   if (!operands) return undefined;
   const match: Record<string, string> = {};
@@ -86,14 +121,31 @@ export function parseListMatch(value: unknown, path: string, report: Report): Li
   for (const operator of LIST_OPERATORS) {
     if (!operands.has(operator)) continue;
     const operand = operands.get(operator);
-    if (typeof operand === "string") {
-      match[operator] = operand;
+    const element = parseElement(operand, `${path}.${operator}`, report, takesScalars);
+    if (element?.text !== undefined) {
+      match[operator] = element.text;
     } else {
-      report(`${path}.${operator}`, `is ${describe(operand)}, must be text`);
+      if (!element) report(`${path}.${operator}`, `is ${describe(operand)}, must be text`);
       sound = false;
     }
   }
   return sound ? match : undefined;
+}
+
+/** @returns undefined when it is no element at all; without a text after what is wrong with it was reported */
+function parseElement(
+  value: unknown,
+  path: string,
+  report: Report,
+  takesScalars: boolean,
+): { readonly text: string | undefined } | undefined {
+  if (typeof value === "string") return { text: value };
+  if (!takesScalars || (typeof value !== "number" && typeof value !== "boolean")) return undefined;
+  if (typeof value === "boolean" || Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0))
+    return { text: String(value) };
+  // It was rounded when it was read, so that it equals its neighbours.
+  report(path, `is ${describe(value)}, which programs do not read alike, must be text`);
+  return { text: undefined };
 }
 
 /** @param fold applied to the operands here and to each subject by the caller's fact: both sides compare in one form */
@@ -223,7 +275,7 @@ function all<Subject>(tests: readonly ((subject: Subject) => boolean)[]): (subje
   return (subject) => tests.every((test) => test(subject));
 }
 
-function matchSchema(operators: readonly (readonly [string, JsonSchema])[]): JsonSchema {
+function matchSchema(operators: readonly (readonly [string, JsonSchema])[], alone = TEXT_SCHEMA): JsonSchema {
   const properties = Object.fromEntries(operators);
-  return { anyOf: [TEXT_SCHEMA, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
+  return { anyOf: [alone, { type: "object", additionalProperties: false, minProperties: 1, properties }] };
 }

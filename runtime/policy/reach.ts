@@ -1,5 +1,6 @@
 /** What a policy could decide before a request is known: for the server list and for routes open to everybody. */
 import type { Facts, UserFacts } from "./facts.ts";
+import { isLeftOut } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 
 /** Which outcomes something could have, over all requests this caller could make. */
@@ -44,6 +45,7 @@ function possibleLeaf(leaf: Leaf, user: UserFacts | undefined): Possible {
   // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
   if (about === "device") return { true: false, false: false };
   if (about === "user" && user === undefined) return { true: false, false: false };
+  if (user?.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return { true: false, false: false };
   try {
     const holds = leaf.test(user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });
     return { true: holds, false: !holds };

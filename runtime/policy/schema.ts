@@ -1,14 +1,18 @@
 /** The policy language as JSON Schema (draft 2020-12), for the schema of the whole configuration that editors use. */
 import { CRITERIA } from "./criteria.ts";
 import type { JsonSchema } from "./match.ts";
-import { OPERATORS } from "./parse.ts";
-import type { Operator } from "./parse.ts";
+import { type Action, ACTIONS, type Operator, OPERATORS } from "./parse.ts";
 
 const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
   and: "True when all criteria are true.",
   or: "True when at least one criterion is true.",
   not: "True when all criteria are false.",
   nor: "True when at least one criterion is false.",
+};
+
+const ACTION_DOCS: Readonly<Record<Action, string>> = {
+  allow: "At least one allow rule must match.",
+  deny: "A deny rule that matches wins over every allow rule.",
 };
 
 /**
@@ -18,10 +22,7 @@ const OPERATOR_DOCS: Readonly<Record<Operator, string>> = {
 export function policyJsonSchema(defs = "#/$defs/"): { readonly policy: JsonSchema; readonly criterion: JsonSchema } {
   const criteria = { type: "array", items: { $ref: `${defs}criterion` } };
   const action = closedObject(OPERATORS.map((name) => [name, { ...criteria, description: OPERATOR_DOCS[name] }]));
-  const rules = closedObject([
-    ["allow", { ...action, description: "At least one allow rule must match." }],
-    ["deny", { ...action, description: "A deny rule that matches wins over every allow rule." }],
-  ]);
+  const rules = closedObject(ACTIONS.map((name) => [name, { ...action, description: ACTION_DOCS[name] }]));
   return {
     policy: { anyOf: [rules, { type: "array", items: rules }] },
     criterion: {

@@ -1,6 +1,7 @@
 /** How criteria read what they judge out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
 import ipaddr from "ipaddr.js";
 
+import { lowerAscii } from "./ascii.ts";
 import { describe, isRecord } from "./match.ts";
 import type { Report } from "./match.ts";
 
@@ -8,12 +9,13 @@ import type { Report } from "./match.ts";
  * An e-mail address in lower case; "" when there is none.
  *
  * @throws when there is more than one "@": which of them ends the local part is a matter of taste, so nobody may guess,
- *   neither by its domain nor by how it ends
+ *   neither by its domain nor by how it ends; and when nothing stands before it, since that is nobody's address
  */
 export function emailAddress(email: string): string {
   if (email.indexOf("@") !== email.lastIndexOf("@"))
     throw new Error("Cannot judge the e-mail address: it has more than one @");
-  return email.toLowerCase();
+  if (email.startsWith("@")) throw new Error("Cannot judge the e-mail address: it has nothing before the @");
+  return lowerAscii(email);
 }
 
 /** The domain of an e-mail address in lower case; "" when there is no address. @throws like `emailAddress` */

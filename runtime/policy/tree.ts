@@ -8,7 +8,7 @@ import {
   findCriterion,
 } from "./criteria.ts";
 import type { Criterion, Test } from "./criteria.ts";
-import type { Facts } from "./facts.ts";
+import type { Facts, LeftOut, UserFacts } from "./facts.ts";
 import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonAt, reasonsOf, unite } from "./finding.ts";
 import type { Finding } from "./finding.ts";
 import { ACTIONS, OPERATORS } from "./parse.ts";
@@ -27,6 +27,8 @@ export interface Leaf {
   readonly no: Finding;
   /** The criterion is about the user or a device of theirs, and nobody is signed in. */
   readonly unauthenticated: Finding;
+  /** The provider left out what the criterion is about. */
+  readonly leftOut: Finding;
   /** The criterion is about a device, and the session has proven none. */
   readonly noDevice: Finding;
   /** `mcp_tool` on a message that calls no tool. */
@@ -79,7 +81,10 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
 /** What one criterion finds. */
 export function findLeaf(leaf: Leaf, facts: Facts): Finding {
   const about = leaf.criterion.about;
-  if (about === "user" && facts.user === undefined) return leaf.unauthenticated;
+  if (about === "user") {
+    if (facts.user === undefined) return leaf.unauthenticated;
+    if (facts.user.leftOut !== undefined && isLeftOut(leaf, facts.user.leftOut, facts.user.claims)) return leaf.leftOut;
+  }
   if (about === "device") {
     if (facts.user === undefined) return leaf.unauthenticated;
     if (facts.devices === undefined) return leaf.noDevice;
@@ -87,6 +92,11 @@ export function findLeaf(leaf: Leaf, facts: Facts): Finding {
   if (about === "tool" && facts.mcp?.method !== "tools/call") return leaf.notToolCall;
   if (about === "certificate" && leaf.criterion.without?.isMissing(facts) === true) return leaf.noCertificate;
   return leaf.test(facts) ? leaf.yes : leaf.no;
+}
+
+/** Neither true nor false: "in none of these groups" must not open a route to somebody whose groups nobody told. */
+export function isLeftOut({ criterion, subPath }: Leaf, leftOut: LeftOut, claims: UserFacts["claims"]): boolean {
+  return criterion.leftOut?.isMissing(leftOut, subPath, claims) === true;
 }
 
 /** What one operator with all its criteria finds. */
@@ -153,6 +163,7 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     yes: finding(TRUE, bit(yes)),
     no: finding(FALSE, bit(no)),
     unauthenticated: finding(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
+    leftOut: finding(UNKNOWN, criterion.leftOut ? bit(criterion.leftOut.reason) : 0),
     noDevice: finding(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
     notToolCall: finding(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
     noCertificate: criterion.without
@@ -173,7 +184,9 @@ function spokenReasons({ reasons }: Criterion, action: Action, operator: Operato
 function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): readonly string[] {
   const { criterion } = openCriterion(doc);
   const { yes, no } = spokenReasons(criterion, action, operator);
-  if (criterion.about === "user") return [yes, no, USER_UNAUTHENTICATED];
+  if (criterion.about === "user") {
+    return [yes, no, USER_UNAUTHENTICATED, ...(criterion.leftOut ? [criterion.leftOut.reason] : [])];
+  }
   if (criterion.about === "device") return [yes, no, USER_UNAUTHENTICATED, DEVICE_UNAUTHENTICATED];
   if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];
   return criterion.about === "tool" ? [yes, no, NOT_A_TOOL_CALL] : [yes, no];

@@ -13,6 +13,8 @@ const BODILESS = new Set([204, 205, 304]);
 
 /** @returns the status that was answered */
 export function answerRoute({ exchange, plan }: Passage, answer: RouteAnswer): number {
+  // What the route answers is its upstream's word, which its own headers may change in full.
+  exchange.addedHeaders = undefined;
   if (answer.kind === "redirect") {
     redirect(exchange, answer.status, locationOf(exchange, plan, answer), plan.setResponse);
   } else if (BODILESS.has(answer.status)) {

@@ -5,7 +5,9 @@
  * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+import type { AddedHeaders } from "../http/added-headers.ts";
 import type { Exchange, UpgradeOffer } from "../http/exchange.ts";
+import { respondBytes } from "../http/respond.ts";
 import type { Readable } from "node:stream";
 
 const MAX_AGE_SECONDS = "600";
@@ -16,7 +18,7 @@ const MCP_METHODS = "GET, POST, DELETE, OPTIONS";
 
 /** Preflight of one of our own endpoints. */
 export function answerEndpointPreflight(exchange: Exchange, methods: string): void {
-  exchange.respond(204, [
+  respondBytes(exchange, 204, [
     "access-control-allow-origin",
     "*",
     "access-control-allow-methods",
@@ -33,10 +35,10 @@ export function answerEndpointPreflight(exchange: Exchange, methods: string): vo
 /** Preflight of an MCP server route, whose Origin has been judged. Comes before authentication: browsers send no token with it. */
 export function answerRoutePreflight(exchange: Exchange, origin: string | undefined): void {
   if (origin === undefined) {
-    exchange.respond(204, ["allow", MCP_METHODS, "x-request-id", exchange.id]);
+    respondBytes(exchange, 204, ["allow", MCP_METHODS, "x-request-id", exchange.id]);
     return;
   }
-  exchange.respond(204, [
+  respondBytes(exchange, 204, [
     ...routeCorsHeaders(origin),
     "access-control-allow-methods",
     MCP_METHODS,
@@ -136,6 +138,9 @@ class ExtraHeaders implements Exchange {
   }
   get upgrade(): UpgradeOffer | undefined {
     return this.#inner.upgrade;
+  }
+  get addedHeaders(): AddedHeaders | undefined {
+    return this.#inner.addedHeaders;
   }
   get started(): boolean {
     return this.#inner.started;

@@ -1,17 +1,20 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
-import type { Exchange } from "../http/exchange.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
+import { blockedDecision } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
 import { formatRecord } from "../policy/record.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
+import type { Blocks } from "../session/blocks.ts";
 import type { AuthFailureReason, Principal } from "../session/principal.ts";
 import type { Passage, ProxyMetrics } from "./passage.ts";
 
 export interface DecideDeps {
   readonly records: RecordWriter;
   readonly metrics?: ProxyMetrics;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find">;
   readonly clock: Clock;
 }
 
@@ -28,23 +31,31 @@ export interface Checked {
   readonly recorded: Promise<void> | undefined;
 }
 
-/** Asks the route's policy and writes the record. */
+/** Asks what is blocked, then the route's policy, and writes the record. */
 export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
-  const { exchange, plan, principal } = passage;
+  const { plan, principal } = passage;
   const facts = factsOf(
     principal,
-    httpFacts(exchange, plan.route.policy.needsCertificate),
+    httpFacts(passage, plan.route.policy.needsCertificate),
     plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
   passage.facts = facts;
   const { trace } = passage;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = evaluate(plan.route.policy, facts);
+  const decision = blockOf(deps, passage, facts) ?? evaluate(plan.route.policy, facts);
   trace?.decided(startMs, decision, facts.mcp);
   return { decision, recorded: record(deps, passage, decision, message) };
 }
 
-function httpFacts(exchange: Exchange, withCertificate = false): Facts["http"] {
+/** The one place where a block stops a request, whichever way it came. */
+function blockOf({ blocks }: DecideDeps, { plan, principal }: Passage, facts: Facts): Decision | undefined {
+  if (blocks === undefined || blocks.size === 0) return undefined;
+  const { user, clientId, grantId } = principal ?? {};
+  const block = blocks.find({ user, clientId, grantId, routeKey: plan.route.key, tool: facts.mcp?.tool });
+  return block && blockedDecision(block);
+}
+
+function httpFacts({ exchange, otherPath }: Passage, withCertificate = false): Facts["http"] {
   const { method, path, host, remoteAddress: ip } = exchange;
   // The Fetch standard: a preflight is OPTIONS with both of these headers.
   const isCorsPreflight =
@@ -53,7 +64,8 @@ function httpFacts(exchange: Exchange, withCertificate = false): Facts["http"] {
     exchange.header("access-control-request-method") !== undefined;
   const http = isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
   const certificate = withCertificate ? exchange.clientCertificate : undefined;
-  return certificate ? { ...http, certificate } : http;
+  if (certificate === undefined && otherPath === undefined) return http;
+  return { ...http, ...(certificate && { certificate }), ...(otherPath !== undefined && { otherPath }) };
 }
 
 /** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */
@@ -68,7 +80,7 @@ function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: Mcp
 /** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
 export function foresee(passage: Passage, principal: Principal): Decision {
   const { policy } = passage.plan.route;
-  return evaluate(policy, factsOf(principal, httpFacts(passage.exchange, policy.needsCertificate), undefined));
+  return evaluate(policy, factsOf(principal, httpFacts(passage, policy.needsCertificate), undefined));
 }
 
 /**
@@ -81,6 +93,12 @@ export function recordRefusal(deps: DecideDeps, passage: Passage, reason: Refuse
   let decision = refused.get(reason);
   if (!decision) refused.set(reason, (decision = refusedDecision(reason)));
   passage.trace?.refused(reason);
+  return record(deps, passage, decision, undefined);
+}
+
+/** The same for a decision that is made already. */
+export function recordDecision(deps: DecideDeps, passage: Passage, decision: Decision): Promise<void> | undefined {
+  passage.trace?.refused(decision.allowWhyFalse.join(" "));
   return record(deps, passage, decision, undefined);
 }
 
@@ -103,7 +121,7 @@ function record(
     traceId: passage.trace?.traceId,
     bundleDigest: snapshot.digest,
     route: plan.route.key,
-    http: passage.facts?.http ?? httpFacts(exchange),
+    http: passage.facts?.http ?? httpFacts(passage),
     user: principal?.user,
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,

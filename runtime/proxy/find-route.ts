@@ -8,6 +8,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { CompiledRoute, LiveSettings, Snapshot } from "../config/compiled.ts";
+import { addedHeaders, type AddedHeaders } from "../http/added-headers.ts";
 import { HostRoutes, type HostTable } from "./host-routes.ts";
 import { planRoute, type RoutePlan } from "./route-plan.ts";
 
@@ -16,6 +17,8 @@ export type { FoundRoute, HostTable } from "./host-routes.ts";
 export interface RouteTable {
   /** @param host as the Exchange has it; undefined for a host that the configuration does not name */
   findHost(host: string): HostTable | undefined;
+  /** What the global settings add to the gateway's own answers, where no route is known. */
+  readonly addedHeaders: Readonly<Record<"http" | "https", AddedHeaders | undefined>>;
 }
 
 /** Routes that did not change keep their plan over a reload, with what hangs on it. */
@@ -74,6 +77,7 @@ function* buildInSteps(snapshot: Snapshot): Generator<undefined, BuiltTable> {
     if (!hosts.has(host)) hosts.set(host, []);
   }
 
+  const everywhere = snapshot.settings.setResponseHeaders.flat();
   const plan = (route: CompiledRoute): RoutePlan => planOf(route, snapshot.settings);
 
   /** @param dot where to begin looking: at a dot of the host */
@@ -83,7 +87,7 @@ function* buildInSteps(snapshot: Snapshot): Generator<undefined, BuiltTable> {
       const found = wildcards.get(name);
       if (found === undefined) continue;
       if (!Array.isArray(found)) return found;
-      const routes = new HostRoutes(found, plan, findWildcard(name, name.indexOf(".", 1)));
+      const routes = new HostRoutes(found, schemeOf(found), plan, findWildcard(name, name.indexOf(".", 1)));
       wildcards.set(name, routes);
       return routes;
     }
@@ -94,13 +98,16 @@ function* buildInSteps(snapshot: Snapshot): Generator<undefined, BuiltTable> {
     const found = hosts.get(host);
     if (found === undefined) return wildcards.size === 0 ? undefined : findWildcard(host, host.indexOf("."));
     if (!Array.isArray(found)) return found;
-    const routes = new HostRoutes(found, plan);
+    const routes = new HostRoutes(found, schemeOf(found, authenticate), plan);
     hosts.set(host, routes);
     return routes;
   };
 
   return {
-    table: { findHost },
+    table: {
+      findHost,
+      addedHeaders: { http: addedHeaders(everywhere, "http"), https: addedHeaders(everywhere, "https") },
+    },
     *large() {
       for (const [name, isWildcard] of large) {
         const host = isWildcard ? findWildcard(name, 0) : findHost(name);
@@ -108,6 +115,12 @@ function* buildInSteps(snapshot: Snapshot): Generator<undefined, BuiltTable> {
       }
     },
   };
+}
+
+/** @param otherwise of the authenticate host, which may serve no route */
+function schemeOf(routes: readonly CompiledRoute[], otherwise = ""): "http" | "https" {
+  const origins = routes.length === 0 ? [otherwise] : routes.map(({ origin }) => origin);
+  return origins.every((origin) => origin.startsWith("https:")) ? "https" : "http";
 }
 
 function planOf(route: CompiledRoute, settings: LiveSettings): RoutePlan {

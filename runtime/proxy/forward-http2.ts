@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-import { Pool, type Dispatcher } from "undici";
+import { buildConnector, Pool, type Dispatcher } from "undici";
 
 import { errorText } from "../errors.ts";
 import type { Upstream } from "../config/compiled.ts";
@@ -28,6 +28,7 @@ import {
 } from "./transport-limits.ts";
 import { endpointOf } from "./upstream-endpoint.ts";
 import { failureOf } from "./upstream-failure.ts";
+import { checkAddress, nameGuard } from "./upstream-reach.ts";
 
 /** As long as we keep an idle connection that names no end of its own; many servers close theirs after 5 s. */
 const KEEP_ALIVE_MS = 4_000;
@@ -114,7 +115,8 @@ function ignore(): void {}
 /** Known to undici, not to its types. */
 const WITHOUT_ASKING = { useH2c: true };
 
-function poolOptionsOf({ origin, connect }: Upstream, base: { readonly timeout: number }): Pool.Options {
+function poolOptionsOf(upstream: Upstream, base: { readonly timeout: number }): Pool.Options {
+  const { origin, connect } = upstream;
   return {
     allowH2: true,
     pipelining: MAX_STREAMS,
@@ -123,7 +125,21 @@ function poolOptionsOf({ origin, connect }: Upstream, base: { readonly timeout: 
     connections: connect?.limits?.maxConnections ?? null,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
-    connect: { ...base, ...connect?.tls },
+    connect: connectorOf(upstream, { ...base, ...connect?.tls }),
+  };
+}
+
+function connectorOf(upstream: Upstream, options: buildConnector.BuildOptions): NonNullable<Pool.Options["connect"]> {
+  if (upstream.connect?.reach === undefined) return options;
+  const h2c = upstream.origin.startsWith("http:") && WITHOUT_ASKING;
+  const connector = buildConnector({ allowH2: true, ...h2c, ...options, ...nameGuard(upstream) });
+  return (target, callback) => {
+    try {
+      checkAddress(upstream);
+    } catch (error) {
+      return callback(error as Error, null);
+    }
+    return connector(target, callback);
   };
 }
 

@@ -11,7 +11,9 @@ import { errorText } from "../errors.ts";
 import { readBodyInto } from "../http/body.ts";
 import { respondError } from "../http/respond.ts";
 import type { Log } from "../log.ts";
+import type { MessageAddresses } from "../mcp/message-address.ts";
 import type { Clock } from "../ports.ts";
+import { announcementReader } from "./announced-address.ts";
 import type {
   Transport,
   UpstreamCall,
@@ -39,6 +41,7 @@ export interface ForwardDeps extends RequestHeaderDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: ProxyMetrics;
+  readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
   readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
   /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
@@ -56,7 +59,7 @@ const WHOLE_ANSWER_BYTES = 16_384;
 /** Forwards; answers every outcome by itself. */
 export function forward(deps: ForwardDeps, passage: Passage): void {
   const { exchange, plan } = passage;
-  const upstream = plan.balancer.pick(deps.clock, passage);
+  const upstream = passage.messageAddress?.upstream ?? plan.balancer.pick(deps.clock, passage);
   if (upstream === undefined) {
     const status = answerFailure(passage, "unhealthy");
     deps.metrics?.answered(plan.route, status, 0);
@@ -132,6 +135,8 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   /** @param declaredLength Content-Length of a stream body, when the client gave one */
   send(body: Buffer | Readable | undefined, declaredLength?: string): void {
     if (this.#finished) return;
+    // The client may have held its body back, and a token of the upstream may have been waited for.
+    if (!this.#mayGoOn(body)) return;
     this.#body = body;
     this.#declaredLength = declaredLength;
     const { exchange, plan } = this.#passage;
@@ -143,6 +148,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     if (plan.balancer.tracker !== undefined) this.#track(plan.balancer.tracker);
+    const isMcpStream = plan.isMcpServer && exchange.method === "GET";
     this.#call = this.#deps.transport.send(
       {
         upstream: this.#upstream,
@@ -155,7 +161,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
         longLived: isStream && exchange.method === "GET",
       },
-      this,
+      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#passage, this.#upstream, this) : this,
     );
   }
 
@@ -175,6 +181,12 @@ class Forwarding implements UpstreamReceiver, OpenStream {
         message: "The gateway failed to handle the request",
       });
     }
+  }
+
+  /** What came must not go on. */
+  refuseAnswer(why: string): void {
+    this.#call?.abort();
+    this.onFailure("protocol", why);
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
@@ -212,6 +224,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   onEnd(): void {
     if (this.#finished) return;
+    if (this.#held && !this.#deps.streams.isGood(this)) return this.#refuseEnded();
     this.#finish(this.#status);
     if (this.#held) this.#passage.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
     else this.#passage.exchange.end();
@@ -250,19 +263,38 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     else exchange.abort();
   }
 
+  /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
+  #mayGoOn(body: Buffer | Readable | undefined): boolean {
+    const { streams } = this.#deps;
+    if (!(body instanceof RequestBody) || this.#registered ? streams.isGood(this) : this.#register()) return true;
+    this.#refuseEnded();
+    return false;
+  }
+
+  #register(): boolean {
+    return (this.#registered = this.#deps.streams.add(this));
+  }
+
+  #refuseEnded(): void {
+    this.#call?.abort();
+    this.#finish(401);
+    const message = "Unauthorized: the session has ended";
+    respondError(this.#passage.exchange, 401, { code: "session.ended", message });
+  }
+
   /** @returns false when the right to the answer ended while the upstream was thinking */
   #start(): boolean {
     const { exchange } = this.#passage;
+    // What kind of answer it is decides how it counts.
+    if (this.#registered) this.#deps.streams.remove(this);
+    this.#registered = false;
     if (!this.#deps.streams.hasRoom(this)) {
       this.#call?.abort();
       this.#finish(refuseStream(exchange));
       return false;
     }
-    this.#registered = this.#deps.streams.add(this);
-    if (!this.#registered) {
-      this.#call?.abort();
-      this.#finish(401);
-      respondError(exchange, 401, { code: "session.ended", message: "Unauthorized: the session has ended" });
+    if (!this.#register()) {
+      this.#refuseEnded();
       return false;
     }
     this.#deps.metrics?.openStreams(this.#deps.streams.size);
@@ -322,7 +354,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   #pickAnother(): boolean {
     const { plan } = this.#passage;
-    if (this.#attempts >= plan.route.to.length) return false;
+    if (this.#attempts >= plan.route.to.length || this.#passage.messageAddress !== undefined) return false;
     const other = plan.balancer.pick(this.#deps.clock, this.#passage, this.#upstream);
     if (other === undefined) return false;
     this.#upstream = other;

@@ -11,7 +11,9 @@ import { respondError } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../keys.ts";
 import type { Snapshot } from "../config/compiled.ts";
+import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
+import { refuseBlockedRoute } from "./blocked.ts";
 import { refuseWithoutCertificate } from "./client-certificate.ts";
 import { recordRefusal } from "./decide.ts";
 import { createEndpointFinder } from "./endpoints.ts";
@@ -35,6 +37,8 @@ export type { ProxyDeps, ProxyMetrics } from "./passage.ts";
 
 export interface Proxy {
   handle(exchange: Exchange): void;
+  /** True for hosts of routes and for the authenticate host. */
+  servesHost(host: string): boolean;
   /** Answers under way at the upstreams, open streams included. */
   readonly underWay: number;
   /** For tests and metrics. */
@@ -54,6 +58,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   const streams = createStreams(deps);
   const endpoints = createEndpointFinder(deps);
   const mcpSessions = createMcpSessions(deps);
+  const messageAddresses = createMessageAddresses(deps);
   const states = createUpstreamStates();
   const checks = createHealthChecks({ transport, log: deps.log });
   const maglevTables = createMaglevTables();
@@ -72,6 +77,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       ...deps,
       transport,
       streams,
+      messageAddresses,
       passes: createPasses(idOf(deps.keys)),
       sealSession: (passage, upstreamSession) => sealSession(mcpSessions, passage, upstreamSession),
       refusalOf: (passage, status, headers) => refusalOf(deps, passage, status, headers),
@@ -106,9 +112,12 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       return underWay;
     },
 
+    servesHost: (host) => table.findHost(host) !== undefined,
+
     handle(exchange) {
       const trace = deps.tracing?.begin(exchange);
       const host = table.findHost(exchange.host);
+      exchange.addedHeaders = table.addedHeaders[host?.scheme ?? (exchange.secure ? "https" : "http")];
       if (!host) {
         deps.metrics?.refused("host-unknown");
         respondError(exchange, 421, { code: "host.unknown", message: "This gateway does not serve this host" });
@@ -123,6 +132,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
         return;
       }
       const { plan } = found;
+      exchange.addedHeaders = plan.addedHeaders;
       trace?.routed(plan.route);
       if (plan.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
         respondError(exchange, 503, { code: "mcp.disabled", message: "MCP is not enabled on this gateway" });
@@ -130,8 +140,9 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       }
       if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
-      const passage = beginPassage(exchange, snapshot, plan, trace);
+      const passage = beginPassage(exchange, snapshot, plan, trace, found.otherPath);
       guard(steps, passage, () => {
+        if (refuseBlockedRoute(steps, passage)) return;
         if (refuseWithoutCertificate(steps, passage)) return;
         if (exchange.upgrade !== undefined && refuseUpgrade(steps, passage)) return;
         if (plan.isMcpServer) serveMcpRoute(steps, passage);

@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 
 import type { Upstream } from "../config/compiled.ts";
 import { endpointOf } from "./upstream-endpoint.ts";
+import { connectGuard } from "./upstream-reach.ts";
 
 export interface CheckSocket {
   readonly socket: Socket;
@@ -11,13 +12,15 @@ export interface CheckSocket {
   readonly ready: "connect" | "secureConnect";
 }
 
-/** @param alpn what is spoken over TLS; the caller looks at what the upstream chose */
+/** @throws for addresses that may not be connected to @param alpn what is spoken over TLS; the caller looks at what the upstream chose */
 export function openCheckSocket(upstream: Upstream, alpn?: readonly string[]): CheckSocket {
   const { host, port, secure, serverName } = endpointOf(upstream);
-  if (!secure) return { socket: connectTcp({ host, port, noDelay: true }), ready: "connect" };
+  const guard = connectGuard(upstream);
+  if (!secure) return { socket: connectTcp({ host, port, noDelay: true, ...guard }), ready: "connect" };
   const socket = connectTls({
     host,
     port,
+    ...guard,
     ...(serverName !== undefined && { servername: serverName }),
     ...(alpn && { ALPNProtocols: [...alpn] }),
     ...upstream.connect?.tls,

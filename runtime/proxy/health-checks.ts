@@ -2,7 +2,7 @@
  * The health checks that the configuration in force asks for: begun when a route comes, stopped when it goes, and kept
  * with what they found as long as upstream and check stay the same. Routes that check the same upstream alike share one.
  */
-import type { HealthCheck as CheckSettings, Snapshot, Upstream } from "../config/compiled.ts";
+import type { HealthCheck as CheckSettings, Snapshot, Upstream, UpstreamConnect } from "../config/compiled.ts";
 import type { Log } from "../log.ts";
 import { poolKeyOf, type Transport } from "./forward-transport.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
@@ -78,8 +78,9 @@ export function createHealthChecks(deps: HealthChecksDeps): HealthChecks {
 
 /** A check that waited for one of few connections behind users' requests would say that the upstream is down. */
 function withOwnConnections(upstream: Upstream): Upstream {
-  const { http2 = false, tls = { rejectUnauthorized: true } } = upstream.connect ?? {};
-  return { ...upstream, connect: { http2, tls, poolKey: `health check ${poolKeyOf(upstream)}` } };
+  const usual: UpstreamConnect = { http2: false, tls: { rejectUnauthorized: true }, poolKey: "" };
+  const { limits: _of, ...connect } = upstream.connect ?? usual;
+  return { ...upstream, connect: { ...connect, poolKey: `health check ${poolKeyOf(upstream)}` } };
 }
 
 function keyOf(upstream: Upstream, settings: CheckSettings): string {

@@ -7,7 +7,7 @@
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import { MAX_MATCHED_PATH } from "../config/path-pattern.ts";
-import { canonicalPath, hasPathParameter, withoutPathParameters } from "../http/target.ts";
+import { canonicalPath, otherReading } from "../http/target.ts";
 import { isOwnPath } from "./endpoints.ts";
 import { PathNode } from "./path-tree.ts";
 import { createAutomata, PatternPlaces } from "./pattern-places.ts";
@@ -16,11 +16,18 @@ import type { RoutePlan } from "./route-plan.ts";
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
 
 export type FoundRoute =
-  | { readonly ok: true; readonly plan: RoutePlan }
+  | {
+      readonly ok: true;
+      readonly plan: RoutePlan;
+      /** The path as servers read it that cut parameters off; undefined where both are the same. */
+      readonly otherPath: string | undefined;
+    }
   | { readonly ok: false; readonly reason: NoRouteReason };
 
 /** What one host serves. The authenticate host may serve no route at all, only our own endpoints. */
 export interface HostTable {
+  /** How its users reach it. */
+  readonly scheme: "http" | "https";
   findRoute(path: string): FoundRoute;
 }
 
@@ -42,13 +49,20 @@ export class HostRoutes implements HostTable {
   readonly #plan: (route: CompiledRoute) => RoutePlan;
   /** Of the wildcard host that this one lies below; it takes what is not found here. */
   readonly #wider: HostRoutes | undefined;
+  readonly scheme: "http" | "https";
   /** Not laid out yet. */
   #waiting: Iterator<CompiledRoute> | undefined;
 
   /** @param plan called with the first request for a route */
-  constructor(routes: readonly CompiledRoute[], plan: (route: CompiledRoute) => RoutePlan, wider?: HostRoutes) {
+  constructor(
+    routes: readonly CompiledRoute[],
+    scheme: "http" | "https",
+    plan: (route: CompiledRoute) => RoutePlan,
+    wider?: HostRoutes,
+  ) {
     this.#plan = plan;
     this.#wider = wider;
+    this.scheme = scheme;
     this.#waiting = routes[Symbol.iterator]();
   }
 
@@ -71,12 +85,11 @@ export class HostRoutes implements HostTable {
     if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
     // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
     // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
-    if (hasPathParameter(path)) {
-      const other = withoutPathParameters(path);
-      if (isOwnPath(other) || this.#find(other) !== slot) return { ok: false, reason: "ambiguous-path" };
-    }
+    const otherPath = otherReading(path);
+    if (otherPath !== undefined && (isOwnPath(otherPath) || this.#find(otherPath) !== slot))
+      return { ok: false, reason: "ambiguous-path" };
     if (slot === undefined) return { ok: false, reason: "no-route" };
-    return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)) };
+    return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)), otherPath };
   }
 
   #add(slot: Slot): void {

@@ -5,6 +5,7 @@
  * is sent at most twice; warm connections cost no promise.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+import { namesMessageAddress } from "../http/query.ts";
 import { respondError, respondJson } from "../http/respond.ts";
 import { upstreamHeader, type UpstreamHeaders } from "./forward-transport.ts";
 import { routeCorsHeaders } from "./cors.ts";
@@ -131,7 +132,12 @@ function answerRefused(deps: ProxyDeps, passage: Passage, why: "connect" | "forb
     case "connect": {
       // 401, so that the client sends its user through our authorization endpoint, which connects the upstream.
       const message = `Unauthorized: connect ${route.name} first, by signing in to this MCP server again`;
-      const challenge = deps.challenge(route, route.origin, "not-connected", exchange.path);
+      const challenge = deps.challenge(
+        route,
+        route.origin,
+        "not-connected",
+        namesMessageAddress(exchange.query) ? undefined : exchange.path,
+      );
       respondJson(exchange, 401, { error: "unauthorized", message, request_id: exchange.id }, [
         "www-authenticate",
         challenge,

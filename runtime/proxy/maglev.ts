@@ -24,6 +24,13 @@ export interface MaglevTable {
 }
 
 /**
+ * Of all the places that are looked at, in sizes of the table times its natural logarithm. Members with permutations of
+ * their own look at one such unit; those whose names have one hash would follow each other, and look at the whole table
+ * each. Past it the next free place will do.
+ */
+const MAX_LOOKS = 4;
+
+/**
  * The members take turns in claiming the next free place of their own permutation of the table. One with half the weight
  * of the heaviest has every second turn; each has one in the first round, so that none goes without a place.
  *
@@ -47,17 +54,23 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
       step: Uint32Array.from(members, ({ name }) => (hashText(`skip ${name}`) % (size - 1)) + 1),
       taken: new Float64Array(count),
       pace: Float64Array.from(members, ({ weight }) => heaviest / weight),
+      looksLeft: Math.ceil(MAX_LOOKS * size * Math.log(size)),
+      free: 0,
     };
   };
 
   const fill = (steps: number): boolean => {
     if (filled === size) return true;
-    const { turns, next, step, taken, pace } = (work ??= begin());
+    const filling = (work ??= begin());
+    const { turns, next, step, taken, pace } = filling;
     let left = steps;
     while (left > 0 && filled < size) {
       const member = turns.take();
-      let place = next[member] as number;
-      const width = step[member] as number;
+      const before = left;
+      // Its permutation, or every place in turn.
+      const isLate = filling.looksLeft <= 0;
+      const width = isLate ? 1 : (step[member] as number);
+      let place = isLate ? filling.free : (next[member] as number);
       while (owners[place] !== nobody) {
         place += width;
         if (place >= size) place -= size;
@@ -66,6 +79,8 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
       owners[place] = member;
       filled += 1;
       left -= 1;
+      filling.looksLeft -= before - left;
+      if (isLate) filling.free = place;
       place += width;
       next[member] = place >= size ? place - size : place;
       const turn = (taken[member] as number) + 1;
@@ -109,6 +124,10 @@ interface Filling {
   readonly taken: Float64Array;
   /** Rounds from one of its turns to the next. */
   readonly pace: Float64Array;
+  /** Places that may still be looked at by permutations. */
+  looksLeft: number;
+  /** No place before it is free, once they are taken in turn. */
+  free: number;
 }
 
 /** Whose turn it is: members by round. With very different weights most rounds are the heaviest's alone. */

@@ -1,11 +1,14 @@
 /** The way of a request on an MCP server route: programs with an External Token (D10, D11). */
-import { respondJson } from "../http/respond.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { namesMessageAddress } from "../http/query.ts";
+import { respondBytes, respondJson } from "../http/respond.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
-import type { McpSessions, SessionBinding } from "../mcp/sessions.ts";
+import type { McpSessions } from "../mcp/sessions.ts";
 import { epochSeconds } from "../ports.ts";
 import type { AuthFailureReason, AuthResult } from "../session/principal.ts";
+import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
 import { decide, recordRefusal } from "./decide.ts";
 import { withInternalToken } from "./internal-token.ts";
@@ -45,7 +48,8 @@ export function serveMcpRoute(deps: McpDeps, passage: Passage): void {
     answerUnauthorized(deps, passage, credential.reason);
     return;
   }
-  const audience = { resource: route.mcp?.kind === "server" ? route.mcp.resource : "", origin: route.origin };
+  const resource = route.mcp?.kind === "server" ? route.mcp.resource : "";
+  const audience = { resource, origin: route.origin, server: route };
   proceed(deps, passage, deps.authenticator.bearer(credential.token, audience), (result) =>
     authenticated(deps, passage, result),
   );
@@ -58,6 +62,18 @@ function authenticated(deps: McpDeps, passage: Passage, result: AuthResult): voi
   }
   passage.principal = result.principal;
   const { exchange, plan } = passage;
+  passage.mcpPath = plan.mcpPaths?.find(exchange.path);
+  if (passage.mcpPath === undefined) {
+    answerNotServed(deps, passage);
+    return;
+  }
+  if (namesMessageAddress(exchange.query)) {
+    passage.messageAddress = openAddress(deps.forwarding.messageAddresses, passage, epochSeconds(deps.clock));
+    if (passage.messageAddress === undefined) {
+      answerSessionUnknown(deps, passage, "mcp-message-address-unknown");
+      return;
+    }
+  }
   const maxBytes = plan.route.mcp?.kind === "server" ? plan.route.mcp.maxRequestBytes : 0;
   const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
   const done = (inspection: Inspection): void => {
@@ -65,7 +81,9 @@ function authenticated(deps: McpDeps, passage: Passage, result: AuthResult): voi
     guard(deps, passage, () => inspected(deps, passage, inspection));
   };
   // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
-  inspect(exchange, maxBytes, done, plan.route.policy.needsTool ? PLAIN_TOOL_NAMES : undefined);
+  const { route } = plan;
+  const needsPlainTools = route.policy.needsTool || deps.blocks?.hasTools(route.key) === true;
+  inspect(exchange, maxBytes, done, needsPlainTools ? PLAIN_TOOL_NAMES : undefined);
 }
 
 const PLAIN_TOOL_NAMES = { toolNames: "recommended" } as const;
@@ -88,17 +106,40 @@ function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): voi
   passage.message = message?.bytes;
 
   if (!openSession(deps, passage, message)) {
-    // 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management).
-    const error = { code: -32001, message: "Session not found", data: { request_id: exchange.id } };
-    proceed(deps, passage, recordRefusal(deps, passage, "mcp-session-unknown"), () =>
-      answer(passage, 404, { jsonrpc: "2.0", error }),
-    );
+    answerSessionUnknown(deps, passage, "mcp-session-unknown");
     return;
   }
 
   const { decision, recorded } = decide(deps, passage, message);
   if (decision.allowed) withInternalToken(deps, passage, () => forwardAllowed(deps, passage, recorded));
-  else proceed(deps, passage, recorded, () => answerWire(passage, denialAnswer(message, decision, exchange.id)));
+  else {
+    // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
+    const readsBody = passage.messageAddress === undefined;
+    proceed(deps, passage, recorded, () =>
+      answerWire(passage, denialAnswer(message, decision, exchange.id, readsBody)),
+    );
+  }
+}
+
+/**
+ * The client that was registered anew in the middle of a session is why these are long: to whom a session belongs does not
+ * change with a registration, and one that does not begin anew by itself shows its user these words.
+ */
+const SESSION_UNKNOWN = {
+  "mcp-session-unknown":
+    "Session not found: it has ended, or belongs to another user, or the client was registered anew since; the client must initialize anew",
+  "mcp-message-address-unknown":
+    "Session not found: its event stream has ended, or belongs to another user, or the client was registered anew since; the client must open the stream anew",
+} as const;
+
+/** 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management). */
+function answerSessionUnknown(deps: McpDeps, passage: Passage, reason: keyof typeof SESSION_UNKNOWN): void {
+  const error = {
+    code: -32001,
+    message: SESSION_UNKNOWN[reason],
+    data: { reason, request_id: passage.exchange.id },
+  };
+  proceed(deps, passage, recordRefusal(deps, passage, reason), () => answer(passage, 404, { jsonrpc: "2.0", error }));
 }
 
 function endOf(deps: McpDeps, { principal }: Passage): "expired" | "revoked" | undefined {
@@ -122,8 +163,14 @@ export function sealSession(sessions: McpSessions, passage: Passage, upstreamSes
   return sessions.seal(upstreamSession, bindingOf(passage), passage.exchange.header("mcp-session-id"));
 }
 
-function bindingOf({ principal, plan }: Passage): SessionBinding {
-  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: plan.route.key };
+/** Says where the endpoint is: the metadata of the route tells everybody, too. */
+function answerNotServed(deps: McpDeps, passage: Passage): void {
+  const { mcp } = passage.plan.route;
+  const endpoint = mcp?.kind === "server" ? mcp.resource : "";
+  const message = `This address of an MCP server is not served; its endpoint is ${endpoint}`;
+  proceed(deps, passage, recordRefusal(deps, passage, "mcp-path-not-served"), () =>
+    answer(passage, 404, { error: "mcp.path-not-served", message }),
+  );
 }
 
 type Credential =
@@ -156,8 +203,13 @@ function answerBadCredential(deps: McpDeps, passage: Passage, reason: AuthFailur
     return;
   }
   const { route } = passage.plan;
-  const challenge = deps.challenge(route, route.origin, reason, passage.exchange.path);
+  const challenge = deps.challenge(route, route.origin, reason, addressedPath(passage.exchange));
   answer(passage, 401, { error: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
+}
+
+/** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
+function addressedPath({ path, query }: Exchange): string | undefined {
+  return namesMessageAddress(query) ? undefined : path;
 }
 
 function answer(passage: Passage, status: number, body: object, headers: readonly string[] = []): void {
@@ -169,7 +221,8 @@ function answerWire(passage: Passage, wire: WireAnswer): void {
   const { exchange } = passage;
   const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
   const body = Buffer.from(wire.body);
-  exchange.respond(
+  respondBytes(
+    exchange,
     wire.status,
     ["x-request-id", exchange.id, "content-length", String(body.length), ...wire.headers, ...cors],
     body,

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { Decision, Facts } from "../policy/facts.ts";
 import type { RecordWriter } from "../policy/record-writer.ts";
 import type { Clock } from "../ports.ts";
+import type { Blocks } from "../session/blocks.ts";
 import type { AuthFailureReason, Principal } from "../session/principal.ts";
 import type {
   ApplicationTokens,
@@ -19,6 +20,7 @@ import type {
   SignIn,
 } from "../session/sessions.ts";
 import type { RequestTrace, Tracing } from "../tracing/tracing.ts";
+import type { OpenedAddress } from "./announced-address.ts";
 import type { InternalToken, UpstreamTokens } from "./internal-token.ts";
 import type { RoutePlan } from "./route-plan.ts";
 
@@ -37,6 +39,8 @@ export interface ProxyDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly revocations: Revocations;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Blocks;
   readonly records: RecordWriter;
   /** For the seals around upstream session ids. */
   readonly keys: Keys;
@@ -45,10 +49,12 @@ export interface ProxyDeps {
     route: CompiledRoute,
     origin: string,
     failure: AuthFailureReason | "not-connected",
-    requestPath: string,
+    requestPath: string | undefined,
   ) => string;
   /** Internal Tokens for MCP server routes; absent = none are ever sent. */
   readonly upstream?: UpstreamTokens | undefined;
+  /** See `RequestHeaderDeps`. */
+  readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
   /** Routes answer 495 to clients without a valid certificate (`downstream_mtls`). */
   readonly requiresClientCertificate?: boolean;
   readonly metrics?: ProxyMetrics;
@@ -76,6 +82,8 @@ export interface Passage {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly plan: RoutePlan;
+  /** The path as servers read it that cut parameters off; undefined where both are the same. */
+  readonly otherPath: string | undefined;
   /** Undefined on routes that let anonymous requests pass. */
   principal: Principal | undefined;
   /** Set when the policy was asked. */
@@ -83,6 +91,10 @@ export interface Passage {
   providerTokens: ProviderTokens;
   /** Set on the way upstream where the route rewrites paths; judged. */
   rewrittenPath: string | undefined;
+  /** MCP server routes: where below `to` the request goes, see mcp-paths.ts. */
+  mcpPath: string | undefined;
+  /** MCP server routes: the request came to a sealed address; it goes there and nowhere else. */
+  messageAddress: OpenedAddress | undefined;
   /** MCP server routes: the inspected message; the only body that may go upstream there. */
   message: Buffer | undefined;
   /** MCP server routes: the upstream's own session id, opened. */
@@ -104,15 +116,19 @@ export function beginPassage(
   snapshot: Snapshot,
   plan: RoutePlan,
   trace: RequestTrace | undefined,
+  otherPath?: string,
 ): Passage {
   return {
     exchange,
     snapshot,
     plan,
+    otherPath,
     principal: undefined,
     facts: undefined,
     providerTokens: NO_PROVIDER_TOKENS,
     rewrittenPath: undefined,
+    mcpPath: undefined,
+    messageAddress: undefined,
     message: undefined,
     upstreamSession: undefined,
     internalToken: undefined,

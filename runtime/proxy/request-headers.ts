@@ -8,7 +8,8 @@
 import type { Upstream } from "../config/compiled.ts";
 import { renderTemplate, type TemplateValues } from "../config/template.ts";
 import { withoutCookies } from "../http/cookies.ts";
-import { connectionTokens, foldHeaderName, headerTraits } from "../http/headers.ts";
+import { connectionTokens, foldHeaderName, headerTraits, type HeaderTraits } from "../http/headers.ts";
+import { isClaimLeftOut } from "../policy/facts.ts";
 import { isOwnCookieName } from "../session/cookie.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../session/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../session/sessions.ts";
@@ -21,6 +22,8 @@ export interface RequestHeaderDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
   readonly passes: Passes;
+  /** Names of proxies' claims that are sent on, lower case; absent = none. */
+  readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
 }
 
 /** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. @throws RequestLoop */
@@ -48,7 +51,8 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: P
     const value = raw[index + 1] as string;
     const traits = known?.[index >> 1] ?? headerTraits(name);
     if (traits.special === "none") {
-      if (!traits.dropFromRequest && !plan.notFromClient.has(traits.folded)) headers.push(traits.name, value);
+      if (traits.dropFromRequest && !isTrusted(deps, traits)) continue;
+      if (!plan.notFromClient.has(traits.folded)) headers.push(traits.name, value);
       continue;
     }
     if (traits.special === "connection") {
@@ -64,6 +68,11 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: P
     if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
+}
+
+/** What a proxy before us says of the client, where the settings vouch for it. */
+function isTrusted({ trustedProxyHeaders }: RequestHeaderDeps, { isProxyClaim, lower }: HeaderTraits): boolean {
+  return isProxyClaim && trustedProxyHeaders?.has(lower) === true;
 }
 
 /** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
@@ -114,6 +123,8 @@ function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, 
 
 const TRACE_HEADERS = ["traceparent", "tracestate"];
 
+const NO_CLAIMS: Readonly<Record<string, unknown>> = {};
+
 function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
   const { plan, principal } = passage;
   const { sends } = plan;
@@ -123,7 +134,12 @@ function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passag
     if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
   }
   // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
-  for (const { name, claim } of plan.claimHeaders) headers.push(name, claimText(principal?.user.claims[claim]));
+  const { leftOut, claims = NO_CLAIMS } = principal?.user ?? {};
+  for (const { name, claim } of plan.claimHeaders) {
+    // Empty would say that there is none. The client's own header of this name is gone either way.
+    if (leftOut && isClaimLeftOut(leftOut, claims, [claim])) continue;
+    headers.push(name, claimText(claims[claim]));
+  }
   if (plan.isMcpClient && principal && sends.authorization) {
     headers.push("Authorization", `Bearer ${deps.applicationTokens.mint(principal, plan.route)}`);
   }
@@ -179,7 +195,7 @@ function visibleHeader(passage: Passage, lowerName: string): string {
   if (lowerName === "host") return exchange.host;
   const traits = headerTraits(lowerName);
   if (
-    traits.dropFromRequest ||
+    (traits.dropFromRequest && !traits.isProxyClaim) ||
     (plan.settings.jwtClaimsHeaders.size > 0 && isClaimHeader(plan.settings.jwtClaimsHeaders, traits.folded))
   )
     return "";
@@ -200,9 +216,13 @@ function claimText(claim: unknown): string {
   let text = "";
   if (typeof claim === "string") text = claim;
   else if (typeof claim === "number" || typeof claim === "boolean") text = String(claim);
-  else if (Array.isArray(claim))
-    text = claim.filter((item) => typeof item === "string" || typeof item === "number").join(",");
+  else if (Array.isArray(claim)) text = claim.filter(isListElement).join(",");
   return isHeaderText(text) ? text : "";
+}
+
+/** An element with a comma would be read as two, of which the user may have none; it stands in the signed assertion. */
+function isListElement(item: unknown): boolean {
+  return typeof item === "number" || (typeof item === "string" && !item.includes(","));
 }
 
 /** Text that can stand in a header as it is (RFC 9110 §5.5), each character one byte. */

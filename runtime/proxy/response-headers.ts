@@ -2,10 +2,10 @@
  * The headers of the answer: the upstream's, then what the settings put in their place, then the rewrite rules (D6).
  *
  * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names, no foreign
- * session id and no MCP server's own challenge leaves; framing is what the server writes, a declared length what was read.
+ * session id, no request id but ours and no MCP server's own challenge leaves; framing is what the server writes, a declared length what was read.
  */
 import { connectionTokens, headerTraits } from "../http/headers.ts";
-import { isOwnCookieName } from "../session/cookie.ts";
+import { setsOwnCookie } from "../session/cookie.ts";
 import { upstreamHeader, type UpstreamHeaders } from "./forward-transport.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import type { Passage } from "./passage.ts";
@@ -19,6 +19,8 @@ export interface AnswerHead {
   readonly isEventStream: boolean;
 }
 
+const REQUEST_ID = "x-request-id";
+
 /** @param sealSession makes the upstream's MCP session id ours, undefined leaves it out; only called on MCP server routes */
 export function responseHeaders(
   passage: Passage,
@@ -27,11 +29,12 @@ export function responseHeaders(
   sealSession: (passage: Passage, upstreamSession: string) => string | undefined,
 ): AnswerHead {
   const { plan, corsOrigin } = passage;
-  const headers: string[] = [];
+  // The id that people quote must be the one of our records, whatever id the upstream has.
+  const headers: string[] = plan.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, passage.exchange.id];
   const rewrites = plan.rewriteResponse.size > 0 ? plan.rewriteResponse : undefined;
   const listed = listedInConnection(upstream);
   let length: number | undefined;
-  let isEventStream = false;
+  let isStream = false;
 
   for (let index = 0; index < upstream.length; index += 2) {
     const name = upstream[index] as string;
@@ -46,8 +49,10 @@ export function responseHeaders(
         length = Number(value);
         break;
       case "content-type":
-        isEventStream = /^\s*text\/event-stream\s*(?:;|$)/i.test(value);
+        isStream = isEventStream(value);
         break;
+      case REQUEST_ID:
+        continue;
       case "set-cookie":
         addCookie(headers, passage, value);
         continue;
@@ -71,20 +76,20 @@ export function responseHeaders(
   }
   if (plan.setResponse.length > 0) headers.push(...plan.setResponse);
   if (corsOrigin !== undefined) headers.push(...routeCorsHeaders(corsOrigin));
-  return { headers, length, isEventStream };
+  return { headers, length, isEventStream: isStream };
+}
+
+/** @param contentType value of the header */
+export function isEventStream(contentType: string): boolean {
+  return /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
 }
 
 /** An upstream that set our session cookie could sign its users in as somebody else. */
 function addCookie(headers: string[], passage: Passage, cookie: string): void {
   const { plan } = passage;
   const value = rewriteValue(plan.rewriteResponse.get("set-cookie"), cookie);
-  const isOurs = [cookie, value].some((each) => isOwnCookieName(cookieName(each), plan.settings.cookie));
+  const isOurs = [cookie, value].some((each) => setsOwnCookie(each, plan.settings.cookie));
   if (!isOurs) headers.push("set-cookie", value);
-}
-
-/** The name under which a browser will send it back: `=a=b` has no name, and comes back as `a=b`. */
-function cookieName(setCookie: string): string {
-  return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
 }
 
 function listedInConnection(upstream: UpstreamHeaders): ReadonlySet<string> | undefined {

@@ -1,8 +1,11 @@
 /** What a route asks of headers, worked out once so that requests only walk over lists. */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
 import type { Template, TemplateSource } from "../config/template.ts";
+import { addedHeaders, HTTPS_ONLY_HEADER, type AddedHeaders } from "../http/added-headers.ts";
 import { foldHeaderName, headerTraits } from "../http/headers.ts";
+import { setsOwnCookie } from "../session/cookie.ts";
 import { createBalancer, type Balancer } from "./balance.ts";
+import { createMcpPaths, type McpPaths } from "./mcp-paths.ts";
 import { PASSES_HEADER } from "./passes.ts";
 
 export type PlannedHeader =
@@ -35,7 +38,9 @@ export interface RoutePlan {
   readonly needsProviderTokens: boolean;
   /** Response headers put in place of the upstream's, rewrite rules already applied. Flat: name, value, … */
   readonly setResponse: readonly string[];
-  /** Lower-case names of `setResponse`. */
+  /** The same on the gateway's own answers. */
+  readonly addedHeaders: AddedHeaders | undefined;
+  /** Lower-case names that are not taken from the upstream. */
   readonly setResponseNames: ReadonlySet<string>;
   /** Lower-case name → its rules in list order. */
   readonly rewriteResponse: ReadonlyMap<string, readonly { readonly prefix: string; readonly value: string }[]>;
@@ -43,6 +48,8 @@ export interface RoutePlan {
   readonly scheme: "http" | "https";
   /** "host[:port]" of the assertion-free default Host. */
   readonly isMcpServer: boolean;
+  /** Set on MCP server routes. */
+  readonly mcpPaths: McpPaths | undefined;
   readonly isMcpClient: boolean;
 }
 
@@ -66,6 +73,13 @@ export function planRoute(route: CompiledRoute, settings: LiveSettings): RoutePl
   const isSet = new Set(setRequest.map(({ lower }) => lower));
   const sends = (lower: string): boolean => !removed.has(lower) && !isSet.has(lower);
   const rewriteResponse = groupRewrites(route);
+  const scheme = route.origin.startsWith("https:") ? "https" : "http";
+  const setResponse = route.responseHeaders.set
+    .filter(({ lower }) => scheme === "https" || lower !== HTTPS_ONLY_HEADER)
+    .map(({ name, lower, value }) => ({ name, lower, value: rewriteValue(rewriteResponse.get(lower), value) }))
+    // A cookie of ours is no more a setting's to set than an upstream's.
+    .filter(({ lower, value }) => lower !== "set-cookie" || !setsOwnCookie(value, settings.cookie))
+    .flatMap(({ name, value }) => [name, value]);
   return {
     route,
     settings,
@@ -91,14 +105,16 @@ export function planRoute(route: CompiledRoute, settings: LiveSettings): RoutePl
     needsProviderTokens: setRequest.some(
       ({ template }) => template && PROVIDER_TOKENS.some((source) => template.needs.has(source)),
     ),
-    setResponse: route.responseHeaders.set.flatMap(({ name, lower, value }) => [
-      name,
-      rewriteValue(rewriteResponse.get(lower), value),
+    setResponse,
+    setResponseNames: new Set([
+      ...route.responseHeaders.set.map(({ lower }) => lower),
+      ...(scheme === "http" ? [HTTPS_ONLY_HEADER] : []),
     ]),
-    setResponseNames: new Set(route.responseHeaders.set.map(({ lower }) => lower)),
+    addedHeaders: addedHeaders(setResponse, scheme),
     rewriteResponse,
-    scheme: route.origin.startsWith("https:") ? "https" : "http",
+    scheme,
     isMcpServer: route.mcp?.kind === "server",
+    mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,
     isMcpClient: route.mcp?.kind === "client",
   };
 }

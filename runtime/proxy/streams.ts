@@ -1,6 +1,6 @@
 /**
- * Answers that stay open, and the end of the right to them (D11): expiry, revocation, a policy that now says no, or a
- * user whose claims have changed so that the policy says no.
+ * Answers that stay open, and the end of the right to them (D11): expiry, revocation, a block, a policy that now says no,
+ * or a user whose claims have changed so that the policy says no.
  *
  * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
  * this process learning of it; who they belong to is asked every `RECHECK_MS`.
@@ -9,6 +9,7 @@ import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import { evaluate } from "../policy/evaluate.ts";
 import type { Facts } from "../policy/facts.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import type { Blocks } from "../session/blocks.ts";
 import { isOutdated } from "../session/device-facts.ts";
 import type { Principal } from "../session/principal.ts";
 import type { Revocations } from "../session/sessions.ts";
@@ -29,6 +30,8 @@ export interface OpenStream {
 export interface Streams {
   /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
   hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
+  /** Whether the right to it goes on: to be asked before anything leaves for the upstream, which may be long after the decision. */
+  isGood(stream: OpenStream): boolean;
   /** @returns false when the right has ended already: the caller must not go on */
   add(stream: OpenStream): boolean;
   remove(stream: OpenStream): void;
@@ -50,17 +53,21 @@ const RECHECKS_AT_ONCE = 8;
 
 export interface StreamDeps {
   readonly revocations: Revocations;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find" | "subscribe"> | undefined;
   readonly clock: Clock;
   /** Absent: principals stay who they were when their answers began. Rejects when nobody can tell. */
   readonly current?: ((principal: Principal) => Promise<Principal | undefined>) | undefined;
 }
 
 export function createStreams(deps: StreamDeps): Streams {
-  const { revocations, clock, current } = deps;
+  const { revocations, blocks, clock, current } = deps;
   const all = new Set<OpenStream>();
   const byKey = new Map<string, Set<OpenStream>>();
   /** Streams by the second in which they end. */
   const wheel = new Map<number, Set<OpenStream>>();
+  /** As they were when they were added. */
+  const endless = new Set<OpenStream>();
   /** Endless streams of each user. */
   const heldBy = new Map<string, number>();
   let wheelAt = epochSeconds(clock);
@@ -76,6 +83,7 @@ export function createStreams(deps: StreamDeps): Streams {
     if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
     else endEach(meant);
   });
+  const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));
   const timer = setInterval(() => streams.endExpired(), TICK_MS);
   timer.unref();
   const recheckTimer = current && setInterval(() => void streams.recheck(), RECHECK_MS);
@@ -89,24 +97,34 @@ export function createStreams(deps: StreamDeps): Streams {
       if (!principal || !isEndless) return true;
       return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
     },
-    add(stream) {
+    isGood(stream) {
       const { principal } = stream;
+      // Decided before, and the upstream only answers now.
+      if (isStopped(stream)) return false;
       // Decided before a reload, and the upstream only answers now.
       if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest, routesOf(latest))) return false;
+      if (!principal) return true;
+      if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
+      return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
+    },
+    add(stream) {
+      if (!streams.isGood(stream)) return false;
+      const { principal } = stream;
       if (principal) {
-        if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
-        if (isOutdated(principal.devices, revocations) && asksForDevice(stream)) return false;
         for (const key of principal.revocationKeys) addTo(byKey, key, stream);
         for (const { revocationKey } of principal.devices ?? []) addTo(byKey, revocationKey, stream);
         addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
-        if (stream.isEndless) heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
+        if (stream.isEndless) {
+          endless.add(stream);
+          heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
+        }
       }
       all.add(stream);
       return true;
     },
     remove(stream) {
       if (!all.delete(stream) || !stream.principal) return;
-      if (stream.isEndless) release(stream.principal.user.id);
+      if (endless.delete(stream)) release(stream.principal.user.id);
       for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
       for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(byKey, revocationKey, stream);
       for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
@@ -142,10 +160,18 @@ export function createStreams(deps: StreamDeps): Streams {
       clearInterval(timer);
       clearInterval(recheckTimer);
       unsubscribe();
+      stopBlocks?.();
       endEach(all);
     },
   };
   return streams;
+
+  function isStopped(stream: OpenStream): boolean {
+    if (blocks === undefined || blocks.size === 0) return false;
+    const { routeKey, facts } = stream;
+    const { user, clientId, grantId } = renewed.get(stream)?.principal ?? stream.principal ?? {};
+    return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
+  }
 
   /** By its policy when it began, or by the one in force: a reload may have brought the question. */
   function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
@@ -191,7 +217,11 @@ export function createStreams(deps: StreamDeps): Streams {
       const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
       if (!isGood || !facts || !isStillAllowed({ routeKey: stream.routeKey, facts }, snapshot, routesOf(snapshot)))
         stream.end();
-      else renewed.set(stream, { principal, facts });
+      else {
+        renewed.set(stream, { principal, facts });
+        // A block may name the address that they have now.
+        if (isStopped(stream)) stream.end();
+      }
     }
   }
 

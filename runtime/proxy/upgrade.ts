@@ -29,9 +29,14 @@ import type { OpenStream } from "./streams.ts";
 import { Tracking } from "./tracking.ts";
 import { endpointOf } from "./upstream-endpoint.ts";
 import { failureOf } from "./upstream-failure.ts";
+import { connectGuard } from "./upstream-reach.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** WebSocket has no half-open connections: once one side has ended, the other one gets so long for its last messages. */
+const HALF_OPEN_MS = 5_000;
+/** A peer that is gone without a word is found out after so long, and some ten seconds more. */
+const KEEP_ALIVE_MS = 60_000;
 
 /** Answers every outcome by itself. */
 export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
@@ -53,7 +58,7 @@ export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer
   try {
     tunnel.begin();
   } catch (error) {
-    tunnel.fail(error instanceof RequestLoop ? "loop" : "protocol", errorText(error));
+    tunnel.fail(error instanceof RequestLoop ? "loop" : failureOf(error as Error), errorText(error));
   }
 }
 
@@ -120,6 +125,7 @@ class Tunnel implements OpenStream {
       path: upstreamPath(this.#passage, this.#upstream),
       headers,
       agent: false,
+      ...connectGuard(this.#upstream),
       ...this.#upstream.connect?.tls,
     });
     this.#request = request;
@@ -173,27 +179,38 @@ class Tunnel implements OpenStream {
       this.#finish(refuseStream(this.#passage.exchange));
       return;
     }
-    this.#registered = this.#deps.streams.add(this);
-    if (!this.#registered) {
-      respondError(this.#passage.exchange, 401, {
-        code: "session.ended",
-        message: "Unauthorized: the session has ended",
-      });
-      this.#finish(401);
-      return;
-    }
-    this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    if (!this.#register()) return;
     const client = this.#offer.accept(this.#handshakeHeaders(answer));
     this.#client = client;
     if (rest.length > 0) socket.unshift(rest);
     client.on("error", ignore);
-    client.once("close", () => this.#finish(101));
-    socket.once("close", () => this.#finish(101));
+    for (const side of [client, socket]) {
+      side.once("close", () => this.#finish(101));
+      side.once("end", () => this.#endSoon());
+    }
+    (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
     // Every message passes this socket, whichever way it goes.
     const { idleTimeoutMs = 0 } = this.#passage.plan.route;
     if (idleTimeoutMs > 0) (socket as Socket).setTimeout(idleTimeoutMs, () => this.#finish(101));
     client.pipe(socket);
     socket.pipe(client);
+  }
+
+  /** @returns false when the right to it ended while the upstream was thinking */
+  #register(): boolean {
+    this.#registered = this.#deps.streams.add(this);
+    if (this.#registered) this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    else {
+      const message = "Unauthorized: the session has ended";
+      respondError(this.#passage.exchange, 401, { code: "session.ended", message });
+      this.#finish(401);
+    }
+    return this.#registered;
+  }
+
+  #endSoon(): void {
+    clearTimeout(this.#timer);
+    if (!this.#finished) this.#timer = setTimeout(() => this.#finish(101), HALF_OPEN_MS);
   }
 
   #handshakeHeaders(answer: IncomingMessage): readonly string[] {
@@ -212,12 +229,22 @@ class Tunnel implements OpenStream {
       answer.destroy();
       return;
     }
-    clearTimeout(this.#timer);
-    const { exchange } = this.#passage;
+    const { exchange, plan } = this.#passage;
+    // Without a limit of the route the answer may take its time; otherwise each part of it has as long as the first.
+    if (plan.route.timeoutMs === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     const status = answer.statusCode ?? 502;
     this.#tracking?.answered(status);
+    // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
+    if (!this.#register()) {
+      answer.destroy();
+      return;
+    }
     exchange.start(status, responseHeaders(this.#passage, status, headersOf(answer), this.#deps.sealSession).headers);
     answer.on("data", (chunk: Buffer) => {
+      this.#timer?.refresh();
       if (exchange.write(chunk)) return;
       answer.pause();
       exchange.onDrain(() => answer.resume());

@@ -1,5 +1,6 @@
 /** What a failed connection to an upstream is called, whichever of our clients met it. */
 import type { UpstreamFailure } from "./forward-transport.ts";
+import { REFUSED_ADDRESS } from "./upstream-reach.ts";
 
 /** Marks an error of the request body so that it is not taken for the upstream's. */
 export const REQUEST_BODY_ERROR = "GATEWAY_REQUEST_BODY";
@@ -13,6 +14,7 @@ const FAILURES: ReadonlyMap<string, UpstreamFailure> = new Map([
   ["ENETUNREACH", "unreachable"],
   ["EHOSTDOWN", "unreachable"],
   ["EADDRNOTAVAIL", "unreachable"],
+  [REFUSED_ADDRESS, "unreachable"],
   ["UND_ERR_CONNECT_TIMEOUT", "connect-timeout"],
   ["ETIMEDOUT", "connect-timeout"],
   ["UND_ERR_HEADERS_TIMEOUT", "timeout"],

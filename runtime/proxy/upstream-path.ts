@@ -4,15 +4,15 @@ import type { Passage } from "./passage.ts";
 
 /**
  * Ordinary routes forward the path, rewritten where they say so (rewrite-path.ts), behind the path of `to`. An MCP server
- * route owns its base, which is cut off; at the base itself stands the MCP endpoint, `to` + `mcp.server.path`.
+ * route owns its base, which is cut off, and forwards few paths (mcp-paths.ts).
  *
  * @returns path with query
  */
-export function upstreamPath({ exchange, plan, rewrittenPath }: Passage, upstream: Upstream): string {
-  const { mcp, base } = plan.route;
-  if (mcp?.kind !== "server") return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
-  const rest = exchange.path.slice(base.length);
-  // A rest that begins with the server's path by itself must not get it twice; any other rest stands as it is.
-  const path = rest === "" || rest === "/" ? upstream.basePath + mcp.path : upstream.basePath + rest;
+export function upstreamPath(passage: Passage, upstream: Upstream): string {
+  const { exchange, plan, rewrittenPath, messageAddress } = passage;
+  if (!plan.isMcpServer) return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
+  if (messageAddress !== undefined) return messageAddress.path;
+  if (passage.mcpPath === undefined) throw new TypeError("a path of an MCP server route that nobody has judged");
+  const path = upstream.basePath + passage.mcpPath;
   return (path === "" ? "/" : path) + exchange.query;
 }

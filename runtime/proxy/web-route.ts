@@ -1,8 +1,11 @@
 /** The way of a request on an ordinary route or an MCP client route: people with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
+import { isBlocked } from "../policy/blocks.ts";
+import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
 import type { Decision } from "../policy/facts.ts";
 import type { AuthResult } from "../session/principal.ts";
+import { answerBlocked } from "./blocked.ts";
 import { decide, recordRefusal } from "./decide.ts";
 import { answerDevice, deviceReason, withNewestDevices } from "./device.ts";
 import type { Passage } from "./passage.ts";
@@ -54,6 +57,8 @@ function authenticated(deps: StepDeps, passage: Passage, result: AuthResult): vo
 
 function refuse(deps: StepDeps, passage: Passage, decision: Decision): void {
   const { principal } = passage;
+  if (isBlocked(decision)) return answerBlocked(passage);
+  if (isAmbiguous(decision)) return answerAmbiguous(passage);
   // Signing in may turn a no into a yes only for somebody who has not; so may a device.
   if (!principal) return askToSignIn(deps, passage);
   const reason = deviceReason(decision);
@@ -63,6 +68,14 @@ function refuse(deps: StepDeps, passage: Passage, decision: Decision): void {
 
 function askToSignIn(deps: StepDeps, passage: Passage): void {
   proceed(deps, passage, deps.signIn.redirect(passage.exchange, passage.snapshot), () => {});
+}
+
+/** Not 403: it is the spelling of the path that is refused, for everybody. */
+function answerAmbiguous({ exchange }: Passage): void {
+  respondError(exchange, 400, {
+    code: "access.ambiguous-path",
+    message: "The path of this request has two readings, and the policy of this address decides them differently",
+  });
 }
 
 function answerDenied(passage: Passage): void {

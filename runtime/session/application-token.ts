@@ -10,6 +10,7 @@ const SHARE_LEFT = 0.8;
 
 interface Minted {
   readonly token: string;
+  readonly origin: string;
   readonly handOutUntil: number;
 }
 
@@ -24,27 +25,30 @@ export interface ApplicationTokenDeps {
  * theirs, so that a back end always gets its four minutes.
  */
 export function createApplicationTokens(deps: ApplicationTokenDeps): ApplicationTokens {
+  /** By key of the route: several of one host may belong to several owners. */
   const minted = new WeakMap<Principal, Map<string, Minted>>();
   return {
     mint(principal, route) {
       const now = epochSeconds(deps.clock);
-      let byOrigin = minted.get(principal);
-      if (!byOrigin) {
-        byOrigin = new Map();
-        minted.set(principal, byOrigin);
+      let byRoute = minted.get(principal);
+      if (!byRoute) {
+        byRoute = new Map();
+        minted.set(principal, byRoute);
       }
-      const earlier = byOrigin.get(route.origin);
-      if (earlier && now <= earlier.handOutUntil) return earlier.token;
+      const earlier = byRoute.get(route.key);
+      if (earlier?.origin === route.origin && now <= earlier.handOutUntil) return earlier.token;
       const lifetime = deps.snapshots.current().settings.lifetimes.clientRouteToken;
       const token = deps.externalTokens.mint({
         kind: "application",
         userId: principal.user.id,
         ...(principal.sessionId === undefined ? {} : { sessionId: principal.sessionId }),
         ...(principal.grantId === undefined ? {} : { grantId: principal.grantId }),
+        routeKey: route.key,
         audience: applicationAudience(route.origin),
         expiresAt: now + lifetime,
       });
-      byOrigin.set(route.origin, { token, handOutUntil: now + Math.floor(lifetime * (1 - SHARE_LEFT)) });
+      const { origin } = route;
+      byRoute.set(route.key, { token, origin, handOutUntil: now + Math.floor(lifetime * (1 - SHARE_LEFT)) });
       return token;
     },
   };

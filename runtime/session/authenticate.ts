@@ -12,15 +12,16 @@ import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import type { Store } from "../store/store.ts";
+import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "./cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import type { Cookies } from "./cookie.ts";
 import { isOutdated } from "./device-facts.ts";
-import { audienceAllows, type ExternalTokens } from "./external-token.ts";
+import { audienceAllows, isApplicationAudience, type ExternalTokens } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
 import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
 import type { SessionRecords } from "./records.ts";
-import type { Authenticator, ProviderTokens, Revocations } from "./sessions.ts";
+import type { Authenticator, ProviderTokens, Revocations, TokenAudience } from "./sessions.ts";
 import { findSite } from "./sites.ts";
 
 /** From here on a request starts a reading of the records in the background and is answered with what is known. */
@@ -157,6 +158,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     cookies.deleteWhere(isMeant);
   });
 
+  const isMeantFor = (audience: string, routeKey: string | undefined, presentedAt: TokenAudience): boolean =>
+    audienceAllows(audience, presentedAt) &&
+    (!isApplicationAudience(audience) || applicationOpens(deps.snapshots.current(), routeKey, presentedAt));
+
   const openToken = (token: string): Claimed | AuthFailureReason => {
     const opened = deps.externalTokens.open(token);
     return opened.ok ? opened.claims : opened.reason;
@@ -183,7 +188,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     bearer(token, audience) {
       const entry = tokens.get(token);
       if (entry) {
-        if (!audienceAllows(entry.audience, audience)) return refusal("wrong-audience");
+        const { routeKey } = entry.result.principal;
+        if (!isMeantFor(entry.audience, routeKey, audience)) return refusal("wrong-audience");
         const result = fromCache(tokens, token, entry, () => {
           const claimed = openToken(token);
           return typeof claimed === "string" ? undefined : claimed;
@@ -192,7 +198,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       }
       const claimed = openToken(token);
       if (typeof claimed === "string") return refusal(claimed);
-      if (!audienceAllows(claimed.audience, audience)) return refusal("wrong-audience");
+      if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
       return read(tokens, token, claimed, entry);
     },
     cookie(exchange) {

@@ -7,7 +7,7 @@
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
 import { provenDevices, sameDevices } from "./device-facts.ts";
-import type { AuthFailureReason, AuthResult, Principal } from "./principal.ts";
+import type { AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./records.ts";
 import { serviceAccountUser } from "./service-accounts.ts";
 import type { Revocations } from "./sessions.ts";
@@ -20,6 +20,7 @@ export interface Claimed {
   readonly grantId?: string;
   readonly accountId?: string;
   readonly clientId?: string;
+  readonly routeKey?: string;
   readonly audience: string;
   readonly expiresAt: number;
 }
@@ -66,8 +67,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     // Reading took a while: a revocation may have come in between.
     if (revocations.isRevoked(keys)) return refusal("revoked");
     // The same object while nothing changed, since assertions and application tokens are remembered by it.
-    const isSame = earlier?.user.version === user.version && earlier.expiresAt === expiresAt;
-    if (earlier && isSame && sameDevices(earlier.devices, devices)) {
+    if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };
     }
     return {
@@ -79,12 +79,19 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
         ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        ...(claimed.routeKey === undefined ? {} : { routeKey: claimed.routeKey }),
         ...(devices === undefined ? {} : { devices }),
         expiresAt,
         revocationKeys: [...keys, userTag(userId)],
       },
     };
   };
+}
+
+/** One version may lose its address all the same: `idp_require_email_verified` is asked when the record is read. */
+function isSameUser(earlier: Principal, { version, claims }: User, expiresAt: number): boolean {
+  const { user } = earlier;
+  return user.version === version && user.claims["email"] === claims["email"] && earlier.expiresAt === expiresAt;
 }
 
 /** A machine is its own record: no identity provider knows it. */

@@ -152,6 +152,16 @@ export function isOwnCookieName(name: string, settings: CookieSettings): boolean
   return bare === settings.name || isCarriedName(bare, settings.name);
 }
 
+/** Whether a Set-Cookie value of somebody else's sets a cookie under one of our names. */
+export function setsOwnCookie(setCookie: string, settings: CookieSettings): boolean {
+  return isOwnCookieName(cookieName(setCookie), settings);
+}
+
+/** The name under which a browser will send it back: `=a=b` has no name, and comes back as `a=b`. */
+function cookieName(setCookie: string): string {
+  return (/^[\s=]*([^=;]*)/.exec(setCookie)?.[1] ?? "").trim();
+}
+
 function isCarriedName(name: string, sessionName: string): boolean {
   return name.startsWith(`${sessionName}_sign_in_`) || name.startsWith(`${sessionName}_provider_`);
 }

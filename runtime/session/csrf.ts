@@ -1,6 +1,11 @@
 /**
- * Defence of our own forms and state-changing addresses against requests that another site made the browser send.
+ * Defence of our own forms and state-changing addresses against requests that nobody made on our own pages.
  * Two walls: the browser says where the request comes from, and the form carries a token bound to the session.
+ *
+ * Where sign-in has no host of its own, an upstream's pages are of our origin and so are their scripts. These may not read
+ * a page of ours nor send its form: only what a window shows and sends passes (Fetch Metadata), and other pages lose their
+ * handle on that window (`pageHeaders()`). Service workers still can, and a page with our own opener policy that leads here
+ * a window which it wrote itself: the mend is `authenticate_service_url`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -43,6 +48,34 @@ export function isFromOwnOrigin(exchange: Exchange, origin: string): boolean {
   const sentBy = exchange.headerValues("origin");
   if (sentBy.length === 0) return site === "same-origin";
   return sentBy.length === 1 && sentBy[0] === origin;
+}
+
+/** True for a form of ours that was sent by the window that shows it, and not by a script in the background. */
+export function isFromOwnForm(exchange: Exchange, origin: string): boolean {
+  return isNavigation(exchange) && isFromOwnOrigin(exchange, origin);
+}
+
+/**
+ * False when the browser says that a script, a frame or anything but a window asks.
+ *
+ * Browsers send these headers with every request to https and loopback addresses, and scripts cannot set them
+ * (W3C Fetch Metadata §2). Programs and old browsers send none.
+ */
+export function isNavigation(exchange: Exchange): boolean {
+  return (
+    exchange.headerValues("sec-fetch-mode").every((mode) => mode === "navigate") &&
+    exchange.headerValues("sec-fetch-dest").every((destination) => destination === "document")
+  );
+}
+
+/** Answers what asks for a page of ours and is no window. @returns false when a window asks, and nothing was answered */
+export function refuseScript(exchange: Exchange): boolean {
+  if (isNavigation(exchange)) return false;
+  respondError(exchange, 403, {
+    code: "page.not-a-window",
+    message: "This page is shown in a window of its own, and not given to scripts and frames.",
+  });
+  return true;
 }
 
 /** The answer to a form that one of the two walls holds back. */

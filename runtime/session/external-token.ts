@@ -29,6 +29,8 @@ export interface ExternalTokenClaims {
   readonly grantId?: string;
   /** The service account that a machine's token stands for. */
   readonly accountId?: string;
+  /** The MCP client route that an application's token was made for, by key. */
+  readonly routeKey?: string;
   /** OAuth client, for grants and client credentials. */
   readonly clientId?: string;
   /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
@@ -53,6 +55,7 @@ interface Wire {
   readonly s?: string;
   readonly g?: string;
   readonly m?: string;
+  readonly r?: string;
   readonly c?: string;
   readonly a: string;
   readonly e: number;
@@ -72,6 +75,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         ...(claims.sessionId === undefined ? {} : { s: claims.sessionId }),
         ...(claims.grantId === undefined ? {} : { g: claims.grantId }),
         ...(claims.accountId === undefined ? {} : { m: claims.accountId }),
+        ...(claims.routeKey === undefined ? {} : { r: claims.routeKey }),
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
         a: claims.audience,
         e: claims.expiresAt,
@@ -92,6 +96,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           ...(wire.s === undefined ? {} : { sessionId: wire.s }),
           ...(wire.g === undefined ? {} : { grantId: wire.g }),
           ...(wire.m === undefined ? {} : { accountId: wire.m }),
+          ...(wire.r === undefined ? {} : { routeKey: wire.r }),
           ...(wire.c === undefined ? {} : { clientId: wire.c }),
           audience: wire.a,
           expiresAt: wire.e,
@@ -111,12 +116,16 @@ export const EVERY_SERVER = "every server";
 const APPLICATION = "application ";
 
 /**
- * The audience of a token handed to the back end of an MCP client route: every MCP server route, and the list of
- * servers on the client route's own host.
+ * The audience of a token handed to the back end of an MCP client route: the MCP server routes that the route opens (see
+ * application-reach.ts), and the list of them on the route's own host.
  */
 export function applicationAudience(clientRouteOrigin: string): string {
   // A space stands in no resource and no origin, so the two can never be taken for each other.
   return APPLICATION + clientRouteOrigin;
+}
+
+export function isApplicationAudience(audience: string): boolean {
+  return audience.startsWith(APPLICATION);
 }
 
 const PROGRAM = "program ";
@@ -134,7 +143,7 @@ export function audienceAllows(audience: string, presentedAt: TokenAudience): bo
   }
   if (audience.startsWith(PROGRAM)) return false;
   const isList = resource.endsWith(ROUTES_PATH) && resource.length === origin.length + ROUTES_PATH.length;
-  if (audience.startsWith(APPLICATION)) {
+  if (isApplicationAudience(audience)) {
     return !isList || audience === applicationAudience(origin);
   }
   if (audience === EVERY_SERVER) return !isList;

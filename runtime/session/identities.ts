@@ -6,6 +6,7 @@
  * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 
 import type { Snapshots } from "../config/compiled.ts";
 import { GatewayError, errorText } from "../errors.ts";
@@ -13,12 +14,19 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
-import { createTokenSeal, mergeIdentity, providerOf, RENEW_AHEAD_SECONDS, toUser } from "./identity-record.ts";
+import {
+  createTokenSeal,
+  mergeIdentity,
+  providerOf,
+  RENEW_AHEAD_SECONDS,
+  storedFacts,
+  toUser,
+} from "./identity-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
 import { createPauses } from "./pauses.ts";
 import type { User } from "./principal.ts";
-import type { ProfileFacts } from "./provider-claims.ts";
-import { userTag, type IdentityRecord, type SessionRecords } from "./records.ts";
+import { withEarlierDoubts, type ProfileFacts } from "./provider-claims.ts";
+import { isProviderSubject, userTag, type IdentityRecord, type SessionRecords } from "./records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./sessions.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
@@ -76,12 +84,29 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
   };
 
+  const userOf = (record: IdentityRecord): User => toUser(record, deps.snapshots.current().settings.idp);
+
   const merge = (
     earlier: IdentityRecord | undefined,
     userId: string,
     tokens: ProviderTokenSet,
     profile: ProfileFacts | undefined,
   ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
+
+  /** Rules on such claims are unknown from now on, which people will ask about. */
+  const tellLeftOut = (earlier: IdentityRecord | undefined, { userId, leftOut }: IdentityRecord): void => {
+    if (!leftOut || isDeepStrictEqual(earlier?.leftOut, leftOut)) return;
+    if (leftOut.others === true) {
+      log.warn({ user: userId }, "userinfo could not be asked at a sign-in: further claims of the user are unknown");
+      return;
+    }
+    const claims = [...leftOut.claims, ...(leftOut.groups && !leftOut.claims.includes("groups") ? ["groups"] : [])];
+    log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
+  };
+
+  /** What signed in before subjects were checked may bear the name of a service account: that is nobody. */
+  const read = (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> =>
+    isProviderSubject(userId) ? records.identities.get(userId) : Promise.resolve(undefined);
 
   const put = (record: IdentityRecord, ifVersion: number) =>
     records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
@@ -101,17 +126,17 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   };
 
   const refreshAlone = async (userId: string): Promise<RefreshResult> => {
-    const before = await records.identities.get(userId);
+    const before = await read(userId);
     if (!before || before.value.refusedAt !== undefined) return REFUSED;
     const giveUpAtMs = clock.now() + LEASE_MS;
     for (;;) {
       const lease = await deps.store.lease(`refresh-identity:${userId}`, LEASE_MS);
       if (lease) {
         try {
-          const stored = await records.identities.get(userId);
+          const stored = await read(userId);
           if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
           // Another replica was faster: its answer is as new as ours would be.
-          if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
+          if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
           return await timed(() => askProvider(stored));
         } finally {
           await lease.release().catch(() => {});
@@ -119,9 +144,9 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       }
       if (clock.now() >= giveUpAtMs || closing.signal.aborted) return UNAVAILABLE;
       await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
-      const stored = await records.identities.get(userId);
+      const stored = await read(userId);
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
-      if (isNewer(stored.value, before.value)) return { ok: true, user: toUser(stored.value) };
+      if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
     }
   };
 
@@ -149,9 +174,14 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
       unsaved.delete(userId);
       const { profile } = await deps.idp.readUser(settings, tokens, userId);
-      const confirmed = await save(saved, (earlier) => merge(earlier, userId, tokens, profile ?? earlier));
+      const confirmed = await save(saved, (earlier) => {
+        const before = storedFacts(earlier);
+        const isWhole = profile === undefined || tokens.idClaims !== undefined;
+        return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierDoubts(profile, before));
+      });
+      tellLeftOut(saved.value, confirmed.value);
       pauses.end(userId);
-      return { ok: true, user: toUser(confirmed.value) };
+      return { ok: true, user: userOf(confirmed.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
       pauses.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
@@ -172,7 +202,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const value = next(earlier.value);
       const result = await put(value, earlier.version);
       if (result.ok) return { ...earlier, value, version: result.version };
-      earlier = await records.identities.get(from.value.userId);
+      earlier = await read(from.value.userId);
       if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
     }
     throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");
@@ -180,10 +210,10 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 
   const refuse = async (stored: StoredRecord<IdentityRecord>, error: GatewayError): Promise<RefreshResult> => {
     const { userId } = stored.value;
-    const current = await records.identities.get(userId);
+    const current = await read(userId);
     // A sign-in meanwhile brought a new token: what was refused was only the old one.
     if (current && current.value.refusedAt === undefined && current.value.signIns !== stored.value.signIns) {
-      return { ok: true, user: toUser(current.value) };
+      return { ok: true, user: userOf(current.value) };
     }
     log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
     if (current) {
@@ -198,38 +228,41 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
 
   return {
     async find(userId) {
-      const stored = await records.identities.get(userId);
-      return stored && stored.value.refusedAt === undefined ? toUser(stored.value) : undefined;
+      const stored = await read(userId);
+      return stored && stored.value.refusedAt === undefined ? userOf(stored.value) : undefined;
     },
     refresh,
     async recordSignIn(tokens, subject, profile) {
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-        const stored = await records.identities.get(subject);
+        const stored = await read(subject);
+        // What ended with the refusal must not come back with the user, and may not have ended: the store went away.
+        if (stored?.value.refusedAt !== undefined) await deps.revocations.revoke(userTag(subject));
         const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
           pauses.end(subject);
-          return toUser(value);
+          tellLeftOut(stored?.value, value);
+          return userOf(value);
         }
       }
       throw new GatewayError("identity.conflict", "Cannot store a user who signed in: the record keeps changing");
     },
     async load(userId) {
-      const stored = await records.identities.get(userId);
+      const stored = await read(userId);
       if (!stored || stored.value.refusedAt !== undefined) return undefined;
       const { refreshDueAt } = stored.value;
       const now = epochSeconds(clock);
-      if (refreshDueAt === undefined || now < refreshDueAt) return toUser(stored.value);
-      if (pauses.has(userId)) return toUser(stored.value);
+      if (refreshDueAt === undefined || now < refreshDueAt) return userOf(stored.value);
+      if (pauses.has(userId)) return userOf(stored.value);
       const asked = refresh(userId);
-      if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return toUser(stored.value);
+      if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return userOf(stored.value);
       const result = await Promise.race([asked, afterWaiting()]);
       if (result.ok) return result.user;
       // A provider that is away signs nobody out: the session has its own end.
-      return result.reason === "unavailable" ? toUser(stored.value) : undefined;
+      return result.reason === "unavailable" ? userOf(stored.value) : undefined;
     },
     async providerTokens(userId) {
-      const stored = await records.identities.get(userId);
+      const stored = await read(userId);
       if (!stored || stored.value.refusedAt !== undefined) return { accessToken: "", idToken: "" };
       return {
         accessToken: tokenSeal.open(userId, "access", stored.value.accessToken) ?? "",

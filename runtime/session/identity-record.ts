@@ -5,7 +5,7 @@ import type { IdpSettings } from "../config/compiled.ts";
 import type { Keys } from "../keys.ts";
 import type { ProviderTokenSet } from "./idp.ts";
 import type { User } from "./principal.ts";
-import type { ProfileFacts } from "./provider-claims.ts";
+import { readStoredClaims, withoutUnverifiedEmail, type ProfileFacts } from "./provider-claims.ts";
 import type { IdentityRecord } from "./records.ts";
 
 /** The provider is asked for news of an active user at least this often, however long its tokens last. */
@@ -44,7 +44,9 @@ export function mergeIdentity(
   { earlier, userId, tokens, profile }: ProviderAnswer,
 ): IdentityRecord {
   const now = Math.floor(deps.nowMs / 1000);
-  const facts: ProfileFacts = profile ?? earlier ?? { email: "", name: "", groups: [], claims: {} };
+  const facts: ProfileFacts = profile ??
+    (earlier && storedFacts(earlier)) ?? { email: "", name: "", groups: [], claims: {} };
+  const isWhole = profile !== undefined && profile.leftOut?.others !== true;
   const changed = earlier === undefined || !sameFacts(earlier, facts);
   // Without a new token the old one stays good (RFC 6749 §6), but never at another provider.
   const kept = earlier && isFrom(earlier, tokens) ? earlier : undefined;
@@ -61,7 +63,8 @@ export function mergeIdentity(
     name: facts.name,
     groups: facts.groups,
     claims: facts.claims,
-    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: profile ? dueAt(now, tokens) : now }),
+    leftOut: facts.leftOut ?? null,
+    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: isWhole ? dueAt(now, tokens) : now }),
     accessToken: deps.tokenSeal.seal(userId, "access", tokens.accessToken),
     ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
     ...(idToken === undefined ? {} : { idToken }),
@@ -71,10 +74,27 @@ export function mergeIdentity(
   };
 }
 
-/** What decisions read. */
-export function toUser(record: IdentityRecord): User {
-  const { userId, version, email, name, groups, claims } = record;
-  return { id: userId, version, email, name, groups, claims };
+/**
+ * The facts in a record. Older programs kept addresses that the provider called unverified, and knew nothing of claims that
+ * it left out: their records are read as if these claims came from the provider now.
+ */
+export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRecord): ProfileFacts {
+  if (leftOut !== undefined) return { email, name, groups, claims, ...(leftOut && { leftOut }) };
+  const read = readStoredClaims(claims);
+  return {
+    email: read.claims["email"] === undefined ? "" : email,
+    name,
+    groups,
+    claims: read.claims,
+    // Which claim has the groups is not known here: where there are none, any claim that is missing may be it.
+    ...(read.leftOut && { leftOut: { claims: read.leftOut.claims, groups: groups.length === 0 } }),
+  };
+}
+
+/** What decisions read, by the settings of today: they may ask for more than those under which it was stored. */
+export function toUser(record: IdentityRecord, settings: IdpSettings | undefined): User {
+  const user: User = { id: record.userId, version: record.version, ...storedFacts(record) };
+  return settings?.requireEmailVerified === true ? withoutUnverifiedEmail(user) : user;
 }
 
 function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
@@ -92,8 +112,8 @@ function dueAt(now: number, tokens: ProviderTokenSet): number {
 
 function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
   return isDeepStrictEqual(
-    [record.email, record.name, record.groups, record.claims],
-    [facts.email, facts.name, facts.groups, facts.claims],
+    [record.email, record.name, record.groups, record.claims, record.leftOut ?? undefined],
+    [facts.email, facts.name, facts.groups, facts.claims, facts.leftOut],
   );
 }
 

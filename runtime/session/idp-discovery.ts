@@ -51,6 +51,22 @@ export function createDiscovery(deps: IdpDeps): Discover {
   };
 }
 
+/**
+ * The same provider without the library's check of signatures, which keeps a key set for a minute that may be outdated: what
+ * its token endpoint gives is checked by provider-keys.ts.
+ */
+export function forGrants(configuration: openid.Configuration, settings: IdpSettings): openid.Configuration {
+  const metadata = configuration.serverMetadata();
+  const auth = authentication(settings.clientSecret, metadata);
+  const grants = new openid.Configuration(metadata, settings.clientId, undefined, auth);
+  grants.timeout = configuration.timeout;
+  const { [openid.customFetch]: fetch } = configuration;
+  if (fetch !== undefined) grants[openid.customFetch] = fetch;
+  // Outside development a provider at such an address was not discovered.
+  if (metadata.issuer.startsWith("http:")) openid.allowInsecureRequests(grants);
+  return grants;
+}
+
 async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
   const { fetch } = deps;
   try {

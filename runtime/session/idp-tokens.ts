@@ -17,6 +17,8 @@ import type { Discover } from "./idp-discovery.ts";
 import { judge } from "./idp-errors.ts";
 import type { AuthFailureReason } from "./principal.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
+import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
+import { isProviderSubject } from "./records.ts";
 
 export type IdpTokenFormat = "idp_access_token" | "idp_identity_token";
 
@@ -49,20 +51,6 @@ export interface IdpTokenDeps {
   readonly clock: Clock;
 }
 
-/** No "none", and no shared secrets: whoever could check such a token could make it. */
-const ALGORITHMS = [
-  "ES256",
-  "ES384",
-  "ES512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "RS256",
-  "RS384",
-  "RS512",
-  "EdDSA",
-  "Ed25519",
-];
 const CLOCK_TOLERANCE_SECONDS = 5;
 /** Of an opaque token whose end the provider does not tell. */
 const UNTOLD_SECONDS = 60;
@@ -93,7 +81,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       const { payload, protectedHeader } = await jose.jwtVerify(token, keysOf(configuration), {
         issuer: configuration.serverMetadata().issuer,
         audience: [...audiences],
-        algorithms: ALGORITHMS,
+        algorithms: SIGNING_ALGORITHMS,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ["sub", "exp", "iat"],
         currentDate: new Date(deps.clock.now()),
@@ -142,10 +130,10 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       expiresAt = told.exp ?? epochSeconds(deps.clock) + UNTOLD_SECONDS;
     }
     const subject = claims["sub"];
-    if (typeof subject !== "string" || subject === "") return { ok: false, reason: "unknown-user" };
+    if (typeof subject !== "string" || !isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
     const sources = [withoutProtocol(claims)];
     const isOpenid = scopesOf(claims).includes("openid");
-    if (isOpenid && lacksProfile(claims, settings.groupsClaim)) {
+    if (isOpenid && lacksProfile(claims, settings)) {
       try {
         sources.push(...(await userInfo(configuration, token, subject)));
       } catch (error) {
@@ -153,7 +141,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
         throw error;
       }
     }
-    return { ok: true, subject, profile: readProfile(sources, settings.groupsClaim), expiresAt };
+    return { ok: true, subject, profile: readProfile(sources, settings), expiresAt };
   };
 
   /** @see RFC 7662 §2.2 */
@@ -195,8 +183,9 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     if ((isShared || payload["azp"] !== undefined) && payload["azp"] !== settings.clientId) {
       return { ok: false, reason: "wrong-audience" };
     }
-    const profile = readProfile([payload], settings.groupsClaim);
-    return { ok: true, subject: payload.sub ?? "", profile, expiresAt: payload.exp ?? 0 };
+    const subject = payload.sub ?? "";
+    if (!isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
+    return { ok: true, subject, profile: readProfile([payload], settings), expiresAt: payload.exp ?? 0 };
   };
 
   return {

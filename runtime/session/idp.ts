@@ -10,9 +10,12 @@ import * as openid from "openid-client";
 import type { IdpSettings } from "../config/compiled.ts";
 import { GatewayError } from "../errors.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import type { Discover } from "./idp-discovery.ts";
-import { isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
-import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
+import { forGrants, type Discover } from "./idp-discovery.ts";
+import { detailOf, isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
+import { scopesFor } from "./idp-scopes.ts";
+import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
+import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
+import { isProviderSubject } from "./records.ts";
 
 /** What the token endpoint gave. */
 export interface ProviderTokenSet {
@@ -45,7 +48,8 @@ export interface IdentityProvider {
   /** @throws GatewayError `idp.refused` when the refresh token is worth nothing any more, `idp.unavailable` */
   exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
   /**
-   * Profile of the user a token set belongs to, from ID token and userinfo.
+   * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
+   * goes on without userinfo when that is down; what else it may have said is left out then.
    *
    * @param subject who it must be; undefined at sign-in, where the ID token says it
    * @returns profile undefined when the provider offers neither
@@ -63,7 +67,13 @@ export interface IdentityProvider {
   ): Promise<string | undefined>;
 }
 
-export function createIdp(deps: { readonly discover: Discover; readonly clock: Clock }): IdentityProvider {
+export interface IdentityProviderDeps {
+  readonly discover: Discover;
+  readonly keys: ProviderKeys;
+  readonly clock: Clock;
+}
+
+export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
   const { discover } = deps;
 
   const tokenSet = (
@@ -83,6 +93,21 @@ export function createIdp(deps: { readonly discover: Discover; readonly clock: C
     };
   };
 
+  /** @throws GatewayError */
+  const checkSignature = async (
+    configuration: openid.Configuration,
+    answer: openid.TokenEndpointResponse,
+    refuses: (status: number, code: string) => boolean,
+  ): Promise<void> => {
+    if (answer.id_token === undefined) return;
+    try {
+      await deps.keys.checkSignature(configuration, answer.id_token);
+    } catch (error) {
+      const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
+      throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
+    }
+  };
+
   return {
     async authorizationUrl(settings, checks) {
       const configuration = await discover(settings);
@@ -90,7 +115,7 @@ export function createIdp(deps: { readonly discover: Discover; readonly clock: C
         // Ours come last: no configured parameter may replace what the checks rely on.
         ...Object.fromEntries(settings.requestParams),
         redirect_uri: checks.redirectUri,
-        scope: settings.scopes.join(" "),
+        scope: scopesFor(settings, configuration.serverMetadata()).join(" "),
         state: checks.state,
         nonce: checks.nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
@@ -104,24 +129,27 @@ export function createIdp(deps: { readonly discover: Discover; readonly clock: C
       const url = new URL(checks.redirectUri);
       url.search = query;
       try {
-        const answer = await openid.authorizationCodeGrant(configuration, url, {
+        const answer = await openid.authorizationCodeGrant(forGrants(configuration, settings), url, {
           expectedState: checks.state,
           expectedNonce: checks.nonce,
           pkceCodeVerifier: checks.codeVerifier,
           idTokenExpected: true,
         });
+        await checkSignature(configuration, answer, isRefusedCode);
         return tokenSet(settings, answer);
       } catch (error) {
-        throw judge(error, "finish the sign-in", isRefusedCode);
+        throw error instanceof GatewayError ? error : judge(error, "finish the sign-in", isRefusedCode);
       }
     },
 
     async exchangeRefreshToken(settings, refreshToken) {
       const configuration = await discover(settings);
       try {
-        return tokenSet(settings, await openid.refreshTokenGrant(configuration, refreshToken));
+        const answer = await openid.refreshTokenGrant(forGrants(configuration, settings), refreshToken);
+        await checkSignature(configuration, answer, isRefusedRefresh);
+        return tokenSet(settings, answer);
       } catch (error) {
-        throw judge(error, "refresh a user", isRefusedRefresh);
+        throw error instanceof GatewayError ? error : judge(error, "refresh a user", isRefusedRefresh);
       }
     },
 
@@ -135,19 +163,28 @@ export function createIdp(deps: { readonly discover: Discover; readonly clock: C
           "Cannot read a user: the provider's ID token names another subject or none",
         );
       }
+      if (!isProviderSubject(expected)) {
+        throw new GatewayError("idp.refused", "Cannot read a user: the provider's subject cannot be a user id here");
+      }
       const configuration = await discover(settings);
       const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
       const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
-      if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings.groupsClaim)) {
+      if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings)) {
         try {
           sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
         } catch (error) {
-          throw judge(error, "read a user", (status) => status === 401 || status === 403);
+          const failure = judge(error, "read a user", (status) => status === 401 || status === 403);
+          const isSignIn = subject === undefined;
+          // A refresh waits: until userinfo is back, what it said before holds.
+          if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
+            throw failure;
+          }
+          return { subject: expected, profile: withOthersLeftOut(readProfile(sources, settings)) };
         }
       }
       return {
         subject: expected,
-        profile: sources.length === 0 ? undefined : readProfile(sources, settings.groupsClaim),
+        profile: sources.length === 0 ? undefined : readProfile(sources, settings),
       };
     },
 

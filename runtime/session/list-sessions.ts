@@ -26,13 +26,11 @@ export async function findSession(store: Store, id: string): Promise<LivingSessi
 }
 
 /** Ends it on every host: seen by every process within 2 s. */
-export async function endSession(
-  deps: { readonly store: Store; readonly revocations: Pick<Revocations, "revoke"> },
+export function endSession(
+  { revocations }: { readonly revocations: Pick<Revocations, "revoke"> },
   id: string,
 ): Promise<void> {
-  // The feed first: should the second step fail, no cookie of the session works any more.
-  await deps.revocations.revoke(`${PREFIX}${id}`);
-  await createRecords(deps.store).sessions.delete(id);
+  return revocations.revoke(`${PREFIX}${id}`);
 }
 
 function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): LivingSession {

@@ -26,6 +26,8 @@ export interface Principal {
   readonly grantId?: string;
   /** Of browser sessions alone, at least one: a token may be anywhere. */
   readonly devices?: readonly ProvenDevice[];
+  /** The MCP client route that an application's token was made for, by key. */
+  readonly routeKey?: string;
   /** OAuth client, for grants. */
   readonly clientId?: string;
   /** Epoch seconds after which the credential is worth nothing; open streams end then. */
@@ -42,6 +44,7 @@ export type AuthFailureReason =
   | "wrong-audience"
   | "wrong-kind"
   | "unknown-user"
+  | "blocked"
   | "unavailable";
 
 export type AuthResult =

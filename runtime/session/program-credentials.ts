@@ -13,6 +13,7 @@ import type { Exchange } from "../http/exchange.ts";
 import { hashSecret } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import { networkOf } from "../store/rate-limit.ts";
 import { BoundedCache, type Visited } from "./cache.ts";
 import { refusal } from "./confirm-credential.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "./external-token.ts";
@@ -27,8 +28,12 @@ export const FRESH_MS = 60_000;
 /** So long a refused token is not asked about again. */
 const REFUSED_MS = 10_000;
 const CACHE_ENTRIES = 10_000;
-/** Questions to the provider under way; more tokens than this wait for nobody. */
+/**
+ * Questions to the provider under way about tokens that nobody vouched for yet, of all peers and of one; more tokens than
+ * this wait for nobody. Those that were good before have as many of their own: strangers cannot take their turns.
+ */
 const MAX_QUESTIONS = 64;
+const MAX_QUESTIONS_OF_PEER = 16;
 
 export interface ProgramCredentialDeps {
   readonly authenticator: Pick<Authenticator, "bearer">;
@@ -56,6 +61,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
   const { clock, revocations } = deps;
   const known = new BoundedCache<Entry>(CACHE_ENTRIES);
   const pending = new Map<string, Promise<AuthResult>>();
+  const questions = createQuestions();
   const presented = new WeakMap<Principal, { readonly token: string; readonly route: CompiledRoute }>();
 
   const unsubscribe = revocations.subscribe((key) => {
@@ -70,7 +76,12 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     return result instanceof Promise ? result.then(onlyPrograms) : onlyPrograms(result);
   };
 
-  const providerToken = (token: string, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
+  /** @param peer who presents it; undefined when nobody does, and its principal is asked about again */
+  const providerToken = (
+    token: string,
+    route: CompiledRoute,
+    peer: string | undefined,
+  ): AuthResult | Promise<AuthResult> => {
     const { bearerTokenFormat: format, accessTokenAudiences: audiences } = route;
     // Hashed, so that keys are short; format and audiences are part of the verdict.
     const key = hashSecret(`${format} ${audiences.join(" ")} ${token}`);
@@ -82,7 +93,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       if (result.principal.expiresAt <= epochSeconds(clock)) return refusal("expired");
       return result;
     }
-    return pending.get(key) ?? ask(key, token, route, entry?.result);
+    return pending.get(key) ?? ask(key, token, route, entry?.result, peer);
   };
 
   const ask = (
@@ -90,11 +101,13 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     token: string,
     route: CompiledRoute,
     earlier: AuthResult | undefined,
+    peer: string | undefined,
   ): AuthResult | Promise<AuthResult> => {
     const { idp } = deps.snapshots.current().settings;
     const { bearerTokenFormat: format, accessTokenAudiences: audiences } = route;
     if (idp === undefined || format === "default") return refusal("unavailable");
-    if (pending.size >= MAX_QUESTIONS) return refusal("unavailable");
+    const asker = earlier?.ok === true ? KNOWN : networkOf(peer ?? "");
+    if (!questions.begin(asker)) return refusal("unavailable");
     const asking = deps.idpTokens.verify(idp, token, format, audiences).then(
       (told) => {
         const result = resultOf(told, key, earlier);
@@ -110,7 +123,10 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
         return refusal("unavailable");
       },
     );
-    const settled = asking.finally(() => pending.delete(key));
+    const settled = asking.finally(() => {
+      pending.delete(key);
+      questions.end(asker);
+    });
     pending.set(key, settled);
     return settled;
   };
@@ -143,7 +159,9 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       const token = bearerOf(exchange.header("authorization"));
       if (token === undefined) return undefined;
       // Our own tokens are told by their prefix and pass beside the provider's.
-      return token.startsWith(EXTERNAL_TOKEN_PREFIX) ? ownToken(token, exchange) : providerToken(token, route);
+      return token.startsWith(EXTERNAL_TOKEN_PREFIX)
+        ? ownToken(token, exchange)
+        : providerToken(token, route, exchange.remoteAddress);
     },
     ownBearer(exchange) {
       const own = exchange.header("x-gateway-authorization");
@@ -162,12 +180,38 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     async again(principal) {
       const shown = presented.get(principal);
       if (!shown) return undefined;
-      const result = await providerToken(shown.token, shown.route);
+      const result = await providerToken(shown.token, shown.route, undefined);
       if (result.ok) return result.principal;
       // A provider that is away ends nothing; the token has its own end.
       return result.reason === "unavailable" ? principal : undefined;
     },
     close: unsubscribe,
+  };
+}
+
+/** Who asks about tokens that were good before; no address is called so. */
+const KNOWN = "known";
+
+/** Counts what is under way, for each who asks and for all strangers together. */
+function createQuestions(): { begin(asker: string): boolean; end(asker: string): void } {
+  const counts = new Map<string, number>();
+  let ofStrangers = 0;
+  return {
+    begin(asker) {
+      const count = counts.get(asker) ?? 0;
+      const isKnown = asker === KNOWN;
+      if (count >= (isKnown ? MAX_QUESTIONS : MAX_QUESTIONS_OF_PEER)) return false;
+      if (!isKnown && ofStrangers >= MAX_QUESTIONS) return false;
+      if (!isKnown) ofStrangers += 1;
+      counts.set(asker, count + 1);
+      return true;
+    },
+    end(asker) {
+      if (asker !== KNOWN) ofStrangers -= 1;
+      const count = (counts.get(asker) ?? 0) - 1;
+      if (count > 0) counts.set(asker, count);
+      else counts.delete(asker);
+    },
   };
 }
 

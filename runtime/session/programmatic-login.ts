@@ -20,7 +20,7 @@ import type { Keys } from "../keys.ts";
 import { programAccessPage } from "../pages/program-access.ts";
 import { continuePage } from "../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
-import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "./csrf.ts";
 import { programAudience, type ExternalTokens } from "./external-token.ts";
 import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
@@ -132,7 +132,8 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
         }
         const isPost = exchange.method === "POST";
-        if (isPost && !isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+        if (isPost && !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
+        if (!isPost && refuseScript(exchange)) return undefined;
         const form = isPost ? await readForm(exchange, MAX_FORM_BYTES) : undefined;
         if (form && !form.ok) return refuseForm(exchange);
         const query = parseQuery(exchange.query);

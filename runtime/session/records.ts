@@ -4,6 +4,7 @@
  * Promise: no token, code or nonce stands here in the clear; each is sealed (`provider-tokens`, `sign-in-ticket`) or
  * hashed. Times are epoch seconds unless the name says milliseconds.
  */
+import type { LeftOut } from "../policy/facts.ts";
 import { firstFormats } from "../store/formats.ts";
 import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
 
@@ -19,6 +20,8 @@ export interface IdentityRecord {
   readonly name: string;
   readonly groups: readonly string[];
   readonly claims: { readonly [key: string]: Json };
+  /** What the provider has for the user and did not send; null: nothing. Absent in what older programs wrote. */
+  readonly leftOut?: LeftOut | null;
   /** Sealed; absent when the provider gave none. */
   readonly refreshToken?: string;
   readonly accessToken?: string;
@@ -119,7 +122,8 @@ export interface RecordSet<T> {
   get(id: string): Promise<StoredRecord<T> | undefined>;
   take(id: string): Promise<StoredRecord<T> | undefined>;
   put(id: string, value: T, options?: PutOptions): Promise<PutResult>;
-  delete(id: string): Promise<boolean>;
+  /** @returns true when a live record was removed; with `ifVersion`, only that version */
+  delete(id: string, options?: { readonly ifVersion?: number }): Promise<boolean>;
 }
 
 export interface SessionRecords {
@@ -149,7 +153,7 @@ function recordSet<T>(store: Store, prefix: string): RecordSet<T> {
     get: (id) => store.get<T>(prefix + id),
     take: (id) => store.take<T>(prefix + id),
     put: (id, value, options) => store.put(prefix + id, value, options),
-    delete: (id) => store.delete(prefix + id),
+    delete: (id, options) => store.delete(prefix + id, options),
   };
 }
 
@@ -162,6 +166,7 @@ export const SESSION_FORMATS = firstFormats([
   "service-account",
   "device",
   "device-answer",
+  "block",
 ]);
 
 /** Lists all sessions. */
@@ -169,6 +174,21 @@ export const SESSIONS_TAG = "sessions";
 
 /** Lists all devices. */
 export const DEVICES_TAG = "devices";
+
+const SERVICE_ACCOUNT_USER = "service-account:";
+
+/** The user id of a service account. */
+export function serviceAccountUserId(name: string): string {
+  return SERVICE_ACCOUNT_USER + name;
+}
+
+/**
+ * Whether a provider's `sub` may be a user id here. Policies, records and revocations know users by their id alone: one
+ * that reads like a service account's would be that account. Control characters have no place in keys and logs.
+ */
+export function isProviderSubject(subject: string): boolean {
+  return subject !== "" && !subject.startsWith(SERVICE_ACCOUNT_USER) && !/\p{Cc}/u.test(subject);
+}
 
 /** Lists and ends everything of one user. */
 export function userTag(userId: string): string {

@@ -7,11 +7,15 @@
  * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too. Codes on their
  * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
  * again has said nothing about what that user approved.
+ *
+ * Promise: `revoke` resolves when the store has it: the feed's entry, and the end of the record of that key. What the store
+ * did not take holds in this process at once, and is owed to the store until it does; whoever asked is told that it failed.
  */
 import { GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { followFeed } from "../store/follow-feed.ts";
+import { createOwed } from "../store/owed.ts";
 import type { Store } from "../store/store.ts";
 import type { Revocations } from "./sessions.ts";
 
@@ -61,19 +65,30 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
   const append = (key: string): Promise<number> =>
     store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
 
+  const owed = createOwed({
+    clock,
+    log,
+    what: "revocations",
+    lifetime: deps.longestLifetime,
+    async act(key) {
+      // The feed first: should the second step fail, nothing made under the key works any more.
+      await append(key);
+      // The record too: the feed forgets after a while, a refresh token must not outlive that.
+      if (HAS_RECORD.test(key)) await store.delete(key);
+    },
+  });
+
   const revokeOne = async (key: string): Promise<void> => {
     // Here at once, so that this process refuses even when the store cannot take it.
     learn(key);
-    await append(key);
+    await owed.settle(key);
   };
 
   const revokeAll = async (key: string): Promise<void> => {
     for (const record of await store.list(key)) {
-      if (/^(session|grant|service-account):/.test(record.key)) await revokeOne(record.key);
-      else if (!(record.key.startsWith("code:") || (record.key.startsWith("consent:") && key.startsWith("client:"))))
-        continue;
-      // The record too: the feed forgets after a while, a refresh token must not outlive that.
-      await store.delete(record.key);
+      if (HAS_RECORD.test(record.key)) await revokeOne(record.key);
+      else if (record.key.startsWith("code:") || (record.key.startsWith("consent:") && key.startsWith("client:")))
+        await store.delete(record.key);
     }
     await append(key);
     await follower.catchUp();
@@ -87,7 +102,10 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       const key = (entry as { key?: unknown } | null)?.key;
       if (typeof key === "string") learn(key);
     },
-    onRead: forget,
+    onRead() {
+      forget();
+      void owed.retry();
+    },
   });
 
   return {
@@ -99,6 +117,7 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
     get epoch() {
       return epoch;
     },
+    isOwed: (key) => owed.has(key),
     async revoke(key) {
       if (!/^(session|grant|service-account|device|client|user):./.test(key)) {
         throw new GatewayError(
@@ -113,9 +132,15 @@ export function createRevocations(deps: RevocationDeps): RevocationFeed {
       return () => listeners.delete(listener);
     },
     catchUp: () => follower.catchUp(),
-    close: () => follower.close(),
+    async close() {
+      await follower.close();
+      await owed.close();
+    },
   };
 }
+
+/** Keys of what has a record under the same key. */
+const HAS_RECORD = /^(session|grant|service-account):/;
 
 /** Keys that stand for many sessions and grants. */
 function isWide(key: string): boolean {

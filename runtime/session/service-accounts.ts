@@ -9,7 +9,7 @@ import { epochSeconds, type Clock } from "../ports.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import type { ExternalTokens } from "./external-token.ts";
 import type { User } from "./principal.ts";
-import { createRecords, userTag, type ServiceAccountRecord } from "./records.ts";
+import { createRecords, serviceAccountUserId, userTag, type ServiceAccountRecord } from "./records.ts";
 import type { Revocations } from "./sessions.ts";
 
 /** Lists all of them. */
@@ -70,13 +70,11 @@ export function listServiceAccounts(store: Store): Promise<readonly StoredRecord
 }
 
 /** Ends it everywhere: seen by every process within 2 s. */
-export async function endServiceAccount(
-  deps: { readonly store: Store; readonly revocations: Pick<Revocations, "revoke"> },
+export function endServiceAccount(
+  { revocations }: { readonly revocations: Pick<Revocations, "revoke"> },
   id: string,
 ): Promise<void> {
-  // The feed first: should the second step fail, the token does not work any more.
-  await deps.revocations.revoke(`service-account:${id}`);
-  await createRecords(deps.store).serviceAccounts.delete(id);
+  return revocations.revoke(`service-account:${id}`);
 }
 
 /** The one token of an account without a client: printed once, kept nowhere. */
@@ -97,7 +95,7 @@ export function mintServiceAccountToken(
   });
 }
 
-/** What policies and records see. The colon keeps it apart from what most providers give as subject. */
+/** What policies and records see. No provider's subject is like it, see `isProviderSubject`. */
 export function serviceAccountUser({ name, email, groups }: ServiceAccountRecord): User {
-  return { id: `service-account:${name}`, email, name, groups, claims: {}, version: 1 };
+  return { id: serviceAccountUserId(name), email, name, groups, claims: {}, version: 1 };
 }

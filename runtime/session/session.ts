@@ -11,6 +11,7 @@ import { createApplicationTokens } from "./application-token.ts";
 import { loadAssertionKeys } from "./assertion-keys.ts";
 import { createAssertions } from "./assertion.ts";
 import { createAuthenticator } from "./authenticate.ts";
+import { NO_BLOCKS, type Blocks } from "./blocks.ts";
 import { currentPrincipal, type CurrentPrincipal } from "./current-principal.ts";
 import { createCookies } from "./cookie.ts";
 import { createCsrf } from "./csrf.ts";
@@ -19,10 +20,12 @@ import { createIdentities } from "./identities.ts";
 import { createDiscovery } from "./idp-discovery.ts";
 import { createIdpTokens } from "./idp-tokens.ts";
 import { createIdp } from "./idp.ts";
+import { createProviderKeys } from "./provider-keys.ts";
 import type { AuthResult } from "./principal.ts";
 import { createProgramCredentials } from "./program-credentials.ts";
 import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./programmatic-login.ts";
 import { createRecords } from "./records.ts";
+import { refuseBlockedCallers, refuseBlockedSignIn } from "./refuse-blocked.ts";
 import { createRevocations } from "./revocations.ts";
 import type {
   ApplicationTokens,
@@ -47,6 +50,8 @@ export interface SessionDeps {
   readonly boot: Pick<BootSettings, "development" | "signingKeys">;
   readonly log: Log;
   readonly clock: Clock;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Blocks;
   /** How the identity provider is reached; `createOperatorFetch()` when absent. */
   readonly fetch?: OperatorFetch;
   /** What another part shows on the user page. */
@@ -57,7 +62,11 @@ export interface SessionDeps {
 const IDP_TIMEOUT_MS = 10_000;
 
 export interface SessionModule extends Closable {
+  /** For our own addresses: who is blocked is nobody there. */
   readonly authenticator: Authenticator;
+  /** For routes: who calls, blocked or not, since the decision about the request says no to them and names them. */
+  readonly callers: Authenticator;
+  readonly blocks: Blocks;
   readonly programs: ProgramCredentials;
   readonly current: CurrentPrincipal;
   readonly signIn: SignIn;
@@ -78,7 +87,7 @@ export interface SessionModule extends Closable {
 
 /** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
 export function createSession(deps: SessionDeps): SessionModule {
-  const { snapshots, store, keys, clock, log } = deps;
+  const { snapshots, store, keys, clock, log, blocks = NO_BLOCKS } = deps;
   const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
   const records = createRecords(store);
   const cookies = createCookies({ keys, clock });
@@ -92,10 +101,10 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
   const discover = createDiscovery({ development: deps.boot.development, clock, fetch });
-  const idp = createIdp({ discover, clock });
+  const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), clock });
   const { onRefresh } = deps;
   const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
-  const authenticator = createAuthenticator({
+  const callers = createAuthenticator({
     store,
     records,
     snapshots,
@@ -106,12 +115,26 @@ export function createSession(deps: SessionDeps): SessionModule {
     clock,
     log,
   });
+  const authenticator = refuseBlockedCallers(callers, blocks);
   const idpTokens = createIdpTokens({ discover, fetch, clock });
-  const programs = createProgramCredentials({ authenticator, idpTokens, snapshots, revocations, clock, log });
-  const signIn = createSignIn({ records, cookies, revocations, keys, clock });
-  const provider = createProviderSignIn({ records, cookies, authenticator, identities, idp, signIn, keys, clock, log });
+  const programs = createProgramCredentials({ authenticator: callers, idpTokens, snapshots, revocations, clock, log });
+  const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
+  const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
+  const provider = createProviderSignIn({
+    records,
+    cookies,
+    authenticator,
+    identities,
+    idp,
+    signIn: routeSignIn,
+    blocks,
+    keys,
+    clock,
+    log,
+  });
   const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
-  const signOut = createSignOut({ records, cookies, authenticator, revocations, idp, csrf, keys });
+  // Who is blocked may sign out.
+  const signOut = createSignOut({ records, cookies, authenticator: callers, revocations, idp, csrf, keys });
   const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
   const user = createUserEndpoints({
     authenticator,
@@ -123,16 +146,22 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
 
   return {
-    authenticator: {
-      ...authenticator,
+    authenticator,
+    callers: {
+      ...callers,
       // What a program showed is its own; others' come from the provider.
       providerTokens: (principal) =>
-        Promise.resolve(programs.presentedBy(principal) ?? authenticator.providerTokens(principal)),
+        Promise.resolve(programs.presentedBy(principal) ?? callers.providerTokens(principal)),
     },
+    blocks,
     programs,
     current: (principal) => currentPrincipal({ store, records, identities, programs }, principal),
     signIn,
-    assertions: createAssertions({ keys: assertionKeys, clock }),
+    assertions: createAssertions({
+      keys: assertionKeys,
+      clock,
+      claimHeaders: () => snapshots.current().settings.jwtClaimsHeaders,
+    }),
     applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
     externalTokens,
     revocations,
@@ -145,7 +174,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
       { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
       { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
-      { methods: ["GET"], path: "/.gateway/return", handle: signIn.handleReturn },
+      { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },

@@ -31,12 +31,17 @@ export interface ProgramCredentials {
   ownBearer(exchange: Exchange): AuthResult | Promise<AuthResult> | undefined;
 }
 
-/** Where a token is presented. A token passes when its `aud` is the resource, the resource's origin, or an application token. */
+/**
+ * Where a token is presented. A token passes when its `aud` is the resource or the resource's origin, or when it is the
+ * token of an application that opens the route.
+ */
 export interface TokenAudience {
   /** Exact resource ("https://h/github/mcp") or "<origin>/.gateway/mcp/routes". */
   readonly resource: string;
   /** Origin of the host ("https://h"). */
   readonly origin: string;
+  /** The MCP server route; absent elsewhere. */
+  readonly server?: CompiledRoute;
   /** On an ordinary route: only tokens of programs are good here. */
   readonly isWeb?: boolean;
 }
@@ -79,7 +84,14 @@ export interface Revocations {
   isRevoked(keys: readonly string[]): boolean;
   /** Grows with every revocation learnt; caches compare it. */
   readonly epoch: number;
+  /**
+   * Ends what the key stands for, its record included. Holds in this process at once; resolves when the store has it.
+   *
+   * @throws GatewayError `store.unavailable` when the store did not take it: to be told as a failure, and it is tried again
+   */
   revoke(key: string): Promise<void>;
+  /** Revoked here, and the store has not taken it yet. */
+  isOwed(key: string): boolean;
   subscribe(listener: (key: string) => void): () => void;
 }
 

@@ -14,10 +14,12 @@ import { redirect, respondError } from "../http/respond.ts";
 import { hashSecret, randomSecret, type Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import type { Blocks } from "./blocks.ts";
 import type { Cookies } from "./cookie.ts";
 import type { IdentityService } from "./identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./idp.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "./records.ts";
+import { respondBlocked } from "./refuse-blocked.ts";
 import { withStore } from "./sign-in.ts";
 import type { RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "./sessions.ts";
@@ -31,6 +33,7 @@ export interface ProviderSignInDeps {
   readonly identities: Pick<IdentityService, "recordSignIn">;
   readonly idp: IdentityProvider;
   readonly signIn: Pick<RouteSignIn, "start">;
+  readonly blocks: Blocks;
   readonly keys: Keys;
   readonly clock: Clock;
   readonly log: Log;
@@ -128,6 +131,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return finish(exchange, target, ticket.signInId, known.principal.sessionId);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
+    if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
     return toProvider(exchange, snapshot, site, ticket);
   };
 
@@ -138,7 +142,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
 
   const respondFailure = (exchange: Exchange, error: unknown, headers: readonly string[] = []): void => {
     if (!(error instanceof GatewayError)) throw error;
-    deps.log.warn({ reason: error.message, code: error.code, request: exchange.id }, "a sign-in failed");
+    deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
     if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
     refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
   };
@@ -176,6 +180,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     }
     const { tokens, subject, profile } = vouched;
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
+    // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
+    if (deps.blocks.find({ user: { id: subject, email: facts.email } })) {
+      deps.log.warn({ user: subject, request: exchange.id }, "a sign-in was refused: the user is blocked");
+      return respondBlocked(exchange, done);
+    }
     // 4. Identity, session, cookie of this host, and the way back.
     await deps.identities.recordSignIn(tokens, subject, facts);
     const session = await createSession(snapshot, subject, tokens);

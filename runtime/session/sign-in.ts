@@ -7,6 +7,7 @@
  * begin leave nothing behind, but for a few addresses too long for a cookie.
  */
 import type { Snapshot } from "../config/compiled.ts";
+import { isLoopbackHost } from "../config/values.ts";
 import { GatewayError } from "../errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { parseQuery } from "../http/query.ts";
@@ -16,15 +17,20 @@ import { continuePage } from "../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { createStrangerLimit } from "../store/rate-limit.ts";
 import { SIGN_IN_SECONDS, type Carried, type Cookies } from "./cookie.ts";
+import type { Blocks } from "./blocks.ts";
+import type { IdentityService } from "./identities.ts";
 import type { SessionRecords } from "./records.ts";
+import { respondBlocked } from "./refuse-blocked.ts";
 import type { Revocations, SignIn } from "./sessions.ts";
-import { findSite, isLocalPath, isLoopbackName, type Site } from "./sites.ts";
+import { findSite, isLocalPath, type Site } from "./sites.ts";
 import { createTickets } from "./ticket.ts";
 
 export interface SignInDeps {
   readonly records: SessionRecords;
   readonly cookies: Cookies;
   readonly revocations: Pick<Revocations, "isRevoked">;
+  readonly identities: Pick<IdentityService, "find">;
+  readonly blocks: Blocks;
   readonly keys: Keys;
   readonly clock: Clock;
 }
@@ -65,7 +71,7 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
   const start = async (exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void> => {
     const { settings } = snapshot;
     if (!settings.idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
-    if (!site.secure && !isLoopbackName(site.hostname)) {
+    if (!site.secure && !isLoopbackHost(site.hostname)) {
       // Without https a cookie could be read and planted by anybody on the way.
       return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
     }
@@ -121,6 +127,10 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
         if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
           return refuseReturn(exchange, "The session has ended.");
         }
+        // Asked only where something is blocked at all.
+        const user = deps.blocks.size === 0 ? undefined : await deps.identities.find(session.value.userId);
+        if (deps.blocks.find({ user: user ?? { id: session.value.userId, email: "" } }))
+          return respondBlocked(exchange);
         const headers = [
           "set-cookie",
           cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),

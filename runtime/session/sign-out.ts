@@ -2,7 +2,8 @@
  * Sign-out: a page that asks, and a form that ends the session everywhere.
  *
  * Promise: a link or a foreign page ends nothing; only our own form with the session's token does. What ends is the
- * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s).
+ * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s). Nobody
+ * is told that they are signed out before the store has it.
  */
 import type { Snapshot } from "../config/compiled.ts";
 import { readForm } from "../http/body.ts";
@@ -12,7 +13,7 @@ import type { Keys } from "../keys.ts";
 import { continuePage, signedOutPage } from "../pages/signed-out.ts";
 import { signOutPage } from "../pages/user.ts";
 import type { Cookies } from "./cookie.ts";
-import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "./csrf.ts";
 import type { IdentityProvider } from "./idp.ts";
 import type { Principal } from "./principal.ts";
 import type { SessionRecords } from "./records.ts";
@@ -27,7 +28,7 @@ export interface SignOutDeps {
   readonly records: SessionRecords;
   readonly cookies: Cookies;
   readonly authenticator: Pick<Authenticator, "cookie">;
-  readonly revocations: Pick<Revocations, "revoke">;
+  readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
   readonly idp: Pick<IdentityProvider, "endSessionUrl">;
   readonly csrf: Csrf;
   readonly keys: Keys;
@@ -46,10 +47,12 @@ export function createSignOut(deps: SignOutDeps): SignOut {
   const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<void> => {
     const { settings } = snapshot;
     const sessionId = principal.sid;
-    // First, since it holds in this process even when the store is away.
-    await deps.revocations.revoke(`session:${sessionId}`);
-    const record = await deps.records.sessions.get(sessionId);
-    await deps.records.sessions.delete(sessionId);
+    const [record] = await Promise.all([
+      // Only tells the provider which of its sessions ends: without it that asks the person.
+      deps.records.sessions.get(sessionId).catch(() => undefined),
+      // At the same time, since it holds in this process even when the store is away.
+      deps.revocations.revoke(`session:${sessionId}`),
+    ]);
     const sealed = record?.value.idToken;
     const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
@@ -66,6 +69,19 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     ]);
   };
 
+  /**
+   * The cookie opens nothing here, which does not say that it opens nothing elsewhere: a sign-out that the store did not
+   * take is known to this process alone, and who asks again must not be told that it is done.
+   */
+  const endAgain = async (exchange: Exchange, site: Site, value: string): Promise<void> => {
+    const handle = deps.cookies.openSession(value, site);
+    const key = handle && `session:${handle.sessionId}`;
+    if (key === undefined) return;
+    // Known and not owed, the store has it; a link to this page writes nothing that the process does not owe.
+    const isDone = deps.revocations.isRevoked([key]) || exchange.method !== "POST";
+    if (deps.revocations.isOwed(key) || !isDone) await deps.revocations.revoke(key);
+  };
+
   return {
     handleSignOut: (exchange, snapshot) =>
       withStore(exchange, async () => {
@@ -73,13 +89,15 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         if (!site)
           return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
         // Before anything else: a foreign page's POST comes without the cookie and must not make us clear it.
-        if (exchange.method === "POST" && !isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+        if (exchange.method === "POST" && !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
+        if (exchange.method !== "POST" && refuseScript(exchange)) return undefined;
         const { cookie } = snapshot.settings;
         const found = await deps.authenticator.cookie(exchange);
         if (!found.ok && found.reason === "unavailable") return refuseUnavailable(exchange);
         if (!found.ok) {
-          const isStale = deps.cookies.readSession(exchange, site, cookie) !== undefined;
-          const headers = isStale ? ["set-cookie", deps.cookies.clearSession(site, cookie)] : [];
+          const stale = deps.cookies.readSession(exchange, site, cookie);
+          if (stale !== undefined) await endAgain(exchange, site, stale);
+          const headers = stale === undefined ? [] : ["set-cookie", deps.cookies.clearSession(site, cookie)];
           return respondHtml(exchange, 200, signedOutPage(), headers);
         }
         const { principal } = found;

@@ -96,16 +96,6 @@ function sitesOf(snapshot: Snapshot): Sites {
   return { named, wildcards, below: new Map() };
 }
 
-/** True for names that never leave the machine. */
-export function isLoopbackName(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname)
-  );
-}
-
 /**
  * True for a path (with query) that stays on the host it is sent to.
  *

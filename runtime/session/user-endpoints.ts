@@ -1,13 +1,15 @@
 /** What a signed-in person, and an application in front of them, can ask: who am I, and with which keys do you sign. */
 import type { Snapshot } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { redirect, respondError, respondHtml, respondJson } from "../http/respond.ts";
+import { redirect, respondBytes, respondError, respondHtml, respondJson } from "../http/respond.ts";
 import type { Html } from "../pages/html.ts";
 import { userPage } from "../pages/user.ts";
 import type { Clock } from "../ports.ts";
+import { refuseScript } from "./csrf.ts";
 import type { AssertionKey } from "./assertion-keys.ts";
 import { renderJwks } from "./assertion.ts";
 import type { Principal } from "./principal.ts";
+import { respondBlocked } from "./refuse-blocked.ts";
 import type { Authenticator, Csrf, SignIn } from "./sessions.ts";
 import { withStore } from "./sign-in.ts";
 import { SIGN_OUT_FORM } from "./sign-out.ts";
@@ -53,6 +55,7 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
     async handlePage(exchange, snapshot) {
       const site = findSite(snapshot, exchange.host);
       if (site && !site.authenticates) return redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/`);
+      if (refuseScript(exchange)) return undefined;
       const found = await deps.authenticator.cookie(exchange);
       if (found.ok) {
         const { principal } = found;
@@ -73,6 +76,7 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
       const found = await deps.authenticator.cookie(exchange);
       if (!found.ok) {
         if (found.reason === "unavailable") return refuseUnavailable(exchange);
+        if (found.reason === "blocked") return respondBlocked(exchange);
         return respondError(exchange, 401, { code: "sign-in.required", message: "Nobody is signed in here." });
       }
       const { user, expiresAt } = found.principal;
@@ -80,15 +84,15 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
         user: user.id,
         email: user.email,
         name: user.name,
-        groups: user.groups,
+        ...(user.leftOut?.groups === true ? {} : { groups: user.groups }),
         claims: user.claims,
         session_expires_at: expiresAt,
       });
     },
 
     handleJwks(exchange) {
-      if (exchange.header("if-none-match") === jwks.etag) return exchange.respond(304, jwksHeaders.slice(0, 4));
-      exchange.respond(200, [...jwksHeaders, "content-length", String(Buffer.byteLength(jwks.body))], jwks.body);
+      if (exchange.header("if-none-match") === jwks.etag) return respondBytes(exchange, 304, jwksHeaders.slice(0, 4));
+      respondBytes(exchange, 200, [...jwksHeaders, "content-length", String(Buffer.byteLength(jwks.body))], jwks.body);
     },
   };
 }

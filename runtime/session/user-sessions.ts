@@ -6,7 +6,7 @@ import { redirect } from "../http/respond.ts";
 import { sessionsSection } from "../pages/access.ts";
 import type { Html } from "../pages/html.ts";
 import type { Store } from "../store/store.ts";
-import { isFromOwnOrigin, refuseForm } from "./csrf.ts";
+import { isFromOwnForm, refuseForm } from "./csrf.ts";
 import { endSession, listSessions } from "./list-sessions.ts";
 import type { Principal } from "./principal.ts";
 import type { Authenticator, Csrf, Revocations } from "./sessions.ts";
@@ -49,7 +49,7 @@ export function createUserSessions(deps: UserSessionsDeps): UserSessions {
       withStore(exchange, async () => {
         const site = findSite(snapshot, exchange.host);
         // Another site's page must not be able to end anything; ours stands on the authenticate host alone.
-        if (!site?.authenticates || !isFromOwnOrigin(exchange, site.origin)) return refuseForm(exchange);
+        if (!site?.authenticates || !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
         const form = await readForm(exchange, MAX_FORM_BYTES);
         const who = await deps.authenticator.cookie(exchange);
         if (!who.ok || !form.ok) return refuseForm(exchange);

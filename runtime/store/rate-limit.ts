@@ -6,6 +6,11 @@ export interface RateLimit {
   take(peer: string): number;
 }
 
+/** A limit of what goes wrong: each attempt takes one, so that attempts at a time count too, and a good one gives it back. */
+export interface FailureLimit extends RateLimit {
+  giveBack(peer: string): void;
+}
+
 /** How many at once, and how many more each second. */
 export interface Rate {
   readonly burst: number;
@@ -21,8 +26,19 @@ interface Bucket {
 const MAX_PEERS = 10_000;
 
 /** @param burst how many at once @param perSecond how many more each second */
-export function createRateLimit(deps: { readonly clock: Clock }, burst: number, perSecond: number): RateLimit {
+export function createRateLimit(deps: { readonly clock: Clock }, burst: number, perSecond: number): FailureLimit {
   const buckets = new Map<string, Bucket>();
+  let unseen: MapIterator<string> | undefined;
+
+  const forgetOldest = (): void => {
+    // Everything before it is gone, and who is seen again goes to the end: an iterator made anew would go through all the
+    // holes at the beginning (as in session/cache.ts).
+    unseen ??= buckets.keys();
+    const { value: oldest } = unseen.next();
+    if (oldest === undefined) unseen = undefined;
+    else buckets.delete(oldest);
+  };
+
   return {
     take(peer) {
       const now = deps.clock.now();
@@ -30,12 +46,15 @@ export function createRateLimit(deps: { readonly clock: Clock }, burst: number, 
       bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, ((now - bucket.filledAt) / 1000) * perSecond));
       bucket.filledAt = now;
       buckets.delete(peer);
-      const oldest = buckets.size >= MAX_PEERS ? buckets.keys().next().value : undefined;
-      if (oldest !== undefined) buckets.delete(oldest);
+      if (buckets.size >= MAX_PEERS) forgetOldest();
       buckets.set(peer, bucket);
       if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
       bucket.tokens -= 1;
       return 0;
+    },
+    giveBack(peer) {
+      const bucket = buckets.get(peer);
+      if (bucket) bucket.tokens = Math.min(burst, bucket.tokens + 1);
     },
   };
 }

@@ -12,11 +12,14 @@ export const TOKEN_VARIABLE = "GATEWAY_ADMIN_TOKEN";
 /** What the provider was configured with; Terraform keeps it nowhere. */
 export interface Connection {
   adminToken: Value;
+  ca: Value;
+  clientCert: Value;
+  clientKey: Value;
 }
 
 /** @param ref `env:NAME` or `file:/path` on the machine where Terraform runs; null when there is none */
 export async function adminToken(ref: Value, connection: Connection): Promise<string> {
-  if (typeof ref === "string") return readReference(ref);
+  if (typeof ref === "string") return readReference(ref, "admin token");
   if (typeof connection.adminToken === "string" && connection.adminToken !== "") return connection.adminToken;
   const fromEnvironment = process.env[TOKEN_VARIABLE];
   if (fromEnvironment !== undefined && fromEnvironment !== "") return fromEnvironment;
@@ -28,21 +31,22 @@ export async function adminToken(ref: Value, connection: Connection): Promise<st
   );
 }
 
-async function readReference(ref: string): Promise<string> {
+/** @param ref as above. @param what it holds, for messages. @throws GatewayError `publish.token` */
+export async function readReference(ref: string, what: string): Promise<string> {
   const [kind, name] = [ref.slice(0, ref.indexOf(":")), ref.slice(ref.indexOf(":") + 1)];
   const refuse = (reason: string, cause?: unknown): GatewayError =>
-    new GatewayError("publish.token", `Cannot read the admin token from "${ref}": ${reason}`, { cause });
+    new GatewayError("publish.token", `Cannot read the ${what} from "${ref}": ${reason}`, { cause });
   if (kind === "env") {
-    const token = process.env[name]?.trim();
-    if (token) return token;
+    const text = process.env[name]?.trim();
+    if (text) return text;
     throw refuse("the environment variable is not set where Terraform runs");
   }
-  let token: string;
+  let text: string;
   try {
-    token = (await readFile(name, "utf8")).trim();
+    text = (await readFile(name, "utf8")).trim();
   } catch (error) {
     throw refuse(errorText(error), error);
   }
-  if (token === "") throw refuse("the file is empty");
-  return token;
+  if (text === "") throw refuse("the file is empty");
+  return text;
 }

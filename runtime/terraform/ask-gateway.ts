@@ -2,12 +2,21 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 
+/** What a gateway's certificate is judged by, and what is shown to it. PEM; {} = as the system has it. */
+export interface GatewayTls {
+  /** Authorities, instead of the usual ones. */
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
 export interface GatewayQuestion {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   readonly timeoutMs: number;
+  readonly tls?: GatewayTls | undefined;
 }
 
 export interface GatewayAnswer {
@@ -24,11 +33,12 @@ export interface GatewayAnswer {
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Rejects with an error whose message says why there is no answer. */
-export function askGateway({ method, url, headers, body, timeoutMs }: GatewayQuestion): Promise<GatewayAnswer> {
+export function askGateway({ method, url, headers, body, timeoutMs, tls }: GatewayQuestion): Promise<GatewayAnswer> {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    const options = { method, headers: { ...headers, ...length }, signal: AbortSignal.timeout(timeoutMs) };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const options = { ...tls, method, headers: { ...headers, ...length }, signal };
     const request = send(url, options, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -81,4 +91,13 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "the name cannot be looked up at the moment",
   ETIMEDOUT: "the connection timed out",
   EHOSTUNREACH: "the machine cannot be reached",
+  EPROTO: "no TLS connection could be made; does it speak https, and take this client certificate?",
+  ...Object.fromEntries(
+    [
+      "DEPTH_ZERO_SELF_SIGNED_CERT",
+      "SELF_SIGNED_CERT_IN_CHAIN",
+      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    ].map((code) => [code, 'its certificate is signed by nobody who is trusted here; is "ca" given, and right?']),
+  ),
 };

@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path";
 import { GatewayError } from "../errors.ts";
 import { adminToken, type Connection } from "./admin-token.ts";
 import { publishedValues } from "./bundle-document.ts";
+import { gatewayTls } from "./gateway-tls.ts";
 import type { StateOutcome } from "./provider.ts";
 import { createHttpTarget } from "./publish-http.ts";
 import { createFileTarget, type Target } from "./publish.ts";
@@ -61,6 +62,11 @@ function filePlace(id: string): Place | undefined {
 function httpPlace(id: string, connection: Connection): Place | undefined {
   const [, url, owner] = /^(https?:\/\/.+?)\/+config\/slices\/([^/?#]+)$/.exec(id) ?? [];
   if (url === undefined || owner === undefined) return undefined;
-  const target = createHttpTarget({ url, owner, token: () => adminToken(null, connection) });
+  const target = createHttpTarget({
+    url,
+    owner,
+    token: () => adminToken(null, connection),
+    tls: () => gatewayTls(connection),
+  });
   return { owner, target, values: { http: { url, token_ref: null } } };
 }

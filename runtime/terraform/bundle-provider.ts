@@ -7,11 +7,14 @@ import { BUNDLE_TYPE, providerBlock } from "./schema.ts";
 import { createStatusDataSource, STATUS_TYPE } from "./status-data-source.ts";
 
 export function bundleProvider(): Provider {
-  const connection: Connection = { adminToken: null };
+  const connection: Connection = { adminToken: null, ca: null, clientCert: null, clientKey: null };
   return {
     schema: providerBlock,
     configure(config) {
       connection.adminToken = config["admin_token"] ?? null;
+      connection.ca = config["ca"] ?? null;
+      connection.clientCert = config["client_cert"] ?? null;
+      connection.clientKey = config["client_key"] ?? null;
     },
     resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
     dataSources: new Map([[STATUS_TYPE, createStatusDataSource(connection)]]),

@@ -3,6 +3,7 @@ import { errorText } from "../errors.ts";
 import { adminToken, type Connection } from "./admin-token.ts";
 import { parseMode } from "./bundle-rules.ts";
 import type { Diagnostic } from "./diagnostics.ts";
+import { gatewayTls } from "./gateway-tls.ts";
 import { createHttpTarget } from "./publish-http.ts";
 import { createFileTarget, type Target } from "./publish.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
@@ -35,7 +36,12 @@ export function targetOf(bundle: ValueMap, connection: Connection): Target | und
   if (typeof owner !== "string") return undefined;
   if (isMap(http) && typeof http["url"] === "string") {
     const ref = http["token_ref"] ?? null;
-    return createHttpTarget({ url: http["url"], owner, token: () => adminToken(ref, connection) });
+    return createHttpTarget({
+      url: http["url"],
+      owner,
+      token: () => adminToken(ref, connection),
+      tls: () => gatewayTls(connection),
+    });
   }
   if (!isMap(file) || typeof file["directory"] !== "string") return undefined;
   const mode = typeof file["mode"] === "string" ? parseMode(file["mode"]) : undefined;

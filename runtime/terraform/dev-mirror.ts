@@ -1,13 +1,15 @@
 /**
- * A Terraform installation source for development: this checkout's provider, in the layout of an unpacked filesystem
- * mirror, and the CLI configuration that points there.
+ * A Terraform installation source: this package's or checkout's provider, in the layout of an unpacked filesystem mirror,
+ * and the CLI configuration that points there.
  *
- * `terraform init` links the mirrored directory and locks its hash. Only the launcher lies in there, and its text is
- * the same as long as the paths are: rebuilding the provider breaks no lock file.
+ * `terraform init` links the mirrored directory and locks its hash, and lock files are committed. So what lies in there
+ * is the same on every machine and platform: the provider in one file, and a launcher without a path. What belongs to
+ * this machine (its Node, compiled code, the CLI configuration) lies beside the mirror.
  */
-import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
+import { LAUNCHER, NODE_PATH_FILE, PROVIDER_FILE } from "./launcher.ts";
 import { findProviderFile } from "./provider-file.ts";
 import { PROVIDER_ADDRESS } from "./schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
@@ -22,40 +24,49 @@ export interface DevMirror {
 /** @param directory made if it is not there; keep it as long as working directories are initialised from it */
 export async function writeDevMirror(directory: string): Promise<DevMirror> {
   const root = resolve(directory);
-  const entry = await findProviderFile(join(root, "provider.cjs"));
-  const name = `terraform-provider-gateway_v${PROVIDER_VERSION}`;
   const platform = `${process.platform}_${GO_ARCHITECTURES[process.arch] ?? process.arch}`;
   const target = join(root, "mirror", PROVIDER_ADDRESS, PROVIDER_VERSION, platform);
   await mkdir(target, { recursive: true });
-  const launcher = join(target, name);
-  await replaceText(root, launcher, launcherText(join(root, "cache"), entry), 0o755);
+  // Not in the mirrored directory: Terraform may be hashing it at this moment.
+  const temporary = join(root, `new.${process.pid}`);
+  const replace = (path: string, content: string | Buffer, mode = 0o644): Promise<void> =>
+    replaceFile(temporary, path, content, mode);
+  const provider = await findProviderFile(join(root, PROVIDER_FILE));
+  if (provider.endsWith(".cjs")) await replace(join(target, PROVIDER_FILE), await readFile(provider));
+  else await replaceByLink(temporary, join(target, PROVIDER_FILE), provider);
+  const launcher = join(target, `terraform-provider-gateway_v${PROVIDER_VERSION}`);
+  await replace(launcher, LAUNCHER, 0o755);
+  await replace(join(root, NODE_PATH_FILE), `${process.execPath}\n`);
   const cliConfigFile = join(root, "terraform.rc");
-  await replaceText(root, cliConfigFile, cliConfig(join(root, "mirror")), 0o644);
+  await replace(cliConfigFile, cliConfig(join(root, "mirror")));
   return { cliConfigFile, launcher };
 }
 
 const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
-/** exec: the provider must be Terraform's child, or it would not notice when Terraform dies. */
-function launcherText(cache: string, entry: string): string {
-  // Compiled code kept between starts: one plan starts the provider three times, and each start waits for the compiler.
-  return [
-    "#!/bin/sh",
-    `export NODE_COMPILE_CACHE=${shellQuote(cache)}`,
-    `exec ${shellQuote(process.execPath)} ${shellQuote(entry)} "$@"`,
-    "",
-  ].join("\n");
-}
-
-/** The temporary file lies in the root: Terraform may be hashing the mirrored directory at this moment. */
-async function replaceText(root: string, path: string, text: string, mode: number): Promise<void> {
-  const temporary = join(root, `new.${process.pid}`);
+async function replaceFile(temporary: string, path: string, content: string | Buffer, mode: number): Promise<void> {
+  if (await holds(path, content, mode)) return;
   try {
-    await writeFile(temporary, text, { mode });
+    await writeFile(temporary, content, { mode });
     await chmod(temporary, mode);
     await rename(temporary, path);
   } finally {
     await rm(temporary, { force: true });
+  }
+}
+
+/** Sources find their neighbours by their own path. Terraform hashes what the link leads to, so no path is in the hash. */
+async function replaceByLink(temporary: string, path: string, source: string): Promise<void> {
+  await rm(temporary, { force: true });
+  await symlink(source, temporary);
+  await rename(temporary, path);
+}
+
+async function holds(path: string, content: string | Buffer, mode: number): Promise<boolean> {
+  try {
+    return ((await stat(path)).mode & 0o777) === mode && (await readFile(path)).equals(Buffer.from(content));
+  } catch {
+    return false;
   }
 }
 
@@ -75,8 +86,4 @@ export function cliConfig(mirror: string): string {
     "}",
     "",
   ].join("\n");
-}
-
-function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,6 +6,15 @@ const SOURCE = fileURLToPath(new URL("./main.ts", import.meta.url));
 /** Where the published package has the file, seen from its JavaScript in dist/runtime/terraform/. */
 const PUBLISHED = fileURLToPath(new URL("../../provider/provider.cjs", import.meta.url));
 
+/** First of all: the launcher takes the Node of the path, which may be any. In words that an old one knows. */
+const REFUSE_OLD_NODE = `(function () {
+  var v = process.versions.node.split(".").map(Number);
+  if (v[0] > 24 || (v[0] === 24 && v[1] >= 12)) return;
+  console.error("terraform-provider-gateway needs Node 24.12 or newer, " + process.execPath + " is " +
+    process.versions.node + "; name a newer one in GATEFORM_NODE");
+  process.exit(1);
+})();`;
+
 /** Paths below the current directory of the files that went into the bundle. */
 export type BundledFiles = readonly string[];
 
@@ -35,6 +44,7 @@ export async function writeProviderFile(outfile: string): Promise<BundledFiles |
     format: "cjs",
     target: "node24",
     logLevel: "error",
+    banner: { js: REFUSE_OLD_NODE },
     // Their licences are delivered as a file beside the bundle.
     legalComments: "none",
   });

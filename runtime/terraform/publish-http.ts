@@ -7,7 +7,7 @@
  * @see RFC 9110 §13.1 for If-Match and If-None-Match
  */
 import { errorText, GatewayError } from "../errors.ts";
-import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
+import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
 import { type KnownText, readSliceText, type Published, type Target } from "./publish.ts";
 
 export interface HttpTargetOptions {
@@ -16,6 +16,8 @@ export interface HttpTargetOptions {
   readonly owner: string;
   /** @throws GatewayError `publish.token` */
   readonly token: () => Promise<string>;
+  /** Default: as the system has it. @throws GatewayError `publish.tls` */
+  readonly tls?: () => Promise<GatewayTls>;
 }
 
 /** One finding of the gateway about a slice. */
@@ -41,12 +43,13 @@ export const NOT_LIVE = "publish.not-live";
 /** The gateway itself waits up to 25 s for its processes. */
 const TIMEOUT_MS = 60_000;
 
-export function createHttpTarget({ url, owner, token }: HttpTargetOptions): Target {
+export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): Target {
   const base = url.replace(/\/+$/, "");
   const place = `${base}/config/slices/${owner}`;
 
   const ask = async (method: string, headers: Record<string, string> = {}, body?: string): Promise<GatewayAnswer> => {
     const authorization = `Bearer ${await token()}`;
+    const material = await tls?.();
     try {
       return await askGateway({
         method,
@@ -54,6 +57,7 @@ export function createHttpTarget({ url, owner, token }: HttpTargetOptions): Targ
         headers: { ...headers, authorization },
         body,
         timeoutMs: TIMEOUT_MS,
+        tls: material,
       });
     } catch (error) {
       const code = method === "GET" ? "publish.read" : "publish.write";
@@ -154,10 +158,10 @@ function notLive(owner: string, base: string, { body }: GatewayAnswer): GatewayE
 
 function reasonOf({ status, text, body }: GatewayAnswer): string {
   if (status === 401) return "it does not take the token";
-  if (status === 403) return 'it has no "admin_token", so it takes no changes';
   const { message, error } = body ?? {};
+  if (status === 403 && error === "token") return 'it has no "admin_token", so it takes no changes';
   if (typeof message === "string") return message;
-  if (status === 421) return "it does not take requests by this name";
+  if (status === 421) return 'it does not take requests by this name; name it in "admin_hosts" of the gateway';
   if (typeof error === "string" && status !== 404) return `${error} (status ${status})`;
   const said = text.slice(0, 200).trim();
   return `it answers ${status}${said === "" ? "" : ` (${said})`}; is this the admin address of a gateway?`;

@@ -8,6 +8,7 @@ import type { Field } from "../config/fields.ts";
 import { routeFields } from "../config/route.ts";
 import { settingsFields } from "../config/settings.ts";
 import { functionSchemas } from "./functions.ts";
+import { PROVIDER_TLS } from "./gateway-tls.ts";
 import { blockOf } from "./field-schema.ts";
 import { isGroup, nestFields } from "../config/groups.ts";
 import {
@@ -55,7 +56,7 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     name: "owner",
     type: "string",
     use: "required",
-    doc: "Name of the slice that this bundle publishes, one per team or state. Lower-case letters, digits and dashes. Changing it replaces the resource.",
+    doc: "Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. Changing it replaces the resource.",
   },
   {
     name: "seal_key",
@@ -119,7 +120,7 @@ const httpTarget: SchemaNested = {
         name: "token_ref",
         type: "string",
         use: "optional",
-        doc: "Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
+        doc: "Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
       },
     ],
     blocks: [],
@@ -140,8 +141,9 @@ export const providerBlock: SchemaBlock = {
       type: "string",
       use: "optional",
       sensitive: true,
-      doc: "Admin token of the gateway, for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.",
+      doc: "Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.",
     },
+    ...PROVIDER_TLS,
   ],
   blocks: [],
 };

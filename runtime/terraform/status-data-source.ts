@@ -5,7 +5,8 @@
  */
 import { errorText, GatewayError } from "../errors.ts";
 import { adminToken, type Connection } from "./admin-token.ts";
-import { askGateway } from "./ask-gateway.ts";
+import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
+import { DATA_SOURCE_TLS, gatewayTls } from "./gateway-tls.ts";
 import type { DataSource } from "./provider.ts";
 import type { SchemaBlock } from "./schema-model.ts";
 import { isUnknown, type Value, type ValueMap } from "./value.ts";
@@ -27,8 +28,9 @@ export const statusSchema: SchemaBlock = {
       name: "token_ref",
       type: "string",
       use: "optional",
-      doc: "Where Terraform reads the admin token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
+      doc: "Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
     },
+    ...DATA_SOURCE_TLS,
     { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },
     {
       name: "generation",
@@ -75,12 +77,14 @@ export function createStatusDataSource(connection: Connection): DataSource {
         throw new GatewayError("status.url", 'Cannot ask the gateway: "url" is not known');
       const base = url.replace(/\/+$/, "");
       const authorization = `Bearer ${await adminToken(config["token_ref"] ?? null, connection)}`;
+      const tls = await gatewayTls(connection, config);
       const answer = await askGateway({
         method: "GET",
         url: `${base}/status`,
         headers: { authorization },
         body: undefined,
         timeoutMs: TIMEOUT_MS,
+        tls,
       }).catch((error: unknown) => {
         throw new GatewayError("status.read", `Cannot reach the gateway at "${base}": ${errorText(error)}`, {
           cause: error,
@@ -89,7 +93,7 @@ export function createStatusDataSource(connection: Connection): DataSource {
       if (answer.status !== 200 || !answer.body) {
         throw new GatewayError(
           "status.read",
-          `Cannot read the status of the gateway at "${base}": it answered ${answer.status}`,
+          `Cannot read the status of the gateway at "${base}": it answered ${answer.status}${reasonOf(answer)}`,
         );
       }
       return { ...config, ...statusValues(answer.body) };
@@ -112,6 +116,11 @@ function statusValues(body: Readonly<Record<string, unknown>>): ValueMap {
     })),
     seal_key: body["seal_key"] ? JSON.stringify(body["seal_key"]) : null,
   };
+}
+
+function reasonOf({ status, body }: GatewayAnswer): string {
+  if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
+  return typeof body?.["message"] === "string" ? ` (${body["message"]})` : "";
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -6,6 +6,7 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
 import { followFeed } from "../store/follow-feed.ts";
+import { createOwed } from "../store/owed.ts";
 import type { Store } from "../store/store.ts";
 
 export const CONNECTION_FEED = "upstream-connections";
@@ -17,7 +18,7 @@ export interface ConnectionChange {
 }
 
 export interface ConnectionChanges {
-  /** Tells this process at once and the others through the feed. Never fails: they learn it a little later by themselves. */
+  /** Tells this process at once and the others through the feed. Never fails: what the store does not take is told later. */
   tell(change: ConnectionChange): Promise<void>;
   subscribe(listener: (change: ConnectionChange) => void): void;
   /** Grows with every change: what was read from the store before one may not be remembered after it. */
@@ -40,6 +41,16 @@ export function createConnectionChanges(deps: {
     epoch += 1;
     for (const listener of listeners) listener(change);
   };
+  const owed = createOwed({
+    clock,
+    log,
+    what: "changes of connections",
+    lifetime: () => KEPT_SECONDS,
+    act: async (text) => {
+      const { userId, routeKey } = JSON.parse(text) as ConnectionChange;
+      await store.append(CONNECTION_FEED, { userId, routeKey }, epochSeconds(clock) + KEPT_SECONDS);
+    },
+  });
   const follower = followFeed({
     store,
     log,
@@ -48,12 +59,13 @@ export function createConnectionChanges(deps: {
       const { userId, routeKey } = (entry ?? {}) as { userId?: unknown; routeKey?: unknown };
       if (typeof userId === "string" && typeof routeKey === "string") learn({ userId, routeKey });
     },
+    onRead: () => void owed.retry(),
   });
   return {
     async tell({ userId, routeKey }) {
       learn({ userId, routeKey });
       try {
-        await store.append(CONNECTION_FEED, { userId, routeKey }, epochSeconds(clock) + KEPT_SECONDS);
+        await owed.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));
       } catch (error) {
         log.warn({ route: routeKey, reason: errorText(error) }, "other replicas are not told of a connection's change");
       }
@@ -62,6 +74,9 @@ export function createConnectionChanges(deps: {
     get epoch() {
       return epoch;
     },
-    close: () => follower.close(),
+    async close() {
+      await follower.close();
+      await owed.close();
+    },
   };
 }

@@ -17,7 +17,7 @@ import type { AuthResult, Principal } from "../session/principal.ts";
 import type { TokenAttacher } from "./attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
-import { judgeRedirectUrl, type Tickets } from "./journey.ts";
+import { judgeRedirectUrl, wayBack, type Tickets } from "./journey.ts";
 import type { Journey } from "./records.ts";
 import { findTarget, type UpstreamTarget } from "./target.ts";
 
@@ -32,6 +32,7 @@ export interface ConnectDeps {
   readonly flows: Flows;
   readonly tickets: Tickets;
   readonly attacher: TokenAttacher;
+  readonly isBlocked: (route: CompiledRoute) => boolean;
   /** Whether this user has to connect this upstream. */
   readonly mustConnect: (userId: string, target: UpstreamTarget) => Promise<boolean>;
   /** A flow could not be begun: nobody is sent here again for a while. */
@@ -45,17 +46,18 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const routes = serverRoutes(snapshot, exchange.host);
   if (routes.length === 0) return respondFailure(exchange, "not-here");
 
-  // Where to go afterwards is judged before anybody is sent anywhere.
+  // Where to go afterwards is validated before anybody is sent anywhere.
   const query = parseQuery(exchange.query);
   if (!query.ok) return respondFailure(exchange, "bad-request");
   const ticket = query.values.get("ticket");
-  const returnTo = judgeRedirectUrl(query.values.get("redirect_url"), snapshot);
-  if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
-
   // One server of the host, when it is named, else all of them.
   const resource = query.values.get("resource");
   const named = routes.filter((route) => resource === undefined || findTarget(route)?.server.resource === resource);
-  if (named.length === 0) return respondFailure(exchange, "unknown-server");
+  const redirectUrl = query.values.get("redirect_url");
+  const returnTo = judgeRedirectUrl(redirectUrl, snapshot, named.length === 0 ? routes : named);
+  if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
+  const asked = returnTo === undefined ? undefined : journeyOf(returnTo, named);
+  if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);
 
   // Somebody must be signed in.
   const who = await deps.browser.principal(exchange, snapshot);
@@ -63,19 +65,23 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   if (!who.ok) return deps.browser.requireSignIn(exchange, snapshot);
   const { principal } = who;
 
-  const journey =
-    ticket === undefined
-      ? { returnTo: returnTo ?? "", routes: named.map(({ key }) => key), back: "Back to the application" }
-      : deps.tickets.open(ticket, principal.user.id);
+  const journey = ticket === undefined ? asked : deps.tickets.open(ticket, principal.user.id);
   if (!journey) return respondFailure(exchange, "bad-ticket");
 
   // As in the list of servers: who can send nothing there has nothing to connect.
   const allowed = routes.filter(
     (route) => journey.routes.includes(route.key) && mayReachSomething(route.policy, principal.user),
   );
-  if (allowed.length === 0) return respondFailure(exchange, "denied-by-policy");
-  const way = { exchange, snapshot, principal, journey: { ...journey, routes: allowed.map(({ key }) => key) } };
+  if (allowed.length === 0) return respondFailure(exchange, "denied-by-policy", journey);
+  const open = allowed.filter((route) => !deps.isBlocked(route));
+  if (open.length === 0) return respondFailure(exchange, "blocked", journey);
+  const way = { exchange, snapshot, principal, journey: { ...journey, routes: open.map(({ key }) => key) } };
   await goOn(deps, way);
+}
+
+/** @param returnTo an application's address, already validated */
+function journeyOf(returnTo: string, routes: readonly CompiledRoute[]): Journey {
+  return { returnTo, routes: routes.map(({ key }) => key), back: "Back to the application", tellsErrors: true };
 }
 
 /** `GET /.gateway/mcp/client/oauth/callback`. */
@@ -115,7 +121,7 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
   for (const [index, key] of journey.routes.entries()) {
     const route = snapshot.routes.find((each) => each.key === key && each.host === exchange.host);
     const target = route && findTarget(route);
-    if (!target || !(await deps.mustConnect(principal.user.id, target))) continue;
+    if (!target || deps.isBlocked(route) || !(await deps.mustConnect(principal.user.id, target))) continue;
     const rest = { ...journey, routes: journey.routes.slice(index) };
     const begun = await deps.flows.begin(principal, target, snapshot.settings, rest);
     if (begun.ok) return redirect(exchange, 302, begun.url, NO_REFERRER);
@@ -124,12 +130,10 @@ async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey 
       { request: exchange.id, route: key, failure: begun.failure, reason: begun.detail },
       "an upstream cannot be connected",
     );
-    return respondConnectFailure(
-      exchange,
-      target.route.name,
-      failureOf(begun.failure),
-      wayOf(deps, principal, route, rest),
-    );
+    const failure = failureOf(begun.failure);
+    // Nobody has left yet: an application says it in its own words, and knows what to do without this server.
+    if (journey.tellsErrors === true) return redirect(exchange, 302, wayBack(journey, failure), NO_REFERRER);
+    return respondConnectFailure(exchange, target.route.name, failure, wayOf(deps, principal, route, rest, failure));
   }
   redirect(exchange, 302, journey.returnTo, NO_REFERRER);
 }
@@ -143,14 +147,20 @@ function respondIncomplete(
   deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "an upstream was not connected");
   const route = snapshot.routes.find(({ key }) => key === journey?.routes[0]);
   if (!journey || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
-  respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey), code);
+  respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);
 }
 
 /** What a person can do after a failure: again, or back. */
-function wayOf(deps: ConnectDeps, principal: Principal, route: CompiledRoute | undefined, journey: Journey): Way {
+function wayOf(
+  deps: ConnectDeps,
+  principal: Principal,
+  route: CompiledRoute | undefined,
+  journey: Journey,
+  failure: string,
+): Way {
   return {
     again: route && deps.tickets.url(route.origin, principal.user.id, journey),
-    back: journey.returnTo,
+    back: wayBack(journey, failure),
     backText: journey.back,
   };
 }

@@ -14,6 +14,8 @@ import {
   parseProtectedResource,
   parseServerMetadata,
   resourceMetadataUrls,
+  saysResource,
+  saysServer,
   serverMetadataUrls,
   type AuthorizationServer,
   type ProtectedResource,
@@ -99,7 +101,7 @@ export async function findProtectedResource(
   const urls = [...(challenged === undefined ? [] : [challenged]), ...resourceMetadataUrls(target.url)];
   let last: DiscoverResult<never> = refuse("not-found", "there is no protected resource metadata");
   for (const url of new Set(urls)) {
-    const document = await fetchDocument(deps, url, targetOf(url, target, settings), timeoutMs);
+    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysResource, timeoutMs);
     if (document.ok) {
       const parsed = parseProtectedResource(document.value, target.url);
       return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
@@ -132,7 +134,7 @@ async function findServer(
 ): Promise<DiscoverResult<AuthorizationServer>> {
   let last: DiscoverResult<never> = refuse("not-found", `there is no metadata of issuer ${JSON.stringify(issuer)}`);
   for (const url of serverMetadataUrls(issuer)) {
-    const document = await fetchDocument(deps, url, targetOf(url, target, settings));
+    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysServer);
     if (document.ok) {
       const parsed = parseServerMetadata(document.value, issuer, deps.development || isUpstreamOrigin(issuer, target));
       return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
@@ -151,13 +153,14 @@ function isUpstreamOrigin(url: string, target: UpstreamTarget): boolean {
 function targetOf(url: string, target: UpstreamTarget, settings: LiveSettings): FetchTarget {
   const { mcpAllowedAsMetadataDomains: domains } = settings;
   const isOwn = URL.canParse(url) && isUpstreamOrigin(url, target);
-  return isOwn ? { kind: "upstream", domains } : { kind: "listed", domains, private: "exact" };
+  return isOwn ? { kind: "upstream", domains, reach: target.reach } : { kind: "listed", domains, private: "exact" };
 }
 
 async function fetchDocument(
   deps: DiscoverDeps,
   url: string,
   target: FetchTarget,
+  isMetadata: (document: unknown) => boolean,
   timeoutMs?: number,
 ): Promise<DiscoverResult<unknown>> {
   const answer = await deps.fetch({
@@ -189,8 +192,8 @@ async function fetchDocument(
   if (answer.status >= 500 || answer.status === 429) return refuse("unavailable", `${host} answered ${answer.status}`);
   if (answer.status !== 200) return refuse("not-found", `${host} answered ${answer.status}`);
   const document = parseJson(answer.body);
-  // Applications answer every unknown path with their start page.
-  if (document === undefined) return refuse("not-found", `${host} answered no JSON`);
+  // Applications answer every unknown path with their start page, or with JSON of their own.
+  if (!isMetadata(document)) return refuse("not-found", `${host} answered with something else than metadata`);
   return pass(document);
 }
 

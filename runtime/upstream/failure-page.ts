@@ -3,6 +3,8 @@ import type { Exchange } from "../http/exchange.ts";
 import { acceptsHtml, respondError, respondHtml } from "../http/respond.ts";
 import { errorPage } from "../pages/error.ts";
 import type { CompleteFailure } from "./flow.ts";
+import { wayBack } from "./journey.ts";
+import type { Journey } from "./records.ts";
 
 interface Told {
   readonly status: number;
@@ -34,6 +36,7 @@ const REQUESTS = {
     title: "No access to this MCP server",
     message: "You are signed in, but policy does not let you use this server. Ask your administrator for access.",
   },
+  blocked: { status: 403, title: "Access is blocked", message: "Access is blocked at the moment." },
   "signed-out": {
     status: 403,
     title: "You are no longer signed in",
@@ -63,10 +66,12 @@ const REQUESTS = {
 
 export type RequestFailure = keyof typeof REQUESTS;
 
-export function respondFailure(exchange: Exchange, failure: RequestFailure): void {
+/** @param journey where the person came from, once that is known to be a good address */
+export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: Journey): void {
   const { status, title, message } = REQUESTS[failure];
   const headers = status === 503 ? ["retry-after", "5"] : [];
-  tell(exchange, `upstream.${failure}`, { status, title, message }, [], headers);
+  const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];
+  tell(exchange, `upstream.${failure}`, { status, title, message }, links, headers);
 }
 
 /** Where somebody can go from a failure. */
@@ -82,6 +87,7 @@ const CONNECTING: Readonly<
   Record<ConnectFailure, { readonly status: number; readonly text: (name: string) => string }>
 > = {
   changed: { status: 400, text: (name) => `The configuration of ${name} changed meanwhile. Please try again.` },
+  blocked: { status: 403, text: (name) => `Access to ${name} is blocked at the moment.` },
   "wrong-issuer": {
     status: 400,
     text: (name) =>

@@ -8,7 +8,7 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { LiveSettings, Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute, LiveSettings, Snapshot } from "../config/compiled.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
 import { randomSecret, type Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
@@ -32,6 +32,7 @@ export interface FlowDeps extends DiscoverDeps {
   readonly clients: ClientChooser;
   readonly needs: Needs;
   readonly vault: Vault;
+  readonly isBlocked: (route: CompiledRoute) => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -45,6 +46,8 @@ export type CompleteFailure =
   | "unknown"
   /** Begun by another user, in another browser session, or on another host. */
   | "foreign"
+  /** The route is blocked. */
+  | "blocked"
   /** The route is gone or configured otherwise by now. */
   | "changed"
   /** `iss` is wrong or missing: somebody may be mixing servers up. Nothing of the answer is shown. */
@@ -174,6 +177,7 @@ export function createFlows(deps: FlowDeps): Flows {
       if (!route || !target || target.url !== flow.upstreamUrl || target.generation !== flow.generation) {
         return fail("changed", "the route has changed", journey);
       }
+      if (deps.isBlocked(route)) return fail("blocked", "the route is blocked", journey);
 
       // The answer must come from the server that was asked (RFC 9207 §2.4), before anything else of it is believed.
       const answer = readAnswer(flow, state, parameters);
@@ -188,6 +192,7 @@ export function createFlows(deps: FlowDeps): Flows {
           clientSecret: await deps.clients.secretOf(flow.client, route),
           resource: flow.resource,
           upstreamUrl: flow.upstreamUrl,
+          reach: target.reach,
           settings: snapshot.settings,
         },
         {

@@ -5,7 +5,7 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { LiveSettings } from "../config/compiled.ts";
+import type { LiveSettings, UpstreamReach } from "../config/compiled.ts";
 import { TOKEN_ANSWER_BYTES, type FetchTarget, type SafeFetch } from "../http/safe-fetch.ts";
 import { isPlainObject, parseJson } from "./json.ts";
 
@@ -56,11 +56,16 @@ function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
 export function endpointTarget(
   server: { readonly issuer?: string | undefined },
   endpoint: string,
-  asked: { readonly upstreamUrl: string; readonly settings: LiveSettings },
+  asked: {
+    readonly upstreamUrl: string;
+    readonly reach?: UpstreamReach | undefined;
+    readonly settings: LiveSettings;
+  },
 ): FetchTarget {
-  if (server.issuer === undefined) return { kind: "configured" };
+  const { reach } = asked;
+  if (server.issuer === undefined) return { kind: "configured", reach };
   const domains = asked.settings.mcpAllowedAsMetadataDomains;
   return new URL(endpoint).origin === new URL(asked.upstreamUrl).origin
-    ? { kind: "upstream", domains }
+    ? { kind: "upstream", domains, reach }
     : { kind: "named", domains };
 }

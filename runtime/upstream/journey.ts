@@ -7,6 +7,7 @@
 import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
 import type { Keys } from "../keys.ts";
 import { epochSeconds, type Clock } from "../ports.ts";
+import { reaches } from "../session/application-reach.ts";
 import { FLOW_SECONDS, type Journey } from "./records.ts";
 import { CONNECT_PATH } from "./target.ts";
 
@@ -43,17 +44,37 @@ export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock
 /**
  * Judges the `redirect_url` of a connect request.
  *
- * It must have the host (and port) of a configured MCP client route, and https unless that route itself is plain http in
- * development: anything else would make us an open redirector.
+ * It must have the host (and port) of an MCP client route whose application may call one of the servers, and https unless
+ * that route itself is plain http in development: anything else would make us an open redirector.
  *
+ * @param servers that the user is to connect
  * @returns the address as it is to be written, or undefined
  */
-export function judgeRedirectUrl(text: string | undefined, snapshot: Snapshot): string | undefined {
+export function judgeRedirectUrl(
+  text: string | undefined,
+  snapshot: Snapshot,
+  servers: readonly CompiledRoute[],
+): string | undefined {
   // Browsers read a backslash as a slash and drop control characters, so those would say another host than they show.
   if (text === undefined || /[\\\s\p{Cc}]/u.test(text) || !/^https?:\/\//i.test(text) || !URL.canParse(text))
     return undefined;
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return undefined;
-  const isClientRoute = (route: CompiledRoute): boolean => route.mcp?.kind === "client" && route.origin === url.origin;
+  const isClientRoute = (route: CompiledRoute): boolean =>
+    route.mcp?.kind === "client" && route.origin === url.origin && servers.some((server) => reaches(route, server));
   return snapshot.routes.some(isClientRoute) ? url.href : undefined;
+}
+
+/**
+ * Where a journey leads back to after a failure: an application learns which one.
+ *
+ * @param failure one of our own words, never text of others
+ */
+export function wayBack({ returnTo, tellsErrors }: Journey, failure: string): string {
+  if (tellsErrors !== true) return returnTo;
+  const url = new URL(returnTo);
+  // Of an earlier attempt, when an application names the address that it was called with. Else the query stays as written.
+  if (url.searchParams.has("connect_error")) url.searchParams.delete("connect_error");
+  url.search = `${url.search === "" ? "?" : `${url.search}&`}connect_error=${failure}`;
+  return url.href;
 }

@@ -52,6 +52,23 @@ export function serverMetadataUrls(issuer: string): readonly string[] {
   return [oauth + path, openid + path, `${origin}${path}/.well-known/openid-configuration`];
 }
 
+/**
+ * Whether a document says anything that protected resource metadata says. Applications answer every path with JSON of
+ * their own ("not found", a JSON-RPC error): such a document is none, while one that says it wrongly must not be passed over.
+ */
+export function saysResource(document: unknown): boolean {
+  return hasSome(document, ["resource", "authorization_servers"]);
+}
+
+/** The same of authorization server metadata. */
+export function saysServer(document: unknown): boolean {
+  return hasSome(document, ["issuer", "authorization_endpoint", "token_endpoint"]);
+}
+
+function hasSome(document: unknown, members: readonly string[]): boolean {
+  return isPlainObject(document) && members.some((name) => document[name] !== undefined);
+}
+
 /** @param upstreamUrl whose metadata this must be */
 export function parseProtectedResource(document: unknown, upstreamUrl: string): Reading<ProtectedResource> {
   if (!isPlainObject(document)) return bad("the protected resource metadata is no JSON object");

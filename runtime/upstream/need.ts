@@ -76,7 +76,7 @@ export function createNeeds(deps: NeedDeps): Needs {
     // A ping changes nothing and opens no session. Not GET, which many servers do not know at this address.
     const answer = await deps.fetch({
       url: target.url,
-      target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains },
+      target: { kind: "upstream", domains: settings.mcpAllowedAsMetadataDomains, reach: target.reach },
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',

@@ -97,6 +97,8 @@ export interface Journey {
   readonly routes: readonly string[];
   /** What stands on buttons that lead back: "the application", "your page". */
   readonly back: string;
+  /** An application's `redirect_url`: it is told with `connect_error` when an upstream was not connected. */
+  readonly tellsErrors?: true;
 }
 
 /** `upstream-client:<hash>`: which of our dynamic registrations at one issuer a host of ours uses for new flows. */

@@ -29,7 +29,7 @@ export async function askForRegistration(
   const issuer = server.issuer ?? "";
   const endpoint = server.registrationEndpoint ?? "";
   const wanted = chooseAuthMethod(server, true);
-  const asked = endpointTarget(server, endpoint, { upstreamUrl: target.url, settings });
+  const asked = endpointTarget(server, endpoint, { upstreamUrl: target.url, reach: target.reach, settings });
   const metadataOfServer = { issuer, registration_endpoint: endpoint };
   let response: Response;
   try {

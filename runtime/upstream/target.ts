@@ -1,6 +1,6 @@
 /** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
 import { matchesDomain } from "../config/domains.ts";
-import type { CompiledRoute, LiveSettings, McpServer, UpstreamOAuth } from "../config/compiled.ts";
+import type { CompiledRoute, LiveSettings, McpServer, UpstreamOAuth, UpstreamReach } from "../config/compiled.ts";
 import { hashSecret } from "../keys.ts";
 
 /**
@@ -20,6 +20,8 @@ export interface UpstreamTarget {
   readonly url: string;
   /** Host name of `url`. */
   readonly hostname: string;
+  /** Where its owner's addresses may lead; absent: anywhere. */
+  readonly reach: UpstreamReach | undefined;
   /** Changes with the client that the route configures: tokens of another client are never sent. */
   readonly generation: string;
 }
@@ -50,6 +52,7 @@ function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
     mode: oauth?.clientId === undefined ? "discovery" : oauth.endpoint ? "static" : "credentials",
     url: first.origin + first.basePath + server.path,
     hostname: new URL(first.origin).hostname,
+    reach: first.connect?.reach,
     // Not the secret, which rotates, and not the scopes: a token with others is still a token.
     generation: hashSecret(JSON.stringify([oauth?.clientId, oauth?.endpoint])).slice(0, 16),
   };

@@ -6,7 +6,7 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { LiveSettings } from "../config/compiled.ts";
+import type { LiveSettings, UpstreamReach } from "../config/compiled.ts";
 import { matchesDomain } from "../config/domains.ts";
 import { errorText } from "../errors.ts";
 import type { SafeFetch } from "../http/safe-fetch.ts";
@@ -45,6 +45,8 @@ export interface Asking {
   readonly resource: string;
   /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
   readonly upstreamUrl: string;
+  /** As the route of that upstream has it. */
+  readonly reach?: UpstreamReach | undefined;
   readonly settings: LiveSettings;
 }
 

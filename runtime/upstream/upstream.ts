@@ -15,6 +15,7 @@ import type { Keys } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { Clock, Closable, TokenRefresh } from "../ports.ts";
 import type { Principal, User } from "../session/principal.ts";
+import type { Blocks } from "../session/blocks.ts";
 import type { Csrf } from "../session/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
@@ -45,6 +46,8 @@ export interface UpstreamDeps {
   readonly keys: Keys;
   readonly browser: BrowserSessions;
   readonly csrf: Csrf;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "find">;
   readonly fetch: SafeFetch;
   /** http and loopback are accepted in discovery. */
   readonly development: boolean;
@@ -93,7 +96,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const vault = createVault({ ...deps, clients, changes });
   const tokens = createTokenAttacher({ vault, snapshots, changes, clock, log });
   const refusals = createRefusalHandler({ vault, needs, attacher: tokens, log });
-  const flows = createFlows({ ...deps, clients, needs, vault });
+  /** Nothing is asked of the upstream of a blocked route, nor for it. */
+  const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
+  const flows = createFlows({ ...deps, clients, needs, vault, isBlocked });
   const tickets = createTickets(deps);
   /** Upstream → epoch milliseconds until which its flows count as failing. */
   const failing = new Map<string, number>();
@@ -105,13 +110,15 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
   /** The same, where something can be done about it. */
-  const canBeConnected = (target: UpstreamTarget): boolean => canConnect(target, snapshots.current().settings);
+  const canBeConnected = (target: UpstreamTarget): boolean =>
+    canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
 
   const connectDeps = {
     browser: deps.browser,
     flows,
     tickets,
     attacher: tokens,
+    isBlocked,
     mustConnect: isMissing,
     noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), clock.now() + FAILED_MS),
     log,
@@ -143,7 +150,14 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     return target !== undefined && (await vault.disconnect(userId, target));
   };
 
-  const userSection = createUserSection({ browser: deps.browser, csrf: deps.csrf, tickets, stateOf, disconnect });
+  const userSection = createUserSection({
+    browser: deps.browser,
+    csrf: deps.csrf,
+    blocks: deps.blocks,
+    tickets,
+    stateOf,
+    disconnect,
+  });
 
   return {
     endpoints: [

@@ -6,7 +6,8 @@ import { redirect } from "../http/respond.ts";
 import type { Html } from "../pages/html.ts";
 import { serversSection } from "../pages/mcp-servers.ts";
 import { mayReachSomething } from "../policy/reach.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
+import type { Blocks } from "../session/blocks.ts";
+import { isFromOwnForm } from "../session/csrf.ts";
 import type { Principal } from "../session/principal.ts";
 import type { Csrf } from "../session/sessions.ts";
 import { findSite } from "../session/sites.ts";
@@ -25,6 +26,8 @@ export type UserSection = (principal: Principal, snapshot: Snapshot, host: strin
 export interface UserSectionDeps {
   readonly browser: BrowserSessions;
   readonly csrf: Csrf;
+  /** Blocked servers are not shown. */
+  readonly blocks?: Pick<Blocks, "find"> | undefined;
   readonly tickets: Tickets;
   stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
   disconnect(userId: string, route: CompiledRoute): Promise<boolean>;
@@ -43,7 +46,10 @@ export function createUserSection(deps: UserSectionDeps): {
       const site = findSite(snapshot, host);
       if (!snapshot.settings.mcpEnabled || !site) return undefined;
       const reachable = snapshot.routes.filter(
-        (route) => route.mcp?.kind === "server" && mayReachSomething(route.policy, principal.user),
+        (route) =>
+          route.mcp?.kind === "server" &&
+          mayReachSomething(route.policy, principal.user) &&
+          !deps.blocks?.find({ routeKey: route.key }),
       );
       if (reachable.length === 0) return undefined;
       const returnTo = `${site.authenticateOrigin}/.gateway/`;
@@ -68,7 +74,7 @@ export function createUserSection(deps: UserSectionDeps): {
       const site = findSite(snapshot, exchange.host);
       if (!site?.authenticates) return respondFailure(exchange, "not-here");
       // Another site's page must not be able to disconnect anybody.
-      if (!isFromOwnOrigin(exchange, site.origin)) return respondFailure(exchange, "foreign-form");
+      if (!isFromOwnForm(exchange, site.origin)) return respondFailure(exchange, "foreign-form");
       const form = await readForm(exchange, MAX_FORM_BYTES);
       const who = await deps.browser.principal(exchange, snapshot);
       if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");

@@ -73,6 +73,7 @@ export function createVault(deps: VaultDeps): Vault {
     clientSecret: await deps.clients.secretOf(record.client, currentRoute(target)),
     resource: record.resource,
     upstreamUrl: target.url,
+    reach: target.reach,
     settings: deps.snapshots.current().settings,
   });
 

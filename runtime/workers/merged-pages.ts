@@ -1,6 +1,7 @@
 /** Several workers shown as one gateway: readiness, status and metrics for the supervisor's admin listener. */
 import type { JWK } from "jose";
 
+import { degraded } from "../admin/admin.ts";
 import type { AdminPages } from "../admin/listener.ts";
 import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
@@ -46,7 +47,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
       const reports = [...(await fleet.ask("report")).values()];
       const draining = isDraining();
       const serving = reports.filter(({ ready }) => ready).length;
-      const { digest = "", published } = reports[0]?.bundle ?? {};
+      const { digest = "", published, owners } = reports[0]?.bundle ?? {};
       return {
         // One is enough to serve; the others are started again meanwhile.
         ready: !draining && serving > 0,
@@ -55,6 +56,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         draining,
         store: (await isStoreHealthy()) ? "ok" : "down",
         reload: reports.some(({ bundle }) => bundle.lastError) ? "failed" : "ok",
+        ...(owners && degraded(owners)),
         workers: { serving, wanted: fleet.members().length },
       };
     },
@@ -69,6 +71,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
         // Public: secrets for this gateway are sealed to it.
         seal_key: sealKey ?? null,
+        blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
         counters: sumOf([...reports.values()]),
         workers: fleet.members().map((member) => ({ ...member, ...aboutWorker(reports.get(member.name)) })),
       };
@@ -82,7 +85,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
 
 function aboutWorker(report: WorkerReport | undefined): object {
   if (!report) return {};
-  const { ready, uptimeSeconds, bundle, upstreams } = report;
+  const { ready, uptimeSeconds, bundle, upstreams, blocks } = report;
   const { digest, published, lastError } = bundle;
   return {
     ready,
@@ -90,6 +93,8 @@ function aboutWorker(report: WorkerReport | undefined): object {
     digest,
     published: published?.inForce ?? 0,
     upstreams,
+    // One behind the others has not heard of all.
+    blocks: blocks.length,
     ...(lastError && { problems: lastError.problems }),
   };
 }

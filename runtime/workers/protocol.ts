@@ -11,6 +11,8 @@ export interface WorkerReport {
   readonly totals: Totals;
   /** Each worker finds out by itself. */
   readonly upstreams: readonly object[];
+  /** What this worker knows to be blocked. */
+  readonly blocks: readonly object[];
 }
 
 export interface Answers {

@@ -9,14 +9,18 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { createAdminListener } from "../admin/listener.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
+import { openAdminCertificates } from "../admin/tls.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
 import { createJudge, publishedSources } from "../bundle/judge.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
+import { createKeptStore } from "../bundle/kept-store.ts";
+import type { SealedSlice } from "../bundle/protocol.ts";
 import { createPublishedSlices } from "../bundle/published.ts";
 import { createPublisher } from "../bundle/publisher.ts";
 import { createValidator } from "../bundle/validator.ts";
 import { formatProblem } from "../config/load.ts";
 import { GatewayError } from "../errors.ts";
+import { createKeys } from "../keys.ts";
 import { createLog, type Log } from "../log.ts";
 import { systemClock, type Closable } from "../ports.ts";
 import { openRecords } from "../records.ts";
@@ -57,9 +61,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const { settings, sealing } = boot;
     const log = options.log ?? createLog({ level: settings.logLevel });
     const store = own(await openRecords(settings.storageUrl, { clock: systemClock, log }));
-    const validator = own(createValidator(config));
+    const validator = own(
+      createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
+    );
     const { slices } = await createPublishedSlices({ store }).read();
-    const { problems } = await validator.judge(publishedSources(slices), []);
+    const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
+    const { problems } = await validator.judge(publishedSources(slices), [], await kept());
     if (problems.some(({ severity }) => severity === "error")) {
       throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
     }
@@ -76,17 +83,22 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const publisher = createPublisher({
       store,
-      judge: createJudge(validator, () => ({ env: process.env, sealing })),
+      judge: createJudge(validator, () => ({ env: process.env, sealing }), kept),
       clock: systemClock,
       onStored: () => fleet.tell({ type: "look" }),
     });
     const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
+    const certificates = await openAdminCertificates(settings.adminTls, log);
+    if (certificates) own(certificates);
     const admin = own(
       await createAdminListener({
         address: settings.adminAddress,
+        hosts: settings.adminHosts,
+        certificates,
         token: settings.adminToken,
+        publishTokens: settings.publishTokens,
         pages,
-        endpoints: [sliceEndpoint(publisher)],
+        endpoints: [sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner))],
         log,
       }),
     );

@@ -55,6 +55,7 @@ async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[ke
     bundle: gateway.status(),
     totals: gateway.metrics.totals(),
     upstreams: gateway.upstreams(),
+    blocks: gateway.blocks(),
   };
 }
 

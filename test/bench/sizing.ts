@@ -36,7 +36,7 @@ const directory = await mkdtemp(join(tmpdir(), "gateway-sizing-"));
 function routes(count: number): readonly object[] {
   const policy = [{ allow: { and: [{ domain: { is: "example.com" } }] }, deny: { or: [{ user: "nobody" }] } }];
   const more = { to, policy, set_request_headers: { "X-Team": "platform" }, remove_request_headers: ["X-Debug"] };
-  const others = Array.from({ length: count }, (_, index) => ({ from: `http://app-${index}.example.com`, ...more }));
+  const others = Array.from({ length: count }, (_, index) => ({ from: `http://app-${index}.localhost`, ...more }));
   return [...others, { from: origin, ...more }];
 }
 

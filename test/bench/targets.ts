@@ -120,12 +120,14 @@ async function startGateway(config: string, port: number, start: Start): Promise
 
 /** Many routes, so that finding one is part of the work; policy, header settings and records on. */
 function configuration(port: number, upstream: string, issuer: string, log: string): string {
-  const route = (name: string, from: string, rest: string) =>
+  // One deny rule each, about what requests of that kind have.
+  const ofTools = "mcp_tool: { starts_with: delete_ }";
+  const route = (name: string, from: string, rest: string, denied = "http_method: { is: DELETE }") =>
     `  - { name: ${name}, from: "${from}", to: "${upstream}", ${rest},\n` +
-    `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ mcp_tool: { starts_with: delete_ } }] } }],\n` +
+    `      policy: [{ allow: { and: [{ domain: { is: example.com } }, { groups: { has: engineering } }] } }, { deny: { or: [{ ${denied} }] } }],\n` +
     `      set_request_headers: { X-Team: platform }, remove_request_headers: [X-Debug], set_response_headers: { X-Served-By: gateway } }\n`;
   const others = Array.from({ length: MANY_ROUTES }, (_, index) =>
-    route(`other-${index}`, `http://app-${index}.example.com`, "prefix: /"),
+    route(`other-${index}`, `http://app-${index}.localhost`, "prefix: /"),
   );
   const own = `http://localhost:${port}`;
   return `address: 127.0.0.1:${port}
@@ -142,7 +144,7 @@ idp_client_id: gateway
 idp_client_secret: benchmark
 access_token_lifetime: 1h
 routes:
-${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }")}${others.join("")}`;
+${route("web", own, "prefix: /web")}${route("mcp", own, "prefix: /mcp, mcp: { server: { max_request_bytes: 65536 } }", ofTools)}${others.join("")}`;
 }
 
 const MCP_ACCEPT = "accept: application/json, text/event-stream";

@@ -16,13 +16,14 @@ let document: Record<string, unknown> = {};
 
 beforeAll(async () => {
   host = await startDocumentHost();
-  world = await startMcpGateway({ settings: 'mcp_allowed_client_id_domains: ["localhost"]' });
+  const clock = { now: () => Date.now() + serial * 60_000 };
+  world = await startMcpGateway({ settings: 'mcp_allowed_client_id_domains: ["localhost"]', clock });
 }, 30_000);
 afterAll(async () => {
   await world?.close();
   await host?.close();
 });
-// An address of its own for every test: documents are kept for a minute.
+// An address and a minute of its own for every test: documents are kept for a minute, and one peer may name few of them.
 beforeEach(() => {
   serial += 1;
   id = `${host.origin}${PATH}?${serial}`;

@@ -1,6 +1,7 @@
 /** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
+import { createLog } from "../../runtime/log.ts";
 import { findLink } from "../support/browser.ts";
 import { createPkce, REDIRECT_URI, type AuthorizeOptions, type AuthorizeOutcome } from "../support/oauth-client.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE, useIssuers, type TestIssuer } from "../support/issuer.ts";
@@ -297,4 +298,27 @@ describe("client ids that are URLs (requirements, Errors)", () => {
     gateway.clock.advance(120_000);
     expect((await oauth.browser.open(outcome.page.url)).status).toBe(400);
   });
+});
+
+test("a client document that cannot be read leaves its reason in the log, and none on the page", async () => {
+  const lines: string[] = [];
+  const reason = "unreachable: app.example.org: CERT_HAS_EXPIRED";
+  const gateway = await start({
+    yaml: `mcp_allowed_client_id_domains: ["*.example.org"]\n${ONE_SERVER}`,
+    log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    fetchClientDocument: async () => ({ ok: false, reason, transient: true }),
+  });
+  const clientId = "https://app.example.org/client.json";
+  const oauth = gateway.oauth();
+  const outcome = await oauth.authorize({ clientId, redirectUri: REDIRECT_URI, challenge: createPkce().challenge });
+  if (outcome.at !== "page") throw new Error(outcome.url);
+  expect(outcome.page.status).toBe(503);
+  expect(outcome.page.text).not.toContain("CERT_HAS_EXPIRED");
+  const answer = await oauth.sendToken({ grant_type: "refresh_token", refresh_token: "x", client_id: clientId });
+  expect(answer.text).not.toContain("CERT_HAS_EXPIRED");
+  const told = lines.map((line) => JSON.parse(line) as { msg: string; detail?: string });
+  expect(told.map(({ msg, detail }) => [msg, detail])).toEqual([
+    ["authorization request refused", `document-unavailable: ${reason}`],
+    ["token request refused", `document-unavailable: ${reason}`],
+  ]);
 });

@@ -189,15 +189,11 @@ describe("a registered client that signs", () => {
     ]);
   });
 
-  test("may have several keys without names", async () => {
+  test("may have several keys when each has a name of its own", async () => {
     const gateway = await start();
-    const bare = ({ jwk }: SigningKey): JWK => {
-      const { kid: _kid, ...rest } = jwk;
-      return rest;
-    };
-    const metadata = { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [bare(other), bare(key)] } };
+    const metadata = { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [other.jwk, key.jwk] } };
     const { client_id: clientId } = await gateway.oauth().register(metadata);
-    const proof = await assertion({ clientId, nowMs: gateway.clock.now(), by: { ...key, jwk: bare(key) } });
+    const proof = await assertion({ clientId, nowMs: gateway.clock.now() });
     expect((await gateway.oauth().sendRevocation({ token: "x", ...proof })).status).toBe(200);
   });
 

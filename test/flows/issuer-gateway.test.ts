@@ -15,6 +15,7 @@ import {
   REDIRECT_URI,
   type SignedInClient,
 } from "../support/oauth-client.ts";
+import { withChangedEnd } from "../support/tamper.ts";
 
 let world: McpGateway | undefined;
 
@@ -90,7 +91,7 @@ describe("tokens at the protected routes", () => {
       garbage: "Bearer garbage",
       "no token": "Bearer",
       "another scheme": `Basic ${Buffer.from(`a:${access_token}`).toString("base64")}`,
-      "a changed token": `Bearer ${access_token.slice(0, -2)}AA`,
+      "a changed token": `Bearer ${withChangedEnd(access_token)}`,
       "a truncated token": `Bearer ${access_token.slice(0, 60)}`,
       "a refresh token": `Bearer ${refresh_token}`,
       "a client id": `Bearer ${client.registration.client_id}`,

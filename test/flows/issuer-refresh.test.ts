@@ -28,6 +28,57 @@ const outcome = (answer: Answer): unknown =>
   answer.status === 200 ? "ok" : `${answer.status} ${String(answer.json()["error"])}`;
 const newToken = (answer: Answer): string => String(answer.json()["refresh_token"]);
 
+describe("refresh_token_absolute_lifetime", () => {
+  const DAY = 24 * 3600;
+  const yaml = `refresh_token_absolute_lifetime: 72h\n${ONE_SERVER}`;
+
+  test.each(["none", "client_secret_post"])(
+    "ends a grant whatever its rotations, of a client with %s",
+    async (method) => {
+      const gateway = await start({ yaml });
+      const client = await gateway.signIn({ metadata: { token_endpoint_auth_method: method } });
+      for (let day = 1; day < 3; day += 1) {
+        gateway.clock.advance(DAY * 1000);
+        await client.refresh();
+      }
+      // The last tokens before the end do not outlive it.
+      gateway.clock.advance((DAY - 60) * 1000);
+      expect((await client.refresh()).expires_in).toBe(60);
+      const [grant] = (await gateway.store.list("user:alice")).filter(({ key }) => key.startsWith("grant:"));
+      const end = Math.floor(gateway.clock.now() / 1000) + 60;
+      expect(grant).toMatchObject({ expiresAt: end, value: { endsAt: end } });
+      gateway.clock.advance(60_000);
+      expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+      // A new authorization begins anew.
+      expect((await gateway.signIn()).tokens.expires_in).toBe(900);
+    },
+  );
+
+  test("counts for grants that began before it was set, a repeated refresh included, and not for long when it is taken away", async () => {
+    const gateway = await start();
+    const [early, late] = [await gateway.signIn(), await gateway.signIn()];
+    gateway.clock.advance(4 * DAY * 1000);
+    const before = late.tokens.refresh_token;
+    await late.refresh();
+    gateway.reconfigure(yaml);
+    expect(outcome(await refresh(early))).toBe("400 invalid_grant");
+    expect(outcome(await refresh(late, before))).toBe("400 invalid_grant");
+    const next = await gateway.signIn();
+    gateway.reconfigure(ONE_SERVER);
+    gateway.clock.advance(2 * DAY * 1000);
+    await next.refresh();
+    gateway.clock.advance(2 * DAY * 1000);
+    await next.refresh();
+  });
+
+  test("does not outlast refresh_token_lifetime, which ends what is not used", async () => {
+    const gateway = await start({ yaml: `refresh_token_lifetime: 24h\n${yaml}` });
+    const client = await gateway.signIn();
+    gateway.clock.advance(DAY * 1000);
+    expect(outcome(await refresh(client))).toBe("400 invalid_grant");
+  });
+});
+
 describe("rotation", () => {
   test("A6: a public client gets a new refresh token each time", async () => {
     const client = await (await start()).signIn();

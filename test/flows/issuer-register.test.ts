@@ -1,7 +1,7 @@
 /** A4: dynamic client registration over HTTP (RFC 7591). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
-import { ORIGIN, useIssuers } from "../support/issuer.ts";
+import { ONE_SERVER, ORIGIN, useIssuers } from "../support/issuer.ts";
 
 const start = useIssuers();
 const cb = "https://app.example.com/cb";
@@ -116,6 +116,26 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     expect((await oauth.sendRegistration({ redirect_uris: [cb] })).status).toBe(201);
   });
 
+  test("ends registrations that nobody ever used after a day, and those in use later", async () => {
+    const gateway = await start();
+    const unused = await gateway.oauth().register();
+    const used = await gateway.signIn();
+    gateway.clock.advance(24 * 3600_000 - 1000);
+    expect(await gateway.store.get(`client:${unused.client_id}`)).toBeDefined();
+    gateway.clock.advance(2000);
+    expect(await gateway.store.get(`client:${unused.client_id}`)).toBeUndefined();
+    expect(await gateway.store.get(`client:${used.registration.client_id}`)).toBeDefined();
+  });
+
+  test("takes what an honest client says, and no more than 16 KiB", async () => {
+    const gateway = await start();
+    const register = (bytes: number) =>
+      gateway.oauth().sendRegistration({ redirect_uris: [cb], x_padding: "x".repeat(bytes) });
+    expect((await register(16_000)).status).toBe(201);
+    const refused = await register(16_500);
+    expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_client_metadata"]);
+  });
+
   test("ends registrations that nobody uses after a week, and keeps those in use", async () => {
     const gateway = await start();
     const unused = await gateway.oauth().register();
@@ -124,6 +144,21 @@ routes: [{ name: t, from: "https://mcp.example.com", to: "http://127.0.0.1:9", m
     expect(await gateway.store.get(`client:${unused.client_id}`)).toBeUndefined();
     expect(await gateway.store.get(`client:${used.registration.client_id}`)).toBeDefined();
     await expect(used.refresh()).resolves.toMatchObject({ token_type: "Bearer" });
+  });
+
+  test("turned off is 403 and not in the metadata; who registered before goes on", async () => {
+    const gateway = await start();
+    const client = await gateway.signIn();
+    expect(await client.oauth.discover()).toHaveProperty("registration_endpoint");
+    gateway.reconfigure(`mcp_dynamic_registration: false\n${ONE_SERVER}`);
+    expect(await gateway.oauth().discover()).not.toHaveProperty("registration_endpoint");
+    const answer = await client.oauth.sendRegistration({ redirect_uris: [cb] });
+    expect([answer.status, answer.json()["error"], answer.headers["cache-control"]]).toEqual([
+      403,
+      "access_denied",
+      "no-store",
+    ]);
+    await client.refresh();
   });
 
   test("is made with one issuer and unknown to the others", async () => {

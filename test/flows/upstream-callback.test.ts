@@ -90,9 +90,9 @@ describe("callback", () => {
     ["without a state", (url: URL) => url.searchParams.delete("state"), 400],
     ["with another state", (url: URL) => url.searchParams.set("state", "x".repeat(43)), 400],
     ["with the state twice", (url: URL) => url.searchParams.append("state", url.searchParams.get("state") ?? ""), 400],
-    ["with the code twice", (url: URL) => url.searchParams.append("code", "evil"), 400],
+    ["with the code twice", (url: URL) => url.searchParams.append("code", "an-evil-code"), 400],
     ["without a code", (url: URL) => url.searchParams.delete("code"), 502],
-    ["with another code", (url: URL) => url.searchParams.set("code", "evil"), 502],
+    ["with another code", (url: URL) => url.searchParams.set("code", "an-evil-code"), 502],
     ["with an error", (url: URL) => url.searchParams.set("error", "server_error"), 502],
     ["with a signed response", (url: URL) => url.searchParams.set("response", "x.y.z"), 400],
   ])("%s is refused and connects nothing", async (_name, bend, status) => {
@@ -101,7 +101,7 @@ describe("callback", () => {
     bend(url);
     const page = await arrive(person, url);
     expect(page.status).toBe(status);
-    expect(page.text).not.toContain("evil");
+    expect(page.text).not.toContain("an-evil-code");
     expect(await bench.list(person)).toMatchObject({ static: false });
   });
 

@@ -199,20 +199,60 @@ describe("connect", () => {
     expect(answer.headers["location"]).toContain("/.gateway/sign_in");
   });
 
-  test("says what to do when the upstream cannot be connected, with a way to try again and a way back", async () => {
+  describe("that cannot begin", () => {
+    const wrongResource = { resource: "https://other.example/", authorization_servers: ["https://a.example"] };
+
+    test("sends the browser back to redirect_url with connect_error, and says the reason in the log alone", async () => {
+      const person = await bench.person("dora@example.com");
+      bench.service.switches.resourceMetadata = wrongResource;
+      const page = await bench.connect(person, "found");
+      expect(page).toMatchObject({ left: true, url: `${bench.application}?connect_error=not-set-up` });
+      expect(bench.gateway.log()).toContain("other.example");
+    });
+
+    test.each([
+      ["?a=%20b+c", "?a=%20b+c&connect_error=not-set-up"],
+      ["?connect_error=unavailable&a=1", "?a=1&connect_error=not-set-up"],
+      ["#part", "?connect_error=not-set-up#part"],
+    ])("keeps what else redirect_url says: %s", async (more, expected) => {
+      const person = await bench.person("dora@example.com");
+      bench.service.switches.resourceMetadata = wrongResource;
+      const query = new URLSearchParams({ redirect_url: bench.application + more, resource: bench.resource("found") });
+      const page = await person.open(connectUrl(`?${query.toString()}`), bench.application);
+      expect(page).toMatchObject({ left: true, url: bench.application + expected });
+    });
+
+    test("from the person's own page shows what to do, with a way to try again and a way back", async () => {
+      const person = await bench.person("dora@example.com");
+      const link = findLink(await person.open(`${bench.gateway.origin}/.gateway/`), "Connect found") ?? "";
+      bench.service.switches.resourceMetadata = wrongResource;
+      const page = await person.open(link, bench.application);
+      expect(page.status).toBe(502);
+      expect(page.text).toContain("found is not connected");
+      expect(page.text).not.toContain("other.example");
+      expect(page.text).not.toContain("connect_error");
+      bench.service.switches.resourceMetadata = defaults.resourceMetadata;
+      const again = await person.open(findLink(page, "Try again") ?? "");
+      expect(again.url).not.toContain("connect_error");
+      expect(await bench.list(person)).toMatchObject({ found: true });
+    });
+
+    test("because of policy, or without such a server, is a page whose way back tells the application", async () => {
+      const carol = await bench.person("carol@other.example");
+      const denied = await bench.connect(carol, "found");
+      expect(denied.status).toBe(403);
+      expect(findLink(denied, "Back to the application")).toBe(`${bench.application}?connect_error=denied-by-policy`);
+      const unknown = await bench.connect(carol, "nowhere");
+      expect(unknown.status).toBe(404);
+      expect(findLink(unknown, "Back to the application")).toBe(`${bench.application}?connect_error=unknown-server`);
+    });
+  });
+
+  test("that fails on the way back is a page whose way back tells the application", async () => {
     const person = await bench.person("dora@example.com");
-    bench.service.switches.resourceMetadata = {
-      resource: "https://other.example/",
-      authorization_servers: ["https://a.example"],
-    };
-    const page = await bench.connect(person, "found");
-    expect(page.status).toBe(502);
-    expect(page.text).toContain("found is not connected");
-    expect(page.text).not.toContain("other.example");
-    expect(findLink(page, "Back to the application")).toBe(bench.application);
-    const again = findLink(page, "Try again");
-    bench.service.switches.resourceMetadata = defaults.resourceMetadata;
-    expect(await person.open(again ?? "", bench.application)).toMatchObject({ left: true });
-    expect(bench.gateway.log()).toContain("other.example");
+    bench.service.switches.decision = "access_denied";
+    const page = await bench.connect(person, "static");
+    expect(page.status).toBe(403);
+    expect(findLink(page, "Back to the application")).toBe(`${bench.application}?connect_error=denied`);
   });
 });

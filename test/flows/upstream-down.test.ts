@@ -30,16 +30,16 @@ const connectUrl = (route: string): string =>
 
 describe("the upstream is down", () => {
   test.each(["found", "auto"])(
-    "when a flow begins with discovery (%s): a page with a way back, and it works later",
+    "when a flow begins with discovery (%s): the application is told on the way back, and it works later",
     async (route) => {
       // Known before: what has never answered is not known to want anything.
       bench.service.switches.decision = "access_denied";
       await bench.connect(person, route);
       bench.service.switches.decision = "approve";
       bench.service.pause();
-      const page = await person.open(connectUrl(route));
-      expect(page.status).toBe(502);
-      expect(page.text).toContain(bench.application);
+      const back = new URL((await person.open(connectUrl(route), bench.application)).url);
+      expect(back.href.startsWith(bench.application)).toBe(true);
+      expect(back.searchParams.get("connect_error")).toBe("unavailable");
       bench.service.resume();
       expect(await bench.connect(person, route)).toMatchObject({ left: true });
       expect(await bench.list(person)).toMatchObject({ [route]: true });

@@ -154,7 +154,7 @@ describe("a registration", () => {
     expect(await statusOf(alice)).toBe(200);
     const refused = await alice.open(`${world.gateway.origin}/enclave/`);
     expect([refused.status, refused.url]).toEqual([450, `${world.gateway.origin}/enclave/`]);
-    expect(refused.text).toMatch(/dev_\w[\s\S]*device-unauthorized/);
+    expect(refused.text).toMatch(/dev_[\w-]+<[\s\S]*device-unauthorized/);
   });
 
   test("of a credential that somebody has registered is refused, whoever they are", async () => {

@@ -91,6 +91,38 @@ describe("identity headers", () => {
     "Content_Type",
     "TE",
     "Keep-Alive",
+    "CF-Connecting-IP",
+    "CF_Connecting_IP",
+    "Cf-IPCountry",
+    "Client-IP",
+    "X-Client-IP",
+    "Fastly-Client-IP",
+    "WL-Proxy-Client-IP",
+    "X-ProxyUser-Ip",
+    "X-Original-Forwarded-For",
+    "X-Envoy-External-Address",
+    "X-Envoy-Upstream-Rq-Timeout-Ms",
+    "X_Envoy_Internal",
+    "X-Remote-User",
+    "Remote-User",
+    "REMOTE_USER",
+    "X-Auth-Request-Email",
+    "X-WebAuth-User",
+    "X-Goog-IAP-JWT-Assertion",
+    "X-Amzn-Oidc-Identity",
+    "X-Ms-Client-Principal-Name",
+    "X-SSL-Client-Verify",
+    "X-SSL-Client-S-DN",
+    "SSL_CLIENT_SUBJECT_DN",
+    "X-Client-Cert-Dn",
+    "X-Amzn-Mtls-Clientcert-Subject",
+    "X-Authenticated-Userid",
+    "X-Consumer-Username",
+    "X-Vouch-User",
+    "CloudFront-Viewer-Address",
+    "Tailscale-User-Login",
+    "Client-Cert",
+    "Front-End-Https",
   ])("a forged %s never arrives", async (name) => {
     for (const host of ["app.example", "quiet.example"]) {
       const request = await send([COOKIE, `${name}: ${FORGED}`], host);
@@ -127,6 +159,63 @@ describe("identity headers", () => {
     expect(request.header("x-department")).toBe("research");
     expect(request.header("x-forwarded-for")).toBe("127.0.0.1");
     expect(request.headers.has("x-mine")).toBe(false);
+  });
+});
+
+describe("what proxies say of their client", () => {
+  let trusting: Pipeline;
+  beforeAll(async () => {
+    trusting = await startPipeline(
+      `
+    routes:
+      - from: https://app.example
+        to: ${victim.origin}
+        set_request_headers: { X-Seen: '\${gateway.request.headers["CF-Connecting-IP"]}' }
+        remove_request_headers: [X-Envoy-Internal]
+        policy: [{ allow: { and: [{ accept: true }] } }]
+      - from: https://host.example
+        to: ${victim.origin}
+        host_rewrite_header: X-Client-IP
+        policy: [{ allow: { and: [{ accept: true }] } }]
+    `,
+      { trustedProxyHeaders: new Set(["cf-connecting-ip", "x-real-ip", "x-envoy-internal"]) },
+    );
+  });
+  afterAll(() => trusting.close());
+
+  async function sendTrusted(headers: readonly string[], host = "app.example"): Promise<VictimRequest> {
+    const count = victim.requests.length;
+    await sendRaw(
+      trusting.port,
+      ["GET / HTTP/1.1", `Host: ${host}`, "Connection: close", ...headers, "", ""].join("\r\n"),
+    );
+    return victim.requests[count] as VictimRequest;
+  }
+
+  test("arrives where an operator vouches for it, by that name and spelling alone", async () => {
+    const request = await sendTrusted([
+      "CF-Connecting-IP: 192.0.2.1",
+      "CF_Connecting_IP: 192.0.2.2",
+      "x-real-ip: 192.0.2.3",
+      "True-Client-IP: 192.0.2.4",
+      "X-Envoy-External-Address: 192.0.2.5",
+      "X-Envoy-Internal: true",
+    ]);
+    expect(request.header("cf-connecting-ip")).toBe("192.0.2.1");
+    expect(request.header("x-real-ip")).toBe("192.0.2.3");
+    expect(request.header("x-seen")).toBe("192.0.2.1");
+    expect([...request.headers.values()].flat().filter((value) => /192\.0\.2\.[245]|true/.test(value))).toEqual([]);
+  });
+
+  test("is seen by settings that name it, and by nobody else", async () => {
+    const request = await sendTrusted(["X-Client-IP: seen.example"], "host.example");
+    expect(request.header("host")).toBe("seen.example");
+    expect(request.headers.has("x-client-ip")).toBe(false);
+  });
+
+  test("is not sent where the client's Connection header names it", async () => {
+    const request = await sendTrusted(["Connection: CF-Connecting-IP", "CF-Connecting-IP: 192.0.2.1"]);
+    expect(request.headers.has("cf-connecting-ip")).toBe(false);
   });
 });
 

@@ -70,6 +70,7 @@ const ok = { status: 200, ended: true };
 const streamError = { reset: ERROR.protocol };
 /** Whether the stream or the connection ends is the implementation's choice (§8.1.1). */
 const refused = {};
+const unknownMethod = { status: 501, ended: true };
 const badRequest = { status: 400, ended: true };
 
 describe("HTTP/2 heads (RFC 9113 §8.2, §8.3)", () => {
@@ -111,6 +112,11 @@ describe("HTTP/2 heads (RFC 9113 §8.2, §8.3)", () => {
     ["a parent segment", [METHOD, SCHEME, [":path", "/a/../admin"], AUTHORITY], badRequest],
     ["an encoded slash", [METHOD, SCHEME, [":path", "/a%2fadmin"], AUTHORITY], badRequest],
     ["TRACE", [[":method", "TRACE"], SCHEME, PATH, AUTHORITY], { status: 405, ended: true }],
+    ["a method in small letters", [[":method", "get"], SCHEME, PATH, AUTHORITY], unknownMethod],
+    ["a method that HTTP/1.1 does not have", [[":method", "BREW"], SCHEME, PATH, AUTHORITY], unknownMethod],
+    ["a method with more behind it", [[":method", "GETS"], SCHEME, PATH, AUTHORITY], unknownMethod],
+    ["PRI", [[":method", "PRI"], SCHEME, PATH, AUTHORITY], unknownMethod],
+    ["a method of WebDAV", [[":method", "PROPFIND"], SCHEME, PATH, AUTHORITY], ok],
     ["CONNECT", [[":method", "CONNECT"], AUTHORITY], { status: 405, ended: true }],
     ["CONNECT with a :path", [[":method", "CONNECT"], PATH, AUTHORITY], streamError],
     [
@@ -125,6 +131,26 @@ describe("HTTP/2 heads (RFC 9113 §8.2, §8.3)", () => {
     const { outcome, heard } = await play([headers(fields, flags)]);
     expect(outcome).toMatchObject(expected);
     expect(heard).toBe(expected === ok ? 1 : 0);
+  });
+
+  test("an extended CONNECT that is answered otherwise ends, although the client keeps its side open", async () => {
+    const fields: Fields = [
+      [":method", "CONNECT"],
+      [":protocol", "websocket"],
+      SCHEME,
+      PATH,
+      AUTHORITY,
+      ["sec-websocket-version", "13"],
+    ];
+    const client = await openHttp2(pipeline.port);
+    try {
+      client.send(headers(fields, FLAG.endHeaders));
+      const reset = await client.find(({ type, stream }) => type === FRAME.reset && stream === 1);
+      expect(reset.payload.readUInt32BE(0)).toBe(ERROR.none);
+      expect(await client.outcome(1)).toMatchObject({ status: 403, ended: true });
+    } finally {
+      client.close();
+    }
   });
 
   // nghttp2 drops such a field and goes on, before anybody can see it; what matters is that it goes no further.

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { openRaw, sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";
+import { withChangedEnd } from "../support/tamper.ts";
 
 let victim: Victim;
 let pipeline: Pipeline;
@@ -99,6 +100,18 @@ describe("bodies", () => {
     [
       "look-alike key",
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","Name":"secret"}}',
+      [],
+      400,
+    ],
+    [
+      "look-alike key for decoders that ignore low lines",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","na_me":"secret"}}',
+      [],
+      400,
+    ],
+    [
+      "look-alike key for decoders that ignore dashes",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","na-me":"secret"}}',
       [],
       400,
     ],
@@ -285,7 +298,7 @@ describe("Mcp-Session-Id", () => {
     ],
     ["of another route", (sealed: string) => message(CALL, [`Mcp-Session-Id: ${sealed}`], { host: "other.example" })],
     ["as the upstream knows it", () => message(CALL, ["Mcp-Session-Id: upstream-1"])],
-    ["that was changed", (sealed: string) => message(CALL, [`Mcp-Session-Id: ${sealed.slice(0, -2)}AA`])],
+    ["that was changed", (sealed: string) => message(CALL, [`Mcp-Session-Id: ${withChangedEnd(sealed)}`])],
     [
       "on DELETE",
       (sealed: string) =>
@@ -299,6 +312,22 @@ describe("Mcp-Session-Id", () => {
     expect(victim.received.length).toBe(heard);
   });
 
+  test("of another user: the words say what the client has to do, and not whose it is", async () => {
+    const sealed = await startSession();
+    const bob = message(CALL, [`Mcp-Session-Id: ${sealed}`], { token: "Authorization: Bearer gwt_bob" });
+    const unknown = message(CALL, ["Mcp-Session-Id: upstream-1"]);
+    const answers = [await sendRaw(pipeline.port, bob), await sendRaw(pipeline.port, unknown)];
+    for (const { body } of answers) {
+      expect(JSON.parse(body)).toMatchObject({
+        error: {
+          code: -32001,
+          message: expect.stringMatching(/^Session not found: .+registered anew.+must initialize anew$/) as unknown,
+          data: { reason: "mcp-session-unknown" },
+        },
+      });
+    }
+  });
+
   test("Last-Event-ID passes only within a session that is the caller's", async () => {
     const sealed = await startSession();
     await sendRaw(pipeline.port, message("", ["Last-Event-ID: 5"], { method: "GET" }));
@@ -306,6 +335,17 @@ describe("Mcp-Session-Id", () => {
     await sendRaw(pipeline.port, message("", ["Last-Event-ID: 5", `Mcp-Session-Id: ${sealed}`], { method: "GET" }));
     expect(victim.requests.at(-1)?.header("last-event-id")).toBe("5");
   });
+});
+
+test("a message that is too long is refused with the limit and the setting that moves it", async () => {
+  const long = CALL.replace("echo", "e".repeat(6000));
+  const answer = await sendRaw(pipeline.port, message(long));
+  expect(answer.status).toBe(413);
+  const { error } = JSON.parse(answer.body) as { error: { message: string; data: object } };
+  expect(error.message).toContain("4096 bytes");
+  expect(error.message).toContain("mcp.server.max_request_bytes");
+  expect(error.data).toMatchObject({ reason: "mcp-body-too-large" });
+  expectNothingHeard();
 });
 
 test("with the flag off MCP routes answer 503 and forward nothing", async () => {

@@ -23,6 +23,15 @@ beforeAll(async () => {
       - from: https://app.example
         to: ${victim.origin}
         policy: [{ allow: { and: [{ accept: true }] } }]
+      - from: https://set.example
+        to: ${victim.origin}
+        set_response_headers: { Set-Cookie: "__Host-gateway_session=evil; Secure; Path=/" }
+        policy: [{ allow: { and: [{ accept: true }] } }]
+      - from: https://rewritten.example
+        to: ${victim.origin}
+        set_response_headers: { Set-Cookie: "x=evil; Secure; Path=/" }
+        rewrite_response_headers: [{ header: Set-Cookie, prefix: "x=", value: "gateway_session=" }]
+        policy: [{ allow: { and: [{ accept: true }] } }]
       - from: https://mcp.example
         to: ${victim.origin}
         mcp: { server: {} }
@@ -50,6 +59,11 @@ describe("an upstream's Set-Cookie", () => {
     cookie = value;
     const answer = await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
     expect(answer.headers.get("set-cookie")).toEqual(["mine=1"]);
+  });
+
+  test.each(["set", "rewritten"])("cannot be planted by settings of a route either (%s)", async (host) => {
+    const answer = await sendRaw(pipeline.port, `GET / HTTP/1.1\r\nHost: ${host}.example\r\nConnection: close\r\n\r\n`);
+    expect(answer.headers.get("set-cookie")).toBeUndefined();
   });
 
   test("without a name passes where it says nothing of ours", async () => {
@@ -86,5 +100,30 @@ describe("an MCP server's own challenge", () => {
     [status, challenge] = ["401 Unauthorized", 'Basic realm="theirs"'];
     const answer = await sendRaw(pipeline.port, "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n");
     expect(answer.headers.get("www-authenticate")).toEqual(['Basic realm="theirs"']);
+  });
+});
+
+describe("the request id of an answer", () => {
+  const GET = "GET / HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n";
+
+  test("is the one of the record, whatever id the upstream has", async () => {
+    cookie = "a=b\r\nX-Request-Id: of-the-upstream\r\nx-request-id: another";
+    const answer = await sendRaw(pipeline.port, GET);
+    const [id] = answer.headers.get("x-request-id") ?? [];
+    expect(answer.headers.get("x-request-id")).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(pipeline.records.at(-1)).toMatchObject({ "request-id": id });
+    expect(victim.requests.at(-1)?.header("x-request-id")).toBe(id);
+  });
+
+  test.each([
+    ["an event stream", "200 OK\r\ncontent-type: text/event-stream"],
+    ["an answer without a body", "204 No Content"],
+    ["a failure of the upstream's own", "500 Internal Server Error"],
+  ])("stands on %s", async (_case, head) => {
+    status = head;
+    const answer = await sendRaw(pipeline.port, GET);
+    status = "200 OK";
+    const [id] = answer.headers.get("x-request-id") ?? [];
+    expect(pipeline.records.at(-1)).toMatchObject({ "request-id": id });
   });
 });

@@ -1,10 +1,11 @@
 /** The published package in a project of its own: bins, entry points, types, and the snippets of the README. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
 import { installPackage, type NpmProject } from "../support/npm-project.ts";
 import { terraformMissing } from "../support/terraform.ts";
 
@@ -82,11 +83,31 @@ describe("the npm package", { timeout: 240_000 }, () => {
   test("carries what it needs and nothing else", () => {
     const files = readdirSync(join(project.directory, "node_modules/gateform"), { recursive: true }).map(String);
     const surprising = files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"));
-    expect(surprising).toEqual([]);
-    expect(files.filter((file) => /(^|\/)(test|examples|node_modules)\//.test(file))).toEqual([]);
+    // The examples are for reading; the README refers to the list of requirements.
+    expect(surprising.filter((file) => !file.startsWith("examples/"))).toEqual(["test/requirements.ts"]);
+    expect(files.filter((file) => /(^|\/)(node_modules|cdktf\.out|\.terraform|test\/.*\/.*)(\/|$)/.test(file))).toEqual(
+      [],
+    );
     expect(files).toEqual(expect.arrayContaining(["README.md", "LICENSE", "CHANGELOG.md", "package.json"]));
     // The maker's own workshop stays at home.
     expect(files.filter((file) => /runtime\/package\/|cdktf\/generate\./.test(file))).toEqual([]);
+  });
+
+  test("the links in its pages lead to what it carries", () => {
+    const home = join(project.directory, "node_modules/gateform");
+    const pages = readdirSync(home, { recursive: true })
+      .map(String)
+      .filter((file) => file.endsWith(".md"));
+    expect(pages).toEqual(
+      expect.arrayContaining(["runtime/REFERENCE.md", "runtime/OPERATIONS.md", "examples/README.md"]),
+    );
+    const links = pages.flatMap((page) =>
+      [...readFileSync(join(home, page), "utf8").matchAll(/\]\((?![a-z]+:|#)([^)\s#]+)/g)].map(
+        ([, target = ""]) => [page, target] as const,
+      ),
+    );
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter(([page, target]) => !existsSync(join(home, dirname(page), target)))).toEqual([]);
   });
 
   test("bins start: gateway checks the README's configuration, the provider says what it is for", async () => {
@@ -124,20 +145,92 @@ describe("the npm package", { timeout: 240_000 }, () => {
     expect(bundle).toContain("https://github.mcp.example.com");
   });
 
+  describe("in a project as the command lines' init makes it", () => {
+    let projects: Readonly<Record<Framework, InitProject>> | undefined;
+    beforeAll(async () => {
+      const made = await initProjects(project.directory);
+      if (typeof made === "string") console.log(`skipped: ${made}`);
+      else projects = made;
+    }, 240_000);
+
+    test.for(["cdktf", "cdktn"] as const)("%s: compiles and synthesizes as CommonJS", async (framework, context) => {
+      const made = projects?.[framework];
+      if (made === undefined) return context.skip("no templates");
+      const main = join(made.directory, "main.ts");
+      const text = readFileSync(main, "utf8");
+      const body = `const gateway = new Gateway(this, "gateway", { owner: "team" });
+    const policy = [allow(domain.is("example.com"))];
+    new Route(gateway, "wiki", { from: "https://wiki.example.com", to: "http://wiki.internal", policy });
+    expectAllow(new Route(gateway, "app", { from: "https://a.example.com", to: "http://a", policy }), {
+      email: "a@example.com",
+    });`;
+      expect(text).toContain("// define resources here");
+      writeFileSync(
+        main,
+        `import { allow, domain, Gateway, Route } from "gateform/${framework}";
+import { expectAllow } from "gateform/${framework}/testing";
+${text.replace("// define resources here", body)}`,
+      );
+      // The template's own tsconfig.json: CommonJS and what TypeScript 5 takes for it, "node10".
+      await made.run("tsc", ["--noEmit", "--incremental", "false", "-p", "."]);
+      await made.run("tsc", ["--noEmit", "--incremental", "false", "-p", ".", "--module", "node16"]);
+      // Jest, the template's test runner, loads no ES module by require; nor does Node with this option.
+      await made.run("ts-node", ["main.ts"], { NODE_OPTIONS: "--no-experimental-require-module" });
+      const stack = readFileSync(join(made.directory, "cdktf.out/stacks/my-project/cdk.tf.json"), "utf8");
+      expect(Object.keys((JSON.parse(stack) as { resource: object }).resource)).toEqual(["gateway_bundle"]);
+      return undefined;
+    });
+  });
+
   const missing = terraformMissing();
   if (missing !== undefined) console.log(`skipped: the provider of the npm package, ${missing}`);
-  test.skipIf(missing !== undefined)("gives Terraform the provider: mirror, init, apply", async () => {
-    expect(await project.run("terraform-provider-gateway", "mirror", "mirror")).toContain("TF_CLI_CONFIG_FILE");
-    const cwd = join(project.directory, "out-cdktn/stacks/main");
-    const env = {
-      PATH: process.env["PATH"],
-      HOME: project.directory,
-      CHECKPOINT_DISABLE: "1",
-      TF_CLI_CONFIG_FILE: join(project.directory, "mirror/terraform.rc"),
+  test.skipIf(missing !== undefined)("gives Terraform the provider, and a lock file that holds elsewhere", async () => {
+    const bin = "node_modules/gateform/runtime/bin/terraform-provider-gateway.js";
+    const stack = "out-cdktn/stacks/main";
+    const run = { encoding: "utf8", timeout: 60_000 } as const;
+    const terraformIn = (home: string, cwd: string): ((...args: string[]) => string) => {
+      const env = {
+        PATH: process.env["PATH"],
+        HOME: home,
+        CHECKPOINT_DISABLE: "1",
+        TF_CLI_CONFIG_FILE: join(home, "mirror/terraform.rc"),
+      };
+      return (...args) => execFileSync("terraform", args, { ...run, cwd, env });
     };
-    const terraform = (...args: string[]): string =>
-      execFileSync("terraform", args, { cwd, env, encoding: "utf8", timeout: 60_000 });
-    terraform("init", "-input=false");
-    expect(terraform("apply", "-auto-approve", "-no-color", "-input=false")).toContain("Apply complete!");
+    const initialised = (home: string, ...options: string[]): ((...args: string[]) => string) => {
+      const made = execFileSync(process.execPath, [bin, "mirror", "mirror"], { ...run, cwd: home });
+      expect(made).toContain("TF_CLI_CONFIG_FILE");
+      const terraform = terraformIn(home, join(home, stack));
+      terraform("init", "-input=false", ...options);
+      return terraform;
+    };
+    const apply = initialised(project.directory);
+    expect(apply("apply", "-auto-approve", "-no-color", "-input=false")).toContain("Apply complete!");
+
+    // The whole HCL configuration that the package carries.
+    const begin = join(project.directory, "begin");
+    cpSync(join(project.directory, "node_modules/gateform/examples/terraform/one-file"), begin, { recursive: true });
+    const applied = terraformIn(project.directory, begin);
+    applied("init", "-input=false");
+    applied("apply", "-auto-approve", "-input=false", "-var=directory=slices");
+    project.write("boot.yaml", "insecure_server: true\n");
+    expect(await project.run("gateway", "check", "boot.yaml", "begin/slices/platform.json")).toMatch(
+      /^good: 2 routes/m,
+    );
+
+    // A colleague: the same package installed elsewhere, the program, and the lock file that was committed.
+    const colleague = join(project.directory, "colleague's home");
+    const modules = join(project.directory, "node_modules");
+    mkdirSync(join(colleague, "node_modules"), { recursive: true });
+    cpSync(join(modules, "gateform"), join(colleague, "node_modules/gateform"), { recursive: true });
+    for (const name of readdirSync(modules)) {
+      if (name !== "gateform") symlinkSync(join(modules, name), join(colleague, "node_modules", name));
+    }
+    mkdirSync(join(colleague, stack), { recursive: true });
+    for (const name of ["cdk.tf.json", ".terraform.lock.hcl"]) {
+      cpSync(join(project.directory, stack, name), join(colleague, stack, name));
+    }
+    const plan = initialised(colleague, "-lockfile=readonly");
+    expect(plan("plan", "-no-color", "-input=false")).toContain("1 to add");
   });
 });

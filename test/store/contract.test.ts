@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 
 import { silentLog } from "../../runtime/log.ts";
 import { epochSeconds, systemClock } from "../../runtime/ports.ts";
+import { createRecords } from "../../runtime/session/records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { openPostgresStore } from "../../runtime/store/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite.ts";
@@ -111,6 +112,22 @@ function contract(start: () => Promise<Backend>): void {
       expect(await store.delete("k")).toBe(false);
       expect(await store.get("k")).toBeUndefined();
       expect(await store.put("k", 3)).toEqual({ ok: true, version: 1 });
+    });
+
+    test("delete() with ifVersion leaves what another process wrote since, and takes an expired record for none", async () => {
+      const { devices } = createRecords(store);
+      const expiresAt = backend.now() + 1;
+      await devices.put("d", {} as never, { ifVersion: 0 });
+      await other.put("device:d", { approved: true }, { ifVersion: 1, expiresAt });
+      expect(await devices.delete("d", { ifVersion: 1 })).toBe(false);
+      expect((await other.get("device:d"))?.value).toEqual({ approved: true });
+      await backend.pass(1000);
+      expect(await devices.delete("d", { ifVersion: 2 })).toBe(false);
+      await other.put("device:d", {}, { ifVersion: 0 });
+      const answers = await Promise.all(
+        [store, other, store, other].map((each) => createRecords(each).devices.delete("d", { ifVersion: 1 })),
+      );
+      expect(answers.filter(Boolean)).toHaveLength(1);
     });
 
     test("take() gives the record once", async () => {

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 import { recordFormats } from "../../runtime/records.ts";
+import { BLOCK_FEED } from "../../runtime/session/block-records.ts";
 import { REVOCATION_FEED } from "../../runtime/session/revocations.ts";
 import { CONNECTION_FEED } from "../../runtime/upstream/changes.ts";
 
@@ -15,11 +16,11 @@ const rowsOf = (heading: string): readonly string[] => {
 
 test("SCHEMA.md names every kind of record with a schema, and none that is gone", () => {
   // Without a schema of their own in formats.ts: kept by bundle/, which judges what it reads.
-  const unversioned = ["slices", "slice", "status"];
+  const unversioned = ["slices", "slice", "kept", "status"];
   const kinds = [...new Set(rowsOf("Records").map((key) => key.split(":")[0] ?? ""))];
   expect(kinds.toSorted()).toEqual([...Object.keys(recordFormats), ...unversioned].toSorted());
 });
 
 test("SCHEMA.md names every feed", () => {
-  expect(rowsOf("Feed").toSorted()).toEqual([REVOCATION_FEED, CONNECTION_FEED].toSorted());
+  expect(rowsOf("Feed").toSorted()).toEqual([REVOCATION_FEED, CONNECTION_FEED, BLOCK_FEED].toSorted());
 });

@@ -88,7 +88,7 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
     snapshot,
     vault,
     needs,
-    flows: createFlows({ store, keys, fetch, development, clients, needs, vault, clock, log }),
+    flows: createFlows({ isBlocked: () => false, store, keys, fetch, development, clients, needs, vault, clock, log }),
     target(name) {
       const target = findTarget(routeNamed(snapshot, name));
       if (!target) throw new Error(`Cannot find the target of ${name}`);

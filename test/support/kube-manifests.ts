@@ -1,4 +1,4 @@
-/** Kubernetes objects for tests. All in namespace "shop". */
+/** Kubernetes objects for tests, in namespace "shop" unless told otherwise. */
 import { ANNOTATION_PREFIX } from "../../runtime/config/annotations.ts";
 import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/objects.ts";
 
@@ -12,10 +12,13 @@ export const nothing: KubeObjects = {
 
 export interface IngressSketch {
   readonly host: string;
+  readonly namespace?: string;
   /** Without prefix; a policy for everybody signed in is added. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Prefixes; "/" when absent. */
+  /** "/" when absent. */
   readonly paths?: readonly string[];
+  /** "Prefix" when absent. */
+  readonly pathType?: "Prefix" | "Exact";
   /** "gateway" when absent; undefined for none. */
   readonly ingressClass?: string | undefined;
   readonly createdAt?: string;
@@ -34,7 +37,7 @@ export function ingress(name: string, sketch: IngressSketch): Ingress {
     kind: "Ingress",
     metadata: {
       name,
-      namespace: "shop",
+      namespace: sketch.namespace ?? "shop",
       annotations: Object.fromEntries(annotations.map(([key, value]) => [ANNOTATION_PREFIX + key, value])),
       ...(sketch.createdAt === undefined ? {} : { creationTimestamp: sketch.createdAt }),
     },
@@ -43,18 +46,20 @@ export function ingress(name: string, sketch: IngressSketch): Ingress {
       rules: [
         {
           host: sketch.host,
-          http: { paths: (sketch.paths ?? ["/"]).map((path) => ({ path, pathType: "Prefix", backend })) },
+          http: {
+            paths: (sketch.paths ?? ["/"]).map((path) => ({ path, pathType: sketch.pathType ?? "Prefix", backend })),
+          },
         },
       ],
     },
   };
 }
 
-export function service(name: string): Service {
+export function service(name: string, namespace = "shop"): Service {
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, namespace: "shop" },
+    metadata: { name, namespace },
     spec: { ports: [{ name: "http", port: 80 }] },
   };
 }

@@ -162,6 +162,7 @@ export function createTestRevocations(): TestRevocations {
       return Promise.resolve();
     },
     revokeNow,
+    isOwed: () => false,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

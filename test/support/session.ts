@@ -12,6 +12,7 @@ import {
 import type { Snapshot, Snapshots } from "../../runtime/config/compiled.ts";
 import type { Exchange } from "../../runtime/http/exchange.ts";
 import { respondError, respondJson } from "../../runtime/http/respond.ts";
+import type { OperatorFetch } from "../../runtime/http/operator-fetch.ts";
 import { createHttpServer } from "../../runtime/http/server.ts";
 import { createKeys } from "../../runtime/keys.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -61,6 +62,8 @@ export interface SessionBenchOptions {
   readonly settings?: string;
   /** Instead of an empty one. */
   readonly store?: Store;
+  /** Between the gateway and the provider. */
+  readonly fetch?: OperatorFetch;
 }
 
 /** `shared_secret` of every replica, for tests that seal something themselves. */
@@ -107,7 +110,14 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
   });
   const replicas: Replica[] = [];
   const replica = async (how: { readonly development?: boolean } = {}): Promise<Replica> => {
-    const started = await startReplica({ snapshots, store, clock, collect, development: how.development ?? true });
+    const started = await startReplica({
+      snapshots,
+      store,
+      clock,
+      collect,
+      development: how.development ?? true,
+      ...(options.fetch && { fetch: options.fetch }),
+    });
     replicas.push(started);
     return started;
   };
@@ -146,9 +156,10 @@ interface ReplicaDeps {
   readonly clock: Clock;
   readonly collect: Writable;
   readonly development: boolean;
+  readonly fetch?: OperatorFetch;
 }
 
-async function startReplica({ snapshots, store, clock, collect, development }: ReplicaDeps): Promise<Replica> {
+async function startReplica({ snapshots, store, clock, collect, development, fetch }: ReplicaDeps): Promise<Replica> {
   const log = createLog({ level: "trace", destination: collect });
   const session = createSession({
     snapshots,
@@ -157,6 +168,7 @@ async function startReplica({ snapshots, store, clock, collect, development }: R
     boot: { development, signingKeys: [] },
     log,
     clock,
+    ...(fetch && { fetch }),
   });
   const endpoints = createEndpointFinder({ endpoints: session.endpoints, log });
   const server = await createHttpServer({

@@ -1,5 +1,9 @@
 /** A whole gateway whose people sign in at the development identity provider. */
-import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import {
+  type IdentityProvider,
+  type IdentityProviderOptions,
+  startIdentityProvider,
+} from "../../examples/demo/identity-provider.ts";
 import { startGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
 import { freePort } from "./ports.ts";
 
@@ -14,16 +18,19 @@ export interface SignInGateway {
 export interface SignInGatewayOptions extends Omit<TestGatewayOptions, "port"> {
   /** Host name of sign-in and consent pages; "localhost", where the routes are, by default. */
   readonly pagesHost?: string;
+  readonly provider?: Pick<IdentityProviderOptions, "users" | "claimsInIdToken" | "resources">;
 }
 
 /** @param options `yaml` holds settings and routes; the flag and the provider's settings are added */
 export async function startSignInGateway({
   pagesHost = "localhost",
+  provider = {},
   ...options
 }: SignInGatewayOptions): Promise<SignInGateway> {
   const port = await freePort();
   const redirectUri = `http://${pagesHost}:${port}/.gateway/callback`;
   const identityProvider = await startIdentityProvider({
+    ...provider,
     clients: [
       {
         client_id: "gateway",

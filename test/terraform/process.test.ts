@@ -1,18 +1,32 @@
 /** The provider as the process that Terraform starts: handshake, TLS, its end, and whole files when it is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { makeCertificate } from "../../runtime/terraform/certificate.ts";
-import { type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
+import { cliConfig, type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { handshakeLine, refuseStart } from "../../runtime/terraform/handshake.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
 
+const sources = new URL("../../runtime/terraform", import.meta.url).pathname;
 const COOKIE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 const client = makeCertificate(Date.now());
 const pluginEnv = {
@@ -107,8 +121,77 @@ describe("terraform-provider-gateway", () => {
   });
 });
 
+/** Another machine, as far as one machine can play it: another directory, and another Node in it. */
+let elsewhere = { directory: "", node: "" };
+beforeAll(() => {
+  const directory = mkdtempSync(join(tmpdir(), "gw elsewhere-"));
+  elsewhere = { directory, node: join(directory, "other-node") };
+  copyFileSync(process.execPath, elsewhere.node);
+});
+afterAll(() => rmSync(elsewhere.directory, { recursive: true, force: true }));
+
+/** What Terraform hashes: names and contents of the directory that holds the launcher. */
+function hashed(launcher: string): Readonly<Record<string, string>> {
+  const directory = dirname(launcher);
+  const digest = (name: string): string =>
+    createHash("sha256")
+      .update(readFileSync(join(directory, name)))
+      .digest("hex");
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, digest(name)]));
+}
+
+describe("writeDevMirror()", () => {
+  test("writes the same bytes in two directories by two Nodes, and none of their paths", async () => {
+    const script = `import { writeDevMirror } from ${JSON.stringify(join(sources, "dev-mirror.ts"))};
+      console.log((await writeDevMirror(${JSON.stringify(join(elsewhere.directory, "b"))})).launcher);`;
+    const { stdout } = await finished(
+      spawn(elsewhere.node, ["--input-type=module", "--eval", script], { stdio: ["ignore", "pipe", "pipe"] }),
+    );
+    const launcher = stdout.trim();
+    expect(hashed(launcher)).toEqual(hashed(mirror.launcher));
+    for (const name of readdirSync(dirname(launcher))) {
+      const text = readFileSync(join(dirname(launcher), name), "utf8");
+      for (const path of [elsewhere.directory, root, process.execPath]) expect(text).not.toContain(path);
+    }
+  });
+
+  test("makes a mirror that starts where it was carried to: by GATEFORM_NODE, or by the Node of the path", async () => {
+    const carried = join(elsewhere.directory, "carried");
+    cpSync(join(root, "mirror"), join(carried, "mirror"), { recursive: true });
+    const launcher = join(carried, mirror.launcher.slice(root.length));
+    const startedBy = async (env: Record<string, string>): Promise<string> => {
+      const child = spawn(launcher, [], { env: { PATH: "/usr/bin:/bin", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+      return (await finished(child)).stderr;
+    };
+    const path = join(elsewhere.directory, "bin");
+    mkdirSync(path);
+    symlinkSync(elsewhere.node, join(path, "node"));
+    expect(await startedBy({ GATEFORM_NODE: elsewhere.node })).toContain("This program is a Terraform plugin");
+    expect(await startedBy({ PATH: `${path}:/usr/bin:/bin` })).toContain("This program is a Terraform plugin");
+    expect(await startedBy({ GATEFORM_NODE: "/nowhere/node" })).toContain("/nowhere/node");
+  });
+
+  test("gives up at once under a Node that is too old, and names it", async () => {
+    const file = readFileSync(join(dirname(mirror.launcher), "provider.cjs"), "utf8");
+    const old = `Object.defineProperty(process, "versions", { value: { node: "20.20.2" } });\n${file}`;
+    const child = spawn(process.execPath, ["-"], { stdio: ["pipe", "pipe", "pipe"] });
+    child.stdin.end(old);
+    const { code, stderr } = await finished(child);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`needs Node 24.12 or newer, ${process.execPath} is 20.20.2`);
+  });
+
+  test("keeps Node and compiled code of this machine beside the mirror", () => {
+    expect(readFileSync(join(root, "node-path"), "utf8")).toBe(`${process.execPath}\n`);
+    expect(readdirSync(dirname(mirror.launcher))).toEqual(["provider.cjs", basename(mirror.launcher)]);
+  });
+});
+
 const missing = terraformMissing();
 if (missing) console.log(`skipped: ${missing}`);
+
+/** What `terraform init` wrote. */
+const lockOf = (workspace: Workspace): string => workspace.read(".terraform.lock.hcl");
 
 describe.skipIf(missing !== undefined)("terraform with the development mirror", { timeout: 60_000 }, () => {
   function workspaceWith(routes: number, timeout: string): Workspace {
@@ -126,6 +209,25 @@ describe.skipIf(missing !== undefined)("terraform with the development mirror", 
     await writeDevMirror(root);
     await workspace.succeed("init");
     expect((await workspace.run("plan", "-detailed-exitcode")).code).toBe(0);
+  });
+
+  test("a committed lock file holds for a mirror in another directory, and for one that was carried there", async () => {
+    const mine = workspaceWith(1, "1s");
+    await mine.succeed("init");
+    expect(lockOf(mine).match(/"h1:/g)).toHaveLength(1);
+    const made = await writeDevMirror(join(elsewhere.directory, "made"));
+    const carried = join(elsewhere.directory, "carried by hand");
+    cpSync(join(root, "mirror"), join(carried, "mirror"), { recursive: true });
+    writeFileSync(join(carried, "terraform.rc"), cliConfig(join(carried, "mirror")));
+    for (const cliConfigFile of [made.cliConfigFile, join(carried, "terraform.rc")]) {
+      const theirs = createWorkspace({ TF_CLI_CONFIG_FILE: cliConfigFile, GATEFORM_NODE: elsewhere.node });
+      workspaces.push(theirs);
+      writeConfig(theirs, 1, "1s");
+      theirs.write(".terraform.lock.hcl", lockOf(mine));
+      await theirs.succeed("init", "-lockfile=readonly");
+      await theirs.succeed("apply", "-auto-approve");
+      expect(lockOf(theirs)).toBe(lockOf(mine));
+    }
   });
 
   test("shows the provider's own log lines with their fields", async () => {

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)("a secret", { timeout: 120_000 }, () => {
       yaml: "routes: []\n",
       boot: {
         owners: {
-          team: { allowed_from: ["*.example.com"], allowed_refs: ["env:SECRET_*"] },
+          team: { allowed_from: ["*.example.com"], allowed_refs: ["env:SECRET_*"], allow_local_upstreams: true },
           other: { allowed_from: ["*.example.com"] },
         },
       },

@@ -4,9 +4,12 @@ import { connect as connectTls } from "node:tls";
 
 import type { UpstreamConnect } from "../../config/compiled.ts";
 import type { UpstreamEndpoint } from "../upstream-endpoint.ts";
+import type { ConnectGuard } from "../upstream-reach.ts";
 
 /** What all connections of one upstream have in common. */
 export interface Address extends UpstreamEndpoint {
+  /** @throws when they may not go there */
+  readonly guard: () => ConnectGuard;
   readonly tls: UpstreamConnect["tls"] | undefined;
   /** Of the latest handshake that was good in every respect: the next one is shorter. */
   tlsSession: Buffer | undefined;
@@ -32,7 +35,7 @@ const PROBE_AFTER_MS = 60_000;
 /** A read of so much may have left more behind. */
 export const FULL_READ_BYTES: number = SHARED.length;
 
-/** @throws for TLS settings that cannot be used at all */
+/** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
 export function openSocket(address: Address, user: SocketUser): Socket {
   const options = {
     host: address.host,
@@ -40,6 +43,7 @@ export function openSocket(address: Address, user: SocketUser): Socket {
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
+    ...address.guard(),
   };
   const socket = address.secure ? openSecure(address, options, user) : openClear(options, user);
   let problem: Error | undefined;

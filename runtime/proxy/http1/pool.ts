@@ -4,6 +4,8 @@ import { errorText } from "../../errors.ts";
 import type { UpstreamCall, UpstreamFailure, UpstreamReceiver, UpstreamRequest } from "../forward-transport.ts";
 import { OVERLOADED, Places, refuse } from "../transport-limits.ts";
 import { endpointOf } from "../upstream-endpoint.ts";
+import { failureOf } from "../upstream-failure.ts";
+import { connectGuard, type ConnectGuard } from "../upstream-reach.ts";
 import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
 import type { Address } from "./open-socket.ts";
 
@@ -23,7 +25,8 @@ export class Pool implements ConnectionOwner {
   #isRetired = false;
 
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number) {
-    this.address = { ...endpointOf(upstream), tls: upstream.connect?.tls, tlsSession: undefined };
+    const guard = (): ConnectGuard => connectGuard(upstream);
+    this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
     this.connectTimeoutMs = connectTimeoutMs;
     this.#places = new Places(maxUnderWay);
     this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
@@ -130,10 +133,10 @@ export class Pool implements ConnectionOwner {
     try {
       this.#all.add(new Connection(this));
     } catch (error) {
-      // TLS settings that cannot be used at all.
+      // TLS settings that cannot be used at all, or an address that may not be connected to.
       this.#connecting -= 1;
       const since = performance.now();
-      process.nextTick(() => this.onUnreachable("protocol", errorText(error), since));
+      process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
     }
   }
 

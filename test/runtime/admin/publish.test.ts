@@ -8,7 +8,12 @@ import { sliceFile } from "../../support/bundle-files.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const OWNERS = {
-  team: { allowed_from: ["*.example.com"], allowed_refs: ["env:TEAM_*"] },
+  team: {
+    allow_local_upstreams: true,
+    allowed_from: ["*.example.com"],
+    allowed_settings: ["*"],
+    allowed_refs: ["env:TEAM_*"],
+  },
   other: { allowed_from: ["*.example.com"] },
   strict: { allowed_from: ["*.strict.example.com"], allowed_settings: ["authorize_log_fields"] },
 };
@@ -187,7 +192,7 @@ describe("PUT /config/slices/<owner>", () => {
   test("refuses settings that the boot file does not give to the owner", async () => {
     const document = { version: 1, owner: "strict", settings: { cookie_name: "mine" }, routes: {} };
     expect(problems(await admin.publish("strict", JSON.stringify(document)))).toEqual([
-      'settings.cookie_name is a setting that owner "strict" may not write',
+      expect.stringMatching(/^settings\.cookie_name is a setting that owner "strict" may not write; it holds for/),
     ]);
     const allowed = { ...document, settings: { authorize_log_fields: ["user"] } };
     expect((await admin.publish("strict", JSON.stringify(allowed))).status).toBe(200);
@@ -397,6 +402,76 @@ describe("who may publish", () => {
     const answer = await admin.ask("PUT", `/config/slices/${owner}`, { "if-none-match": "*" }, slice("1"));
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
+  });
+});
+
+describe("POST /config/slices", () => {
+  const post = (changes: unknown): Promise<AdminAnswer> =>
+    admin.ask("POST", "/config/slices", {}, JSON.stringify({ changes }));
+  const document = (owner: string, mark: string): unknown => JSON.parse(sliceFile(owner, mark, 1));
+  const listed = async (): Promise<readonly string[]> =>
+    ((await admin.get("/config/slices")).body["slices"] as { owner: string }[]).map(({ owner }) => owner);
+
+  test("changes several owners' slices as one generation", async () => {
+    await admin.publish("team", slice("1"));
+    const before = Number((await admin.get("/config/slices")).body["generation"]);
+
+    const answer = await post([
+      { owner: "team", slice: null, expected: "*" },
+      { owner: "other", slice: document("other", "1"), expected: null },
+    ]);
+
+    expect([answer.status, answer.body["generation"], answer.body["live"]]).toEqual([200, before + 1, true]);
+    expect(await listed()).toEqual(["other"]);
+  });
+
+  test("changes nothing when one of them is not what was expected, and says which", async () => {
+    await admin.publish("other", slice("1", "other"));
+
+    const answer = await post([
+      { owner: "team", slice: document("team", "1"), expected: null },
+      { owner: "other", slice: document("other", "2"), expected: "0".repeat(64) },
+    ]);
+
+    expect(answer.status).toBe(412);
+    expect(answer.text).toContain('The slice of owner \\"other\\" is now');
+    expect(await listed()).toEqual(["other"]);
+  });
+
+  test("changes nothing when one of them is bad, and says whose", async () => {
+    const bad = { version: 1, owner: "other", routes: { r0: { from: "nonsense" } } };
+
+    const answer = await post([
+      { owner: "team", slice: document("team", "1"), expected: null },
+      { owner: "other", slice: bad, expected: null },
+    ]);
+
+    expect(answer.status).toBe(422);
+    const found = answer.body["problems"] as { severity: string; owner?: string }[];
+    expect(new Set(found.filter(({ severity }) => severity === "error").map(({ owner }) => owner))).toEqual(
+      new Set(["other"]),
+    );
+    expect(await listed()).toEqual([]);
+  });
+
+  test.each([
+    ["no JSON", "{"],
+    ["no list", '{"changes":{}}'],
+    ["other members", '{"changes":[],"more":1}'],
+    ["no expectation", '{"changes":[{"owner":"team","slice":null}]}'],
+    ["an expectation that is no digest", '{"changes":[{"owner":"team","slice":null,"expected":"x"}]}'],
+    ["an owner that is none", '{"changes":[{"owner":"gateway","slice":null,"expected":"*"}]}'],
+    ["a slice of another owner", '{"changes":[{"owner":"team","slice":{"owner":"other"},"expected":null}]}'],
+    [
+      "an owner twice",
+      '{"changes":[{"owner":"team","slice":null,"expected":"*"},{"owner":"team","slice":null,"expected":"*"}]}',
+    ],
+  ])("refuses a body with %s", async (_, body) => {
+    expect((await admin.ask("POST", "/config/slices", {}, body)).status).toBe(400);
+  });
+
+  test("asks for the token", async () => {
+    expect((await admin.ask("POST", "/config/slices", { authorization: "" }, "{}")).status).toBe(401);
   });
 });
 

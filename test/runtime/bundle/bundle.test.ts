@@ -99,10 +99,9 @@ describe("openBundle()", () => {
       "has gateway.json and gateway.yaml, must have one boot file",
     ],
     [
-      "text that is not UTF-8",
+      "a boot file that is not UTF-8",
       () => {
-        files.write("gateway.yaml", bootFile());
-        files.write("slice.json", Buffer.from([0x22, 0xff, 0x22]) as unknown as string);
+        files.write("gateway.yaml", Buffer.from([0x22, 0xff, 0x22]) as unknown as string);
         return files.directory;
       },
       "is not UTF-8 text",
@@ -123,6 +122,20 @@ describe("openBundle()", () => {
       code: "config.invalid",
       message: expect.stringContaining(message) as string,
     });
+  });
+});
+
+test("openBundle() leaves out a slice that is not UTF-8, and says so", async () => {
+  files.write("gateway.yaml", bootFile());
+  files.write("a.json", Buffer.from([0x22, 0xff, 0x22]) as unknown as string);
+  files.write("b.json", sliceFile("team-b", "1"));
+  const opened = await open(files.directory);
+  expect(keys(opened.current())).toEqual(["team-b/r0"]);
+  const reason = `${files.path("a.json")}: error: is not UTF-8 text`;
+  expect(opened.status()).toMatchObject({
+    degraded: [{ owner: "unknown", standing: "absent", files: [files.path("a.json")], problems: [reason] }],
+    owners: { current: 1, kept: 0, absent: 1 },
+    lastError: { problems: [reason], partial: true },
   });
 });
 

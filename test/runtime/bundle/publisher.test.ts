@@ -183,6 +183,8 @@ describe("startPresence()", () => {
     generation: 1,
     loadedAt: 0,
     slices: [],
+    degraded: [],
+    owners: { current: 0, kept: 0, absent: 0 },
     restartNeeded: false,
     reloads: { ok: 1, failed: 0 },
     published: { generation: 3, inForce: 3 },

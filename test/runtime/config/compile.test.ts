@@ -162,6 +162,7 @@ describe("compileSettings()", () => {
       mcpAllowedClientIdDomains: [],
       mcpAllowedAsMetadataDomains: [],
       mcpAllowedOrigins: [],
+      mcpDynamicRegistration: true,
       mcpAllowedPrivateRedirectUris: [],
       authorizeLogFields: ["request-id", "user", "email", "mcp-method", "mcp-tool"],
       authenticateServiceUrl: undefined,
@@ -198,8 +199,9 @@ describe("compileSettings()", () => {
       providerUrl: "https://login.example.com",
       clientId: "gateway",
       clientSecret: "opened",
-      scopes: ["openid", "profile", "email", "offline_access"],
+      scopes: undefined,
       groupsClaim: "roles",
+      requireEmailVerified: false,
       requestParams: new Map([["prompt", "login"]]),
     });
   });

@@ -5,11 +5,12 @@ import { describe, expect, test } from "vitest";
 
 import { annotationFields } from "../../../runtime/config/annotations.ts";
 import type { Field } from "../../../runtime/config/fields.ts";
-import { configJsonSchema } from "../../../runtime/config/json-schema.ts";
+import { configJsonSchema, type JsonSchema } from "../../../runtime/config/json-schema.ts";
 import { flag, fieldsOf, text } from "../../../runtime/config/kinds.ts";
 import { configReference } from "../../../runtime/config/reference.ts";
 import { routeFields, routeSchema } from "../../../runtime/config/route.ts";
 import { settingsFields, settingsSchema } from "../../../runtime/config/settings.ts";
+import { RECORD_FIELDS } from "../../../runtime/policy/record.ts";
 
 /** Every setting that requirements name, with its kind. */
 const NAMED: readonly (readonly [path: string, kind: Field["kind"]])[] = [
@@ -126,7 +127,47 @@ describe("configJsonSchema()", () => {
   });
 });
 
+describe("configJsonSchema(), what an editor offers", () => {
+  const { file, policy, criterion, ...rest } = configJsonSchema()["$defs"] as Record<string, JsonSchema>;
+  const listed = (...path: readonly string[]): unknown =>
+    path.reduce((at, name) => (at as JsonSchema)[name] as JsonSchema, file as unknown);
+
+  test("the words of lists that take only some", () => {
+    const owner = ["properties", "owners", "additionalProperties", "properties"];
+    expect(listed("properties", "authorize_log_fields", "items")).toEqual({ type: "string", enum: RECORD_FIELDS });
+    expect(listed(...owner, "allowed_tokens", "items")).toEqual({ type: "string", enum: ["external", "provider"] });
+    expect(listed(...owner, "allowed_settings", "items", "enum")).toEqual(
+      expect.arrayContaining(["*", "authorize_log_fields", "mcp_allowed_client_id_domains"]),
+    );
+  });
+
+  test("a text for every member, those of policies and their criteria included", () => {
+    const silent: string[] = [];
+    const visit = (node: unknown, path: string): void => {
+      if (typeof node !== "object" || node === null) return;
+      for (const [key, value] of Object.entries(node)) {
+        if (key === "properties" || key === "patternProperties") {
+          for (const [name, member] of Object.entries(value as Record<string, JsonSchema>)) {
+            if (!("description" in member)) silent.push(`${path}.${name}`);
+          }
+        }
+        visit(value, `${path}.${key}`);
+      }
+    };
+    visit({ file, policy, criterion, ...rest }, "$defs");
+    expect(silent).toEqual([]);
+  });
+});
+
 describe("configReference()", () => {
+  test("says how long messages to MCP servers may be, and which setting lets a file of 6 KB through", () => {
+    expect(configReference()).toMatch(/file of 6 KB[^|]*`mcp\.server\.max_request_bytes`/s);
+  });
+
+  test("says that interim answers such as Early Hints are dropped", () => {
+    expect(configReference()).toContain("Early Hints");
+  });
+
   test("has a row for every setting", () => {
     const reference = configReference();
 

@@ -348,3 +348,16 @@ function shuffleKeys(value: unknown, random: () => number): unknown {
   }
   return shuffled;
 }
+
+test("loadSlices() warns of an empty list beside another one, and adds nothing for it", () => {
+  const policy = { allow: { and: [{ "claim/level": 5 }], or: [] } };
+  const { config, problems } = load({
+    value: { routes: [{ name: "tools", ...app("tools.example.com", { policy }) }] },
+  });
+  expect(problems.map(({ severity, path, message }) => [severity, path, message])).toEqual([
+    ["warning", "routes[0].policy.allow.or", "is an empty list and adds nothing, should be left out"],
+  ]);
+  expect(canonicalRoute(config!.routes[0]!.doc, "tools").policy).toEqual([
+    { allow: { and: [{ "claim/level": { has: "5" } }] } },
+  ]);
+});

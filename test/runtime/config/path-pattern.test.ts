@@ -45,6 +45,10 @@ describe("startOf()", () => {
     [String.raw`/a(\A|b)`, "/a", undefined],
     [String.raw`/a([b\Q])`, "/a", undefined],
     ["/a|/b/c", "", undefined],
+    // A quantifier behind flags is about the character before them.
+    ["/b(?)?", "/", "b(?)?"],
+    ["/ab(?i)+c", "/a", "b(?i)+c"],
+    ["/(?){2}", "", "/(?){2}"],
   ])("%s goes on with %j, then %j", (pattern, stem, rest) => {
     expect(startOf(pattern)).toMatchObject({ stem, rest });
   });
@@ -70,6 +74,7 @@ describe("startOf()", () => {
       "-",
       "\\b",
       "(?:^|a)",
+      "(?i)",
     );
     const path = fc
       .array(fc.constantFrom("/", "a", "b", ".", "-", "["), { maxLength: 6 })
@@ -154,6 +159,22 @@ describe("crowdedPatterns()", () => {
     expect(crowded(...many)).toEqual([]);
     expect(crowded(["h", "/a.{900}"], ["h", "/b.{900}"], ["h", "/c.{900}"])).toEqual([]);
     expect(crowded(["h", ".{900}"], ["i", ".{900}"], ["j", ".{900}"])).toEqual([]);
+  });
+
+  test("adds up along wildcard hosts, which fall back on each other", () => {
+    const hosts = ["*.example.com", "*.b.example.com", "*.a.b.example.com"] as const;
+    const alike = hosts.map((host) => [host, `/${"x".repeat(host.length)}?.{900}`] as const);
+    expect(crowded(...alike)).toHaveLength(1);
+    expect(crowded(...alike.toReversed())).toHaveLength(1);
+    expect(crowded(...alike.slice(0, 2))).toEqual([]);
+    // Of which no path meets more than two.
+    expect(crowded(...hosts.map((host, index) => [host, `/${index}/.{900}`] as const))).toEqual([]);
+    // Neither beside each other, nor on other ports, nor of hosts that are named and fall back on nothing.
+    expect(crowded(...["*.a.com", "*.b.com", "*.c.com"].map((host) => [host, ".{900}"] as const))).toEqual([]);
+    expect(crowded(...["*.a.com:1", "*.b.a.com:2", "*.c.b.a.com:3"].map((host) => [host, ".{900}"] as const))).toEqual(
+      [],
+    );
+    expect(crowded(...["a.com", "*.b.a.com", "b.a.com"].map((host) => [host, ".{900}"] as const))).toEqual([]);
   });
 
   test("counts patterns that only match as a whole where they are tried", () => {

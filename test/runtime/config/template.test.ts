@@ -53,6 +53,21 @@ describe("parseTemplate()", () => {
     expect(() => parseTemplate(source)).toThrow(TypeError);
   });
 
+  test.each([
+    ["${ gateway.jwt }", /blank.*"\$\{gateway\.jwt\}"/],
+    ["${gateway.jwt }", /blank/],
+    ["${\tgateway.jwt}", /blank/],
+    ["${ gateway.refresh_token }", /blank/],
+    ['${ gateway.request.headers["X-Name"] }', /blank.*"\$\{gateway\.request\.headers\["X-Name"\]\}"/],
+    ["${pomerium.jwt}", /"pomerium\.", must be "\$\{gateway\.jwt\}"/],
+    ["${pomerium.access_token}", /must be "\$\{gateway\.access_token\}"/],
+    ['${pomerium.request.headers["X-Name"]}', /must be "\$\{gateway\.request\.headers\["X-Name"\]\}"/],
+    ["${pomerium.unheard_of}", /must be "\$\{gateway\.…\}"/],
+    ["${other.jwt}", /does not begin with "gateway\."/],
+  ])("says of %j what is wrong with it and how it is written", (source, told) => {
+    expect(() => parseTemplate(source)).toThrow(told);
+  });
+
   test("does not expand what it puts in", () => {
     const values = { ...VALUES, requestHeader: () => "${gateway.access_token} $$ $" };
 

@@ -309,6 +309,7 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
     [
       "accepts-document-of-claude-ai",
       "accepts-document-of-claude-code",
+      "accepts-document-of-codex",
       "accepts-document-of-copilot-cli",
       "accepts-document-of-vs-code",
       "any-loopback-port",
@@ -368,6 +369,14 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
     ["accepts-document-of-vs-code"],
     instead(
       isAuthorize("client_id", (value) => value?.includes("vscode") ?? false),
+      pageOf400,
+    ),
+  ],
+  [
+    "documents of Codex are refused",
+    ["accepts-document-of-codex"],
+    instead(
+      isAuthorize("client_id", (value) => value?.includes("codex") ?? false),
       pageOf400,
     ),
   ],
@@ -516,6 +525,11 @@ describe("examine()", () => {
     expect([...new Set(rules.map(({ id }) => id))].filter((id) => !tested.has(id))).toEqual([]);
   });
 
+  test("leads to the setting for messages that are too long: a file of 6 KB is the first thing people send", async () => {
+    const text = formatDoctorReport(await examineBent());
+    expect(text).toMatch(/4 KiB.+file of 6 KB.+413.+mcp\.server\.max_request_bytes/);
+  });
+
   test("says of each client whether it connects", async () => {
     const report = await examineBent(
       instead(({ path, method }) => path === "/mcp" && method === "GET", { status: 405 }),
@@ -612,6 +626,7 @@ describe("gateway doctor against this gateway", () => {
     expect(rulesOf(report, "broken")).toEqual([
       "accepts-document-of-claude-ai",
       "accepts-document-of-claude-code",
+      "accepts-document-of-codex",
       "accepts-document-of-copilot-cli",
       "accepts-document-of-vs-code",
     ]);
@@ -631,6 +646,10 @@ describe("gateway doctor against this gateway", () => {
       // The base of the route is an address that users type too.
       const base = await examine(plain.resource.replace(/\/mcp$/, ""));
       expect(rulesOf(base, "broken")).toEqual(["documents-advertised"]);
+      // Not served; the report says which address is.
+      const below = await examine(`${plain.resource}/below`);
+      expect(rulesOf(below, "broken")).toContain("resource-matches");
+      expect(formatDoctorReport(below)).toContain(`resource is "${plain.resource}"`);
     } finally {
       await plain.close();
     }

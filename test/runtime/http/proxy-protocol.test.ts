@@ -288,6 +288,7 @@ describe("use_proxy_protocol", () => {
     const redirects = await startRedirectServer({
       address: "127.0.0.1:0",
       securePort: 443,
+      servesHost: () => true,
       proxyProtocol: true,
       log: silentLog(),
     });

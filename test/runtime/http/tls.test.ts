@@ -141,8 +141,15 @@ describe("the TLS listener", () => {
 
 describe("the redirecting listener", () => {
   let redirects: RedirectServer;
+  const served = new Set(["app.example:8443", "mapped.example"]);
   beforeAll(
-    async () => (redirects = await startRedirectServer({ address: "127.0.0.1:0", securePort: 8443, log: silentLog() })),
+    async () =>
+      (redirects = await startRedirectServer({
+        address: "127.0.0.1:0",
+        securePort: 8443,
+        servesHost: (host) => served.has(host),
+        log: silentLog(),
+      })),
   );
   afterAll(() => redirects.close());
 
@@ -150,6 +157,10 @@ describe("the redirecting listener", () => {
     ["GET", "app.example", "/a?b=c", 308, "https://app.example:8443/a?b=c"],
     ["HEAD", "APP.example:80", "/", 308, "https://app.example:8443/"],
     ["GET", "app.example:8080", "/", 308, "https://app.example:8443/"],
+    ["GET", "mapped.example", "/a", 308, "https://mapped.example/a"],
+    ["GET", "evil.example", "/", 421, undefined],
+    ["GET", "app.example.evil.example", "/", 421, undefined],
+    ["GET", "app.example.", "/", 421, undefined],
     ["POST", "app.example", "/", 403, undefined],
     ["GET", "app.example/evil", "/", 400, undefined],
     ["GET", "app.example", "//evil.example", 400, undefined],
@@ -164,6 +175,20 @@ describe("the redirecting listener", () => {
         .end();
     });
     expect(answer).toEqual([status, location]);
+  });
+
+  test("knows the hosts of the configuration in force", async () => {
+    const route = (from: string): string =>
+      `routes: [{ from: "${from}", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ accept: true }] } }] }]`;
+    const following = await startPipeline(
+      `authenticate_service_url: https://auth.example\n${route("https://a.example")}`,
+    );
+    const names = (): readonly string[] =>
+      ["a.example", "auth.example", "x.b.example", "b.example"].filter((host) => following.proxy.servesHost(host));
+    expect(names()).toEqual(["a.example", "auth.example"]);
+    following.swap(route("https://*.b.example"));
+    expect(names()).toEqual(["x.b.example"]);
+    await following.close();
   });
 });
 

@@ -84,7 +84,7 @@ describe("parseClientDocument()", () => {
     });
   });
 
-  const jwks = { keys: [{ kty: "EC", crv: "P-256", x: "x", y: "y", kid: "1" }] };
+  const jwks = { keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", kid: "1" }] };
 
   test.each([
     ["keys in the document", { jwks }],

@@ -1,7 +1,12 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+
 import { describe, expect, test } from "vitest";
 
+import { parseDomainPattern } from "../../../runtime/config/domains.ts";
 import { createFetchDocument, freshness } from "../../../runtime/issuer/fetch-document.ts";
-import type { SafeAnswer, SafeRequest } from "../../../runtime/http/safe-fetch.ts";
+import { createSafeFetch, type SafeAnswer, type SafeRequest } from "../../../runtime/http/safe-fetch.ts";
+import { makeCertificate } from "../../../runtime/terraform/certificate.ts";
 
 const URL = "https://app.example.com/client.json";
 
@@ -55,6 +60,30 @@ describe("createFetchDocument()", () => {
   ])("refuses %s", async (_, answer, transient) => {
     const result = await fetching(answer).read();
     expect([result.ok, !result.ok && (result.transient ?? false)]).toEqual([false, transient]);
+  });
+
+  test("says what TLS or DNS said of a host that cannot be read, and nothing of what the host says", async () => {
+    const fetch = createSafeFetch({ development: true, resolve: async () => [{ address: "127.0.0.1", family: 4 }] });
+    const { certificate, privateKey } = makeCertificate(Date.now());
+    // Nobody here trusts it.
+    const server = createServer({ cert: certificate, key: privateKey });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `https://app.example.com:${(server.address() as AddressInfo).port}/client.json`;
+    const domains = [parseDomainPattern("app.example.com")];
+    const read = await createFetchDocument({ fetch })(url, domains);
+    await new Promise((resolve) => server.close(resolve));
+    expect(read).toMatchObject({
+      ok: false,
+      transient: true,
+      reason: expect.stringMatching(/^unreachable: app\.example\.com:\d+: [A-Z_]*CERT[A-Z_]*$/) as string,
+    });
+    const unknown = createSafeFetch({
+      development: true,
+      resolve: async () => Promise.reject(new Error("getaddrinfo ENOTFOUND app.example.com")),
+    });
+    expect(await createFetchDocument({ fetch: unknown })(url, domains)).toMatchObject({
+      reason: expect.stringContaining("getaddrinfo ENOTFOUND app.example.com") as string,
+    });
   });
 
   test("takes +json types", async () => {

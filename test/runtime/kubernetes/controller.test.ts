@@ -5,16 +5,17 @@ import { join } from "node:path";
 
 import { afterEach, describe, expect, test } from "vitest";
 
-import { digestOf } from "../../../runtime/config/slice.ts";
+import { digestOf, type Slice } from "../../../runtime/config/slice.ts";
 import { GatewayError } from "../../../runtime/errors.ts";
 import { createBackoff } from "../../../runtime/kubernetes/backoff.ts";
 import { createKubeClient } from "../../../runtime/kubernetes/client.ts";
 import { startController, type ControllerOptions, type Round } from "../../../runtime/kubernetes/controller.ts";
+import { createDirectoryPublisher } from "../../../runtime/kubernetes/directory-publisher.ts";
 import {
   createAdminPublisher,
-  createDirectoryPublisher,
   type PublishAnswer,
   type SlicePublisher,
+  sliceTexts,
 } from "../../../runtime/kubernetes/publisher.ts";
 import { silentLog } from "../../../runtime/log.ts";
 import { systemClock } from "../../../runtime/ports.ts";
@@ -32,7 +33,8 @@ function keepingPublisher(answer: (text: string) => PublishAnswer = () => ({ kin
   const texts: string[] = [];
   const publisher: SlicePublisher = {
     place: "the test",
-    publish: async (text) => {
+    publish: async (slices) => {
+      const text = slices.map((slice) => slice.text).join("");
       texts.push(text);
       return answer(text);
     },
@@ -87,7 +89,8 @@ async function control(api: KubeApi, publisher: SlicePublisher, options: Partial
     round(
       ({ outcome, translation }) =>
         (outcome === "published" || outcome === "unchanged") &&
-        Object.keys(translation?.slice.routes ?? {})
+        (translation?.slices ?? [])
+          .flatMap(({ routes }) => Object.keys(routes))
           .toSorted()
           .join() === wanted.join(),
     );
@@ -124,7 +127,7 @@ describe("startController()", () => {
     api.remove("ingresses", "shop", "web");
     await routes(["shop.api:api.example.com"]);
 
-    expect(JSON.parse(texts.at(-1) ?? "")).toMatchObject({ version: 1, owner: "kubernetes" });
+    expect(JSON.parse(texts.at(-1) ?? "")).toMatchObject({ version: 1, owner: "kubernetes.shop" });
   });
 
   test("marks a bad Ingress with an event and serves the others; says when it is good", async () => {
@@ -215,7 +218,7 @@ describe("startController()", () => {
     const { publisher } = keepingPublisher();
     const { round } = await control(api, publisher);
     const hasId = (id: string) => (each: Round) =>
-      JSON.stringify(each.translation?.slice ?? "").includes(`"client_id":"${id}"`);
+      JSON.stringify(each.translation?.slices ?? "").includes(`"client_id":"${id}"`);
     await round(hasId("one"));
 
     api.apply(secret("two"));
@@ -255,12 +258,12 @@ describe("startController()", () => {
     api.apply(ingress("web", { host: "web.example.com", annotations: { service_proxy_upstream: "false" } }));
     await round(
       ({ outcome, translation }) =>
-        outcome === "published" && JSON.stringify(translation?.slice).includes("http://10.0.0.1:8080"),
+        outcome === "published" && JSON.stringify(translation?.slices).includes("http://10.0.0.1:8080"),
     );
     api.apply(slice("10.0.0.2"));
     await round(
       ({ outcome, translation }) =>
-        outcome === "published" && JSON.stringify(translation?.slice).includes("http://10.0.0.2:8080"),
+        outcome === "published" && JSON.stringify(translation?.slices).includes("http://10.0.0.2:8080"),
     );
   });
 
@@ -300,7 +303,10 @@ describe("startController()", () => {
     const place = 'routes["shop.foreign:foreign.example.org"].from';
     const { publisher, texts } = keepingPublisher((text) =>
       text.includes("foreign")
-        ? { kind: "invalid", problems: [{ severity: "error", path: place, message: "may not be served" }] }
+        ? {
+            kind: "invalid",
+            problems: [{ severity: "error", owner: "kubernetes.shop", path: place, message: "may not be served" }],
+          }
         : { kind: "published" },
     );
     const { routes } = await control(api, publisher);
@@ -344,15 +350,15 @@ describe("createDirectoryPublisher()", () => {
     const directory = await mkdtemp(join(tmpdir(), "gateway-ingress-"));
     closers.push(() => rm(directory, { recursive: true }));
     const publisher = createDirectoryPublisher(directory, "kubernetes");
-    const file = join(directory, "kubernetes.json");
-    const slice = (routes: object): string => JSON.stringify({ version: 1, owner: "kubernetes", routes });
+    const file = join(directory, "kubernetes.shop.json");
+    const slice = (routes: Slice["routes"]) => sliceTexts([{ version: 1, owner: "kubernetes.shop", routes }]);
 
     await publisher.publish(slice({}));
     await publisher.publish(slice({ a: { from: "https://a.example.com", to: "http://a" } }));
     expect(await readFile(file, "utf8")).toContain("a.example.com");
     await writeFile(file, "{ damaged");
     await publisher.publish(slice({}));
-    expect(await readFile(file, "utf8")).toBe(slice({}));
+    expect(await readFile(file, "utf8")).toBe(slice({})[0]?.text);
 
     await writeFile(file, JSON.stringify({ version: 1, owner: "stranger", routes: {} }));
     await expect(publisher.publish(slice({}))).rejects.toMatchObject({ code: "publish.foreign" });
@@ -393,37 +399,53 @@ routes: []
     const api = await startApi(service("web"), web, ingress("mcp", { host: "mcp.example.com", annotations }), secret);
     const before = gateway.runtime.current().digest;
 
-    const { round } = await control(api, publisher, { translate: { scheme: "http" } });
+    const { round } = await control(api, publisher);
     const done = await round(({ outcome }) => outcome === "published");
 
     expect(done.translation?.problems).toEqual([]);
     expect(gateway.runtime.current().digest).not.toBe(before);
-    expect(JSON.stringify(done.translation?.slice)).not.toContain("hunter2");
-    const answer = await fetch(`${gateway.adminOrigin}/config/slices/kubernetes`, {
+    expect(JSON.stringify(done.translation?.slices)).not.toContain("hunter2");
+    const answer = await fetch(`${gateway.adminOrigin}/config/slices/kubernetes.shop`, {
       headers: { authorization: `Bearer ${gateway.adminToken}` },
     });
-    expect(digestOf(await answer.json())).toBe(digestOf(done.translation?.slice));
+    expect(digestOf(await answer.json())).toBe(digestOf(done.translation?.slices[0]));
     expect(gateway.log()).not.toContain("hunter2");
   });
 
   test("says which Ingress it refuses; the others are in force", async () => {
     const { gateway, publisher } = await gatewayAndPublisher();
     // The authenticate host of this gateway serves no route: only the gateway knows that.
-    await gateway.reconfigure(`${yaml}authenticate_service_url: http://auth.example.com\n`);
+    await gateway.reconfigure(`${yaml}authenticate_service_url: https://auth.example.com\n`);
     const api = await startApi(service("web"), web, ingress("auth", { host: "auth.example.com" }));
 
-    const { routes } = await control(api, publisher, { translate: { scheme: "http" } });
+    const { routes } = await control(api, publisher);
     await routes(["shop.web:web.example.com"]);
     await api.until(() => eventsOf(api, "auth").length === 1);
 
     expect(eventsOf(api, "auth")[0]).toContain('"spec.rules[0].host" has the host of "authenticate_service_url"');
   });
 
+  test("refuses a namespace that the boot file gives no rights; the others are in force", async () => {
+    const gateway = await startGateway({ yaml, boot: { owners: { "kubernetes.shop": {} } } });
+    closers.push(() => gateway.close());
+    const { tokenFile } = await gatewayAndPublisher();
+    const publisher = createAdminPublisher({ url: gateway.adminOrigin, owner: "kubernetes", tokenFile });
+    const foreign = ingress("foreign", { host: "foreign.example.com", namespace: "blog" });
+    const api = await startApi(service("web"), service("web", "blog"), web, foreign);
+
+    const { routes } = await control(api, publisher);
+    await routes(["shop.web:web.example.com"]);
+    await api.until(() => eventsOf(api, "foreign").length === 1);
+
+    expect(eventsOf(api, "foreign")[0]).toContain("its namespace is refused by the gateway");
+    expect(eventsOf(api, "web")).toEqual([]);
+  });
+
   test("refuses a wrong token, which no message repeats", async () => {
     const { publisher, tokenFile } = await gatewayAndPublisher();
     await writeFile(tokenFile, "wrong-token");
 
-    const failure: unknown = await publisher.publish("{}").catch((error: unknown) => error);
+    const failure: unknown = await publisher.publish([]).catch((error: unknown) => error);
 
     expect(failure).toMatchObject({ code: "publish.refused" });
     expect(String(failure)).not.toContain("wrong-token");

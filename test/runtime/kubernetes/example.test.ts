@@ -51,7 +51,7 @@ describe("gateway ingress translate", () => {
     const { code, stdout, stderr } = await run("runtime/main.ts", "ingress", "translate", ...files);
 
     expect(code).toBe(1);
-    expect(parse(stdout)).toMatchObject({ version: 1, owner: "kubernetes" });
+    expect(parse(stdout)).toMatchObject({ version: 1, owner: "kubernetes.shop" });
     expect(stderr).toContain('Ingress shop/mistake: error: annotation "ingress.gateway.io/set_request_header"');
     expect(stderr).toContain("Ingress shop/web: note: wants TLS for shop.example.com");
   });
@@ -72,7 +72,7 @@ describe("gateway ingress translate", () => {
     );
 
     expect([code, stderr]).toEqual([0, "1 of 1 Ingresses served\n"]);
-    expect(JSON.parse(stdout)).toMatchObject({ owner: "team", routes: { "shop.web:web.example.com": {} } });
+    expect(JSON.parse(stdout)).toMatchObject({ owner: "team.shop", routes: { "shop.web:web.example.com": {} } });
   });
 
   test.each([
@@ -120,7 +120,7 @@ describe("gateway ingress watch", () => {
     child.kill("SIGTERM");
 
     expect(await ended).toBe(0);
-    expect(JSON.parse(await readFile(join(slices, "kubernetes.json"), "utf8"))).toMatchObject({
+    expect(JSON.parse(await readFile(join(slices, "kubernetes.shop.json"), "utf8"))).toMatchObject({
       routes: { "shop.web:web.example.com": { from: "https://web.example.com" } },
     });
     expect(holder()).toBe("");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { readManifests } from "../../../runtime/kubernetes/manifests.ts";
-import { renderProblems, renderSlice } from "../../../runtime/kubernetes/render.ts";
+import { renderProblems, renderSlices } from "../../../runtime/kubernetes/render.ts";
 import { translate } from "../../../runtime/kubernetes/translate.ts";
 import { goldenPairs, type GoldenPair } from "../../support/golden.ts";
 
@@ -11,9 +11,10 @@ async function output({ sources }: GoldenPair): Promise<string> {
   const { objects, problems } = readManifests(sources);
   if (problems.length > 0) return problems.join("\n");
   const translation = await translate(objects, {
+    externalNames: true,
     seal: async (_value, { namespace, name, key }) => `sealed.${namespace}.${name}.${key.replaceAll("_", "-")}`,
   });
-  return `${renderSlice(translation, "yaml")}\n${renderProblems(translation)}`.trimEnd();
+  return `${renderSlices(translation, "yaml")}\n${renderProblems(translation)}`.trimEnd();
 }
 
 const pairs = goldenPairs("kubernetes").map((pair) => [pair.name, pair] as const);

@@ -5,7 +5,7 @@ import { formatProblem, loadSlices } from "../../../runtime/config/load.ts";
 import { readManifests } from "../../../runtime/kubernetes/manifests.ts";
 import type { KubeObjects } from "../../../runtime/kubernetes/objects.ts";
 import { formatIngressProblem } from "../../../runtime/kubernetes/problem.ts";
-import { renderSlice } from "../../../runtime/kubernetes/render.ts";
+import { renderSlices } from "../../../runtime/kubernetes/render.ts";
 import { routeName } from "../../../runtime/kubernetes/route-name.ts";
 import { translate, type TranslateOptions, type Translation } from "../../../runtime/kubernetes/translate.ts";
 import { ingress, nothing, service } from "../../support/kube-manifests.ts";
@@ -19,8 +19,10 @@ function texts({ problems }: Translation): readonly string[] {
 }
 
 function accepted(translation: Translation): readonly string[] {
-  const text = renderSlice(translation, "json");
-  const { config, problems } = loadSlices([{ file: "slice", text, boot: false }]);
+  const sources = translation.slices.map((slice) => {
+    return { file: slice.owner, text: JSON.stringify(slice), boot: false } as const;
+  });
+  const { config, problems } = loadSlices(sources);
   if (!config) throw new Error(problems.map(formatProblem).join("\n"));
   return config.routes.map(({ key }) => key);
 }
@@ -33,7 +35,7 @@ describe("translate()", () => {
 
     const translation = await translated({ ingresses: [bad, good] });
 
-    expect(accepted(translation)).toEqual(["kubernetes/shop.good:good.example.com"]);
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.good:good.example.com"]);
     expect(texts(translation)).toEqual([
       'Ingress shop/bad: error: annotation "ingress.gateway.io/timeout" is "soon", must be a duration such as "30s", "5m", "1h30m" or "90d"',
     ]);
@@ -58,7 +60,7 @@ describe("translate()", () => {
 
     const translation = await translated({ ingresses: [bad, good] });
 
-    expect(accepted(translation)).toEqual(["kubernetes/shop.good:good.example.com"]);
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.good:good.example.com"]);
     expect(texts(translation).length).toBeGreaterThan(0);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
@@ -69,7 +71,7 @@ describe("translate()", () => {
 
     const translation = await translated({ ingresses: [newer, older] });
 
-    expect(accepted(translation)).toEqual(["kubernetes/shop.b:same.example.com"]);
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.b:same.example.com"]);
     expect(texts(translation)[0]).toContain("Ingress shop/a: error:");
     expect(texts(translation)[0]).toContain("leads to the same requests as Ingress shop/b");
   });
@@ -82,7 +84,9 @@ describe("translate()", () => {
     });
     const newer = ingress("b", { host: "same.example.com", createdAt: "2026-02-01T00:00:00Z" });
 
-    expect(accepted(await translated({ ingresses: [older, newer] }))).toEqual(["kubernetes/shop.b:same.example.com"]);
+    expect(accepted(await translated({ ingresses: [older, newer] }))).toEqual([
+      "kubernetes.shop/shop.b:same.example.com",
+    ]);
   });
 
   test("does not depend on the order of objects", async () => {
@@ -91,7 +95,7 @@ describe("translate()", () => {
     const one = await translated({ ingresses: many });
     const other = await translated({ ingresses: many.toReversed() });
 
-    expect(renderSlice(other, "json")).toBe(renderSlice(one, "json"));
+    expect(renderSlices(other, "json")).toBe(renderSlices(one, "json"));
   });
 
   test("a route keeps its name when paths come and go beside it", async () => {
@@ -100,7 +104,7 @@ describe("translate()", () => {
       ingresses: [ingress("web", { host: "a.example.com", paths: ["/a", "/b", "/"] })],
     });
 
-    expect(Object.keys(after.slice.routes)).toEqual(expect.arrayContaining(Object.keys(before.slice.routes)));
+    expect(accepted(after)).toEqual(expect.arrayContaining([...accepted(before)]));
   });
 
   test("seals values of Secrets: no value is in the slice or in a message", async () => {
@@ -118,11 +122,11 @@ describe("translate()", () => {
     );
 
     expect(sealed).toEqual(["hunter2"]);
-    expect(translation.slice.routes["shop.mcp:mcp.example.com"]?.mcp?.server?.upstream_oauth2).toEqual({
+    expect(translation.slices[0]?.routes["shop.mcp:mcp.example.com"]?.mcp?.server?.upstream_oauth2).toEqual({
       client_id: "gateway",
       client_secret_sealed: "sealed-1",
     });
-    expect(JSON.stringify([translation.slice, translation.problems])).not.toMatch(/hunter2|aHVudGVyMg/);
+    expect(JSON.stringify([translation.slices, translation.problems])).not.toMatch(/hunter2|aHVudGVyMg/);
     expect(translation.secrets).toEqual(["shop/oauth"]);
   });
 
@@ -138,7 +142,7 @@ describe("translate()", () => {
       secrets: [secret],
     });
 
-    expect(accepted(translation)).toEqual(["kubernetes/shop.good:good.example.com"]);
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.good:good.example.com"]);
     expect(texts(translation)[0]).toContain("the gateway's key is not known");
   });
 
@@ -160,7 +164,7 @@ describe("translate()", () => {
 
     const translation = await translated({ ingresses: [good, other] }, { refused });
 
-    expect(accepted(translation)).toEqual(["kubernetes/shop.good:good.example.com"]);
+    expect(accepted(translation)).toEqual(["kubernetes.shop/shop.good:good.example.com"]);
     expect(texts(translation)).toEqual(["Ingress shop/other: error: may not serve that host"]);
   });
 
@@ -168,18 +172,46 @@ describe("translate()", () => {
     const translation = await translated({ ingresses: [good] });
     const name = 'routes["shop.good:good.example.com"]';
 
-    const { found, others } = translation.assign(
-      [
-        { severity: "error", path: `${name}.from`, message: "is taken" },
-        { severity: "error", path: "settings.idp_client_id", message: "is bad" },
-      ],
-      "published:kubernetes",
-    );
+    const { found, others } = translation.assign([
+      { severity: "error", owner: "kubernetes.shop", path: `${name}.from`, message: "is taken" },
+      { severity: "error", owner: undefined, path: "settings.idp_client_id", message: "is bad" },
+    ]);
 
     expect([...found]).toEqual([
       ["shop/good", [{ severity: "error", path: "spec.rules[0].host", message: "is taken" }]],
     ]);
     expect(others.map(({ message }) => message)).toEqual(["is bad"]);
+  });
+
+  test("what a gateway has against a whole slice is told to every Ingress of its namespace, and to no other", async () => {
+    const other = ingress("web", { host: "blog.example.com", namespace: "blog" });
+    const translation = await translated({
+      services: [service("web"), service("web", "blog")],
+      ingresses: [good, other],
+    });
+
+    const { found, others } = translation.assign([
+      { severity: "error", owner: "kubernetes.blog", path: "owner", message: "has no rights" },
+    ]);
+
+    expect([...found]).toEqual([
+      ["blog/web", [{ severity: "error", message: 'its namespace is refused by the gateway: "owner" has no rights' }]],
+    ]);
+    expect(others).toEqual([]);
+  });
+
+  test("makes a slice for each namespace", async () => {
+    const other = ingress("web", { host: "blog.example.com", namespace: "blog" });
+    const translation = await translated({
+      services: [service("web"), service("web", "blog")],
+      ingresses: [good, other, ingress("bad", { host: "bad.example.com", namespace: "empty" })],
+    });
+
+    expect(translation.slices.map(({ owner }) => owner)).toEqual(["kubernetes.blog", "kubernetes.shop"]);
+    expect(accepted(translation)).toEqual([
+      "kubernetes.blog/blog.web:blog.example.com",
+      "kubernetes.shop/shop.good:good.example.com",
+    ]);
   });
 
   test("knows its class by name, by controller and as the cluster's default", async () => {
@@ -204,13 +236,13 @@ describe("translate()", () => {
   });
 
   test("serves what users reach over http, on another port, for a gateway that listens so", async () => {
-    const { slice } = await translated(
+    const { slices } = await translated(
       { ingresses: [good] },
       { scheme: "http", port: 8080, owner: "team", clusterDomain: "corp" },
     );
 
-    expect(slice).toMatchObject({ owner: "team" });
-    expect(slice.routes["shop.good:good.example.com"]).toMatchObject({
+    expect(slices).toMatchObject([{ owner: "team.shop" }]);
+    expect(slices[0]?.routes["shop.good:good.example.com"]).toMatchObject({
       from: "http://good.example.com:8080",
       to: "http://web.shop.svc.corp:80",
     });

@@ -157,13 +157,32 @@ describe("parseMessage() closes what servers leave open", () => {
       `{"jsonrpc":"2.0",${call},"params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolversion":"2026-07-28"}}}`,
     ],
     ["Result beside a method", `{"jsonrpc":"2.0",${call},"params":{"name":"search"},"Result":{}}`],
+    ["na_me", `{"jsonrpc":"2.0",${call},"params":{"name":"search","na_me":"x"}}`],
+    ["na-me", `{"jsonrpc":"2.0",${call},"params":{"name":"search","na-me":"x"}}`],
+    ["_Name-", `{"jsonrpc":"2.0",${call},"params":{"name":"search","_Name-":"x"}}`],
+    ["name with a full-width low line", `{"jsonrpc":"2.0",${call},"params":{"name":"search","na\uff3fme":"x"}}`],
+    ["na_me, escaped", `{"jsonrpc":"2.0",${call},"params":{"name":"search","na\\u005fme":"x"}}`],
+    ["me_thod", `{"jsonrpc":"2.0","id":1,"method":"ping","me_thod":"tools/call","params":{"name":"x"}}`],
+    ["json-rpc", `{"jsonrpc":"2.0",${call},"json-rpc":"2.0","params":{"name":"search"}}`],
+    ["task_id", `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"a","task_id":"b"}}`],
+    ["meta", `{"jsonrpc":"2.0",${call},"params":{"name":"search","meta":{}}}`],
+    [
+      "the version claim with a low line",
+      `{"jsonrpc":"2.0",${call},"params":{"name":"x","_meta":{"io.modelcontextprotocol/protocol_version":"2026-07-28"}}}`,
+    ],
   ])("a key that a case-insensitive parser takes for a known one is refused: %s", (_, body) => {
     expect(readMessage(body)).toMatchObject({ ok: false, status: 400, code: -32600, reason: "mcp-look-alike-key" });
+  });
+
+  test("_meta may have names of its own with dashes and low lines", () => {
+    const params = { name: "search", _meta: { task_id: "t", "trace-id": "i", u_r_i: "u", progressToken: 1 } };
+    expect(readMessage({ jsonrpc: "2.0", id: 1, method: "tools/call", params })).toMatchObject({ ok: true });
   });
 
   test("the same keys are nobody's business inside the arguments", () => {
     const body = toolCallBody("search", {
       Name: "x",
+      na_me: "x",
       ID: 1,
       URI: "y",
       Params: {},

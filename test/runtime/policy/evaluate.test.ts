@@ -2,7 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { CRITERIA } from "../../../runtime/policy/criteria.ts";
-import { POLICY_ERROR, compilePolicy, evaluate, refusedDecision } from "../../../runtime/policy/evaluate.ts";
+import {
+  POLICY_ERROR,
+  compilePolicy,
+  evaluate,
+  isAmbiguous,
+  refusedDecision,
+} from "../../../runtime/policy/evaluate.ts";
 import type { Decision, Facts } from "../../../runtime/policy/facts.ts";
 import { MAX_REASONS } from "../../../runtime/policy/finding.ts";
 import type { PolicyDoc, RulesDoc } from "../../../runtime/policy/parse.ts";
@@ -494,5 +500,64 @@ describe("evaluate() is total and pure", () => {
     const decision = evaluate(compiled, asAlice());
     expect(evaluate(compiled, asAlice({ method: "tools/list" }))).toBe(decision);
     expect(() => (decision.allowWhyTrue as string[]).push("x")).toThrow(TypeError);
+  });
+});
+
+describe("evaluate() of what the provider left out", () => {
+  const all = { groups: true, claims: ["groups"] };
+  const person = asUser({ groups: [], claims: {}, leftOut: all });
+  const anybody = { and: [{ authenticated_user: true }] };
+
+  test.each<[string, PolicyDoc, readonly string[]]>([
+    ["allow", { allow: { and: [{ groups: "a" }] } }, ["groups-unknown"]],
+    ["allow none of", { allow: { not: [{ groups: "a" }] } }, ["groups-unknown"]],
+    ["allow without", { allow: { and: [{ groups: { exclude: "a" } }] } }, ["groups-unknown"]],
+    ["deny", { allow: anybody, deny: { or: [{ groups: "a" }] } }, ["groups-unknown"]],
+    ["deny none of", { allow: anybody, deny: { not: [{ groups: "a" }] } }, ["groups-unknown"]],
+    ["deny a claim", { allow: anybody, deny: { or: [{ "claim/groups": "a" }] } }, ["claim-unknown"]],
+  ])("%s opens nothing", (_, policy, reasons) => {
+    expect(decide(policy, person)).toMatchObject({ allowed: false, denied: false, allowWhyFalse: reasons });
+  });
+
+  test("the rest is judged as ever", () => {
+    expect(allows({ allow: { or: [{ groups: "a" }, { email: "alice@example.com" }] } }, person)).toBe(true);
+    expect(allows({ allow: anybody, deny: { or: [{ "claim/role": "x" }] } }, person)).toBe(true);
+    const nested = asUser({ leftOut: { groups: false, claims: ["realm", "email"] } });
+    expect(allows({ allow: anybody, deny: { or: [{ groups: "a" }] } }, nested)).toBe(true);
+    for (const criterion of [{ "claim/realm/roles": "x" }, { email: "b@example.com" }, { domain: "b.example" }])
+      expect(allows({ allow: anybody, deny: { or: [criterion] } }, nested)).toBe(false);
+  });
+});
+
+describe("evaluate() of a path with two readings", () => {
+  const policy: PolicyDoc = { allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: "/admin" }] } };
+  const at = (path: string, otherPath: string): Facts => ({ http: { ...plainHttp, path, otherPath } });
+
+  test("is ambiguous where the verdicts differ, and only there", () => {
+    const compiled = compilePolicy(policy);
+    const decision = evaluate(compiled, at("/admin;x", "/admin"));
+    expect(isAmbiguous(decision)).toBe(true);
+    expect(decision).toMatchObject({ allowed: false, denied: false, allowWhyFalse: ["http-path-ambiguous"] });
+    expect(evaluate(compiled, at("/items;x", "/items")).allowed).toBe(true);
+    expect(isAmbiguous(evaluate(compilePolicy([]), at("/admin;x", "/admin")))).toBe(false);
+    const other = compilePolicy({ allow: { or: [{ accept: true }] } });
+    expect(evaluate(other, at("/admin;x", "/admin")).allowed).toBe(true);
+  });
+});
+
+describe("evaluate() of letters that look alike", () => {
+  const kelvin = "\u212A";
+
+  test.each<[string, PolicyDoc, string]>([
+    ["a domain", { allow: { or: [{ domain: "kelvin.example" }] } }, `a@${kelvin}elvin.example`],
+    ["an address", { allow: { or: [{ email: "kim@example.com" }] } }, `${kelvin}im@example.com`],
+    ["an ending", { allow: { or: [{ email: { ends_with: "@k.example" } }] } }, `a@${kelvin}.example`],
+    ["an address without a name", { allow: { or: [{ domain: "example.com" }] } }, "@example.com"],
+  ])("%s is not theirs", (_, policy, email) => {
+    expect(allows(policy, asUser({ email }))).toBe(false);
+  });
+
+  test("case does not matter in ASCII", () => {
+    expect(allows({ allow: { or: [{ domain: "Example.COM" }] } }, asUser({ email: "A@eXample.com" }))).toBe(true);
   });
 });

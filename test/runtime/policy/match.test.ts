@@ -119,3 +119,24 @@ test.each([
 ])("parseListMatch() refuses %j", (value, problem) => {
   expect(problemsOf(parseListMatch, value)[0]).toContain(problem);
 });
+
+describe("parseListMatch() of claims", () => {
+  test.each([
+    [5, { has: "5" }],
+    [true, { has: "true" }],
+    [{ is: -1.5 }, { is: "-1.5" }],
+    [{ exclude: false }, { exclude: "false" }],
+  ])("takes %j by its text", (value, match) => {
+    expect(parseListMatch(value, "", () => {}, true)).toEqual(match);
+  });
+
+  test.each([[2 ** 53], [Number.NaN], [Number.POSITIVE_INFINITY], [{ has: 2 ** 60 }], [null], [{ has: null }]])(
+    "refuses %j",
+    (value) => {
+      const told: string[] = [];
+      expect(parseListMatch(value, "", (path, message) => void told.push(`${path} ${message}`), true)).toBeUndefined();
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain("must be text");
+    },
+  );
+});

@@ -71,6 +71,8 @@ describe("WebSocket over HTTP/1.1", () => {
     expect(open.text).toContain(`sec-websocket-accept: ${ACCEPT}`);
     expect(head).toContain("sec-websocket-protocol: chat");
     expect(head).toContain("x-set: 1");
+    const id = /\r\nx-request-id: ([0-9a-f]{32})/.exec(head)?.[1];
+    expect(plain.records.at(-1)).toMatchObject({ "request-id": id });
     open.socket.write("and later");
     await open.contains("and later");
 

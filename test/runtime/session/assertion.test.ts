@@ -60,9 +60,70 @@ describe("Assertions.sign()", () => {
       name: 'Ä "quoted"',
       groups: [],
       sid: "s-1",
+      gateway_route: "default/app",
       iat: clock.now() / 1000,
       exp: clock.now() / 1000 + 300,
     });
+  });
+
+  it("has the claims that headers name, none in the place of its own, and no more than fits", () => {
+    let claimHeaders: ReadonlyMap<string, string> = new Map([
+      ["X-Role", "role"],
+      ["X-Sub", "sub"],
+      ["X-Email", "email"],
+      ["X-Exp", "exp"],
+      ["X-Big", "big"],
+      ["X-Level", "level"],
+    ]);
+    const claims = { role: ["a,b"], sub: "forged", email: "forged", exp: 1, big: "x".repeat(4096), level: 3, more: 1 };
+    const named = createAssertions({ keys, clock, claimHeaders: () => claimHeaders });
+    const who = { ...principal(), user: { ...principal().user, claims } };
+    const app = routeNamed(bench.snapshot(), "app");
+    const payload = payloadOf(named.sign(who, app));
+    expect(payload).toMatchObject({ sub: "u-1", email: "a@example.com", role: ["a,b"], level: 3 });
+    for (const absent of ["big", "more"]) expect(payload).not.toHaveProperty(absent);
+    expect(payload["exp"]).not.toBe(1);
+    claimHeaders = new Map();
+    expect(payloadOf(named.sign(who, app))).not.toHaveProperty("role");
+  });
+
+  it("says nothing of groups that the provider left out", () => {
+    const user = { ...principal().user, leftOut: { groups: true, claims: ["groups"] } };
+    const jwt = assertions.sign({ ...principal(), user }, routeNamed(bench.snapshot(), "app"));
+    expect(payloadOf(jwt)).not.toHaveProperty("groups");
+  });
+
+  it("names its route, so that an upstream cannot pass as the gateway at another one of the host", async () => {
+    const who = principal();
+    const [app, wiki] = [routeNamed(bench.snapshot(), "app"), routeNamed(bench.snapshot(), "wiki")];
+    const neighbour = { ...wiki, hostname: app.hostname, key: "default/neighbour" };
+    const verify = (jwt: string, route?: string) =>
+      verifyAssertion(
+        { headers: { "x-gateway-assertion": jwt } },
+        {
+          audience: "app.example.com",
+          jwksUrl: `http://127.0.0.1:${bench.firstPort}/.well-known/gateway/jwks.json`,
+          currentDate: new Date(bench.clock.now()),
+          ...(route === undefined ? {} : { route }),
+        },
+      );
+    const { assertions: ours } = bench.session;
+
+    expect(payloadOf(ours.sign(who, neighbour))["gateway_route"]).toBe("default/neighbour");
+    expect(payloadOf(ours.sign(who, app))["gateway_route"]).toBe("default/app");
+    await expect(verify(ours.sign(who, neighbour), "default/app")).rejects.toMatchObject({ reason: "wrong-route" });
+    expect(await verify(ours.sign(who, app), "default/app")).toMatchObject({ gateway_route: "default/app" });
+    expect(await verify(ours.sign(who, neighbour))).toMatchObject({ gateway_route: "default/neighbour" });
+  });
+
+  it("remembers few of them for a principal, the newest", () => {
+    const who = principal();
+    const app = routeNamed(bench.snapshot(), "app");
+    const routes = Array.from({ length: 300 }, (_, index) => ({ ...app, key: `default/r${index}` }));
+    const jwts = routes.map((route) => assertions.sign(who, route));
+    expect(assertions.sign(who, routes[299]!)).toBe(jwts[299]);
+    expect(assertions.sign(who, routes[44]!)).toBe(jwts[44]);
+    expect(assertions.sign(who, routes[43]!)).not.toBe(jwts[43]);
   });
 
   it("is reused for a minute, per principal and host", () => {

@@ -6,9 +6,10 @@ import type { Exchange } from "../../../runtime/http/exchange.ts";
 import { createKeys } from "../../../runtime/keys.ts";
 import { BoundedCache } from "../../../runtime/session/cache.ts";
 import { carriedCookieName, createCookies, isOwnCookieName } from "../../../runtime/session/cookie.ts";
-import { createCsrf, isFromOwnOrigin } from "../../../runtime/session/csrf.ts";
+import { createCsrf, isFromOwnForm, isFromOwnOrigin } from "../../../runtime/session/csrf.ts";
 import type { Principal } from "../../../runtime/session/principal.ts";
-import { findSite, isLocalPath, isLoopbackName } from "../../../runtime/session/sites.ts";
+import { findSite, isLocalPath } from "../../../runtime/session/sites.ts";
+import { isLoopbackHost } from "../../../runtime/config/values.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { snapshotFrom } from "../../support/config.ts";
 
@@ -99,14 +100,14 @@ describe("isLocalPath(), for any text", () => {
   });
 });
 
-describe("isLoopbackName()", () => {
+describe("isLoopbackHost()", () => {
   it.each(["localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]"])("takes %s", (name) => {
-    expect(isLoopbackName(name)).toBe(true);
+    expect(isLoopbackHost(name)).toBe(true);
   });
   it.each(["localhost.example.com", "127.0.0.1.example.com", "128.0.0.1", "notlocalhost", "0.0.0.0", "[::2]"])(
     "refuses %s",
     (name) => {
-      expect(isLoopbackName(name)).toBe(false);
+      expect(isLoopbackHost(name)).toBe(false);
     },
   );
 });
@@ -228,6 +229,29 @@ describe("isFromOwnOrigin()", () => {
       headerValues: (name: string) => headers[name] ?? [],
     };
     expect(isFromOwnOrigin(exchange as unknown as Exchange, ORIGIN)).toBe(expected);
+  });
+});
+
+describe("isFromOwnForm()", () => {
+  const window = { origin: ["https://a.example.com"], "sec-fetch-mode": ["navigate"], "sec-fetch-dest": ["document"] };
+  it.each<[boolean, Record<string, string[]>]>([
+    [true, window],
+    [true, { origin: window.origin }],
+    [true, { ...window, "sec-fetch-dest": [] }],
+    [false, { ...window, "sec-fetch-mode": ["cors"], "sec-fetch-dest": ["empty"] }],
+    [false, { ...window, "sec-fetch-mode": ["same-origin"] }],
+    [false, { ...window, "sec-fetch-mode": ["navigate", "cors"] }],
+    [false, { ...window, "sec-fetch-mode": [""] }],
+    [false, { ...window, "sec-fetch-dest": ["iframe"] }],
+    [false, { ...window, "sec-fetch-dest": ["embed"] }],
+    [false, { ...window, origin: ["https://evil.example"] }],
+    [false, { ...window, "sec-fetch-site": ["cross-site"] }],
+  ])("is %s for %j", (expected, headers) => {
+    const exchange = {
+      header: (name: string) => headers[name]?.[0],
+      headerValues: (name: string) => headers[name] ?? [],
+    };
+    expect(isFromOwnForm(exchange as unknown as Exchange, "https://a.example.com")).toBe(expected);
   });
 });
 

@@ -14,6 +14,24 @@ describe("createRateLimit()", () => {
     clock.advance(3600_000);
     expect([limit.take("a"), limit.take("a"), limit.take("a")]).toEqual([0, 0, 2]);
   });
+
+  test("forgets the peer that was unseen longest, and no other, once it knows ten thousand", () => {
+    const limit = createRateLimit({ clock: createTestClock() }, 1, 1);
+    for (let peer = 0; peer < 10_000; peer += 1) expect(limit.take(`${peer}`)).toBe(0);
+    // Seen again, so no longer the oldest.
+    expect(limit.take("0")).toBe(1);
+    for (let peer = 10_000; peer < 10_010; peer += 1) expect(limit.take(`${peer}`)).toBe(0);
+    expect([limit.take("0"), limit.take("11"), limit.take("10009")]).toEqual([1, 1, 1]);
+    expect(limit.take("1")).toBe(0);
+  });
+
+  test("what is given back can be taken again, and no more than that", () => {
+    const limit = createRateLimit({ clock: createTestClock() }, 2, 1);
+    limit.giveBack("a");
+    expect([limit.take("a"), limit.take("a")]).toEqual([0, 0]);
+    for (let count = 0; count < 5; count += 1) limit.giveBack("a");
+    expect([limit.take("a"), limit.take("a"), limit.take("a")]).toEqual([0, 0, 1]);
+  });
 });
 
 describe("createStrangerLimit()", () => {

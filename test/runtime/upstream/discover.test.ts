@@ -111,7 +111,6 @@ describe("discover(): hostile documents", () => {
     ["no resource", { authorization_servers: [AS] }, "invalid"],
     ["no authorization server", prm({ authorization_servers: [] }), "invalid"],
     ["authorization servers that are no texts", prm({ authorization_servers: [1, {}] }), "invalid"],
-    ["a list", [prm()], "invalid"],
     ["an unlisted authorization server", prm({ authorization_servers: ["https://evil.example"] }), "not-allowed"],
     ["a look-alike", prm({ authorization_servers: ["https://as.example.com.evil.example/tenant"] }), "not-allowed"],
     ["a user name for a host", prm({ authorization_servers: ["https://as.example.com@evil.example/"] }), "not-allowed"],
@@ -171,6 +170,42 @@ describe("discover(): hostile documents", () => {
       ok: false,
       failure: "unavailable",
     });
+  });
+
+  test.each<[string, unknown]>([
+    ["null", null],
+    ["text", '"fine"'],
+    ["a number", 7],
+    ["a list", []],
+    ["a list of metadata", [prm()]],
+    ["an empty object", {}],
+    ["an error", { error: "not_found", message: "no route GET /.well-known/oauth-protected-resource" }],
+    ["a JSON-RPC answer", { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } }],
+  ])("200 with JSON that is no metadata is asked past, like a 404: %s", async (_name, document) => {
+    const json = typeof document === "number" ? "7" : document;
+    const first = world({
+      [PRM_PATH]: json,
+      [PRM_ROOT]: prm(),
+      [AS_OAUTH]: json,
+      [AS_OPENID]: json,
+      [AS_OPENID_BELOW]: as(),
+    });
+    expect(await run(first)).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
+    expect(first.asked).toEqual([PRM_PATH, PRM_ROOT, AS_OAUTH, AS_OPENID, AS_OPENID_BELOW]);
+    // To the configured server, to the upstream's own origin, to its default endpoints.
+    const configured = world(
+      { [PRM_PATH]: json, [PRM_ROOT]: json, [AS_OAUTH]: as() },
+      { server: `, authorization_server_url: "${AS}"` },
+    );
+    expect(await run(configured)).toMatchObject({ ok: true, value: { server: { issuer: AS } } });
+    const bare = world({ [PRM_PATH]: json, [PRM_ROOT]: json });
+    expect(await run(bare)).toMatchObject({
+      ok: true,
+      value: { server: { authorizationEndpoint: "https://api.example.com/authorize" } },
+    });
+    expect(await run(bare, { isChallenged: false })).toMatchObject({ ok: false, failure: "not-found" });
+    // Where metadata must be, its absence is still a mistake.
+    expect(await run(world({ [PRM_PATH]: prm(), [AS_OAUTH]: json }))).toMatchObject({ ok: false, failure: "invalid" });
   });
 
   test("a page for every path is no metadata", async () => {

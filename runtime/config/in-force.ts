@@ -1,0 +1,72 @@
+/**
+ * What a changed slice says as it did when it was in force.
+ *
+ * Precedence by whole texts would let anybody who wants an owner's place keep that owner from changing anything: the changed
+ * text is new, and so is the rival's. What an owner had in force stays that owner's through any change beside it.
+ */
+import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource } from "./read-slice.ts";
+import type { ValuePath } from "./problem.ts";
+import { canonicalJson } from "./slice.ts";
+
+/** An owner's slice as it was last in force, read when somebody asks. */
+export interface InForce {
+  readonly owner: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  readonly slices: () => readonly ReadSlice[];
+}
+
+export function inForce(owner: string, since: number, sources: readonly SliceSource[]): InForce {
+  let read: readonly ReadSlice[] | undefined;
+  return {
+    owner,
+    since,
+    slices: () => (read ??= sources.flatMap((source) => readSlice(source, []) ?? [])),
+  };
+}
+
+/**
+ * Precedence of what stands at a path of a slice: of a route, a setting, or the owner's name.
+ *
+ * @param whole the route must be the same in everything, not only in the requests that it takes
+ */
+export function precedenceAt(slice: ReadSlice, path: ValuePath, whole = false): number {
+  const { source } = slice;
+  const { before, boot, isNew = false, since } = source;
+  if (before === undefined || boot || (since !== undefined && !isNew)) return precedence(source);
+  return stoodThere(slice, path, whole, before) ? before.since : precedence(source);
+}
+
+export function routePrecedence({ slice, path }: ReadRoute): number {
+  return precedenceAt(slice, path);
+}
+
+function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, { owner, slices }: InForce): boolean {
+  if (path[0] === "owner") return slice.owner === owner;
+  const route = slice.routes.find((each) => each.path.every((part, index) => part === path[index]));
+  if (route) {
+    const claim = claimOf(route, whole);
+    return slices().some(({ routes }) => routes.some((other) => claimOf(other, whole) === claim));
+  }
+  const name = path.slice(slice.settingsPath.length);
+  const value = JSON.stringify(valueAt(slice.settings, name));
+  return slices().some(({ settings }) => JSON.stringify(valueAt(settings, name)) === value);
+}
+
+/** Equal for routes that take the same requests, and are the same address to MCP clients. */
+function claimOf({ sound, name, canonical, doc }: ReadRoute, whole: boolean): string {
+  if (whole && doc) return canonical(name).text;
+  const { from, prefix, path, regex, mcp } = sound;
+  return canonicalJson(
+    [from, prefix, path, regex, mcp?.server && { path: mcp.server.path }].map((each) => each ?? null),
+  );
+}
+
+function valueAt(settings: object, path: ValuePath): unknown {
+  let value: unknown = settings;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string | number, unknown>)[part];
+  }
+  return value;
+}

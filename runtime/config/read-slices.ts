@@ -1,0 +1,93 @@
+/** Sources → their slices, with what is wrong with each and between them. */
+import { judgeBundle } from "./bundle-rules.ts";
+import { judgeConflicts } from "./conflicts.ts";
+import { mergeSettings } from "./merge.ts";
+import { type PlacedProblem, type Problem, quote } from "./problem.ts";
+import type { RouteMemory } from "./read-route.ts";
+import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
+import { type Refusal, refuse } from "./refusals.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
+
+export interface ReadSlices {
+  /** By file and place. */
+  readonly problems: readonly PlacedProblem[];
+  readonly slices: readonly ReadSlice[];
+  readonly boot: BootDoc;
+  readonly settings: SettingsDoc;
+}
+
+/** @param refusals what was found wrong with such sources before, and only shows when they are compiled */
+export function readSlices(
+  sources: readonly SliceSource[],
+  memory?: RouteMemory,
+  refusals: readonly Refusal[] = [],
+): ReadSlices {
+  const problems: PlacedProblem[] = [];
+  // The boot file first, so that conflicts are reported at what was published against it.
+  const ordered = sources.toSorted((a, b) => comparePrecedence(a, b) || compare(a.file, b.file));
+  const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
+  const sound = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
+  judgeOwners(slices);
+  const { boot, settings } = mergeSettings(slices);
+  const routes = slices.flatMap((slice) => slice.routes);
+  judgeConflicts(routes);
+  // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
+  const hasBoot = ordered.some((source) => source.boot);
+  if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });
+  if (refusals.length > 0) refuse(slices, settings, refusals);
+  return { problems: problems.toSorted(byPlace), slices, boot, settings };
+}
+
+/** The problems as they are told: without what only tells whom they are between. */
+export function plainProblems(problems: readonly PlacedProblem[]): readonly Problem[] {
+  return problems.map((placed): Problem => {
+    if (!placed.rivals) return placed;
+    const problem = { ...placed };
+    delete problem.rivals;
+    delete problem.place;
+    return problem;
+  });
+}
+
+/** Hand-written files of a directory share the owner "default"; a slice is one owner's whole word. */
+function judgeOwners(slices: readonly ReadSlice[]): void {
+  const seen = new Map<string, ReadSlice>();
+  for (const slice of slices) {
+    const first = seen.get(slice.owner);
+    if (first && slice.settingsPath.length > 0) {
+      const message =
+        first.settingsPath.length === 0
+          ? `is ${quote(slice.owner)}, the owner of what ${first.source.file} says, must be another name such as "main"`
+          : `is ${quote(slice.owner)}, which ${first.source.file} has too, must be one slice`;
+      const rivals = [{ file: first.source.file, path: ["owner"] }];
+      slice.report({ severity: "error", path: ["owner"], message, rivals });
+    }
+    seen.set(slice.owner, first ?? slice);
+  }
+}
+
+function isSettingProblem({ severity, path }: Problem): boolean {
+  return severity === "error" && !path.startsWith("routes");
+}
+
+/** By file and place. */
+export function byPlace(a: Problem, b: Problem): number {
+  return (
+    compare(a.file, b.file) ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    (a.column ?? 0) - (b.column ?? 0) ||
+    compare(a.path, b.path) ||
+    compare(a.message, b.message)
+  );
+}
+
+export function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function comparePrecedence(a: SliceSource, b: SliceSource): number {
+  const [one, other] = [precedence(a), precedence(b)];
+  // Not their difference: that of two infinities is no number.
+  return one === other ? 0 : one < other ? -1 : 1;
+}

@@ -1,0 +1,37 @@
+/** What only shows when a checked text is compiled (a secret that is missing, a key that is none), told to its source. */
+import { canonicalJson } from "./slice.ts";
+import { below, fault } from "./problem.ts";
+import type { ReadSlice } from "./read-slice.ts";
+import { secretUses } from "./secrets.ts";
+import { type SettingsDoc, settingsFields } from "./settings.ts";
+
+export interface Refusal {
+  /** Of the route; undefined: the merged settings. */
+  readonly key: string | undefined;
+  /** Canonical JSON of what could not be compiled; anything else is not meant. */
+  readonly text: string;
+  readonly message: string;
+}
+
+/** Reports refusals to the slices that they mean. The boot file's are told where it is compiled: it has no stand-in. */
+export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refusals: readonly Refusal[]): void {
+  const published = slices.filter(({ source }) => !source.boot);
+  const ofRoutes = new Map(refusals.map((refusal) => [`${refusal.key ?? ""} ${refusal.text}`, refusal.message]));
+  const keys = new Set(refusals.map(({ key }) => key));
+  for (const slice of published) {
+    for (const { name, path, doc, canonical } of slice.routes) {
+      const key = `${slice.owner}/${name}`;
+      const message = doc && keys.has(key) ? ofRoutes.get(`${key} ${canonical(name).text}`) : undefined;
+      if (message !== undefined) slice.report(below(path, fault([], message)));
+    }
+  }
+  if (!keys.has(undefined)) return;
+  const message = ofRoutes.get(` ${canonicalJson(settings)}`);
+  if (message === undefined) return;
+  for (const slice of published) {
+    // Secrets are all that can be wrong with settings this late.
+    for (const { path } of secretUses(settingsFields, slice.settings, slice.settingsPath)) {
+      slice.report(fault(path, message));
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/** How many connections a process may hold, so that it never runs out of descriptors. */
+import { readFileSync } from "node:fs";
+
+export interface ConnectionLimits {
+  /** Of the public listener; undefined = no limit but the system's. */
+  readonly public: number | undefined;
+  /** Of the listener that redirects, and of the admin listener. */
+  readonly other: number | undefined;
+}
+
+/**
+ * Two fifths of what the process may open are for clients, as many for upstreams: each client may hold one open. What is
+ * left is for the other listeners (a twentieth each), the store and files.
+ *
+ * @param configured `max_connections`
+ */
+export function connectionLimits(configured: number | undefined, descriptors = descriptorLimit()): ConnectionLimits {
+  if (descriptors === undefined) return { public: configured, other: undefined };
+  return {
+    public: configured ?? Math.max(1, Math.floor((descriptors * 2) / 5)),
+    other: Math.max(1, Math.floor(descriptors / 20)),
+  };
+}
+
+/** The soft limit of open descriptors of this process (which node raises to the hard one); undefined where it is not told. */
+function descriptorLimit(): number | undefined {
+  let text: string;
+  try {
+    text = readFileSync("/proc/self/limits", "latin1");
+  } catch {
+    return undefined;
+  }
+  const soft = /^Max open files\s+([0-9]+)\s/m.exec(text)?.[1];
+  return soft === undefined ? undefined : Number(soft);
+}

@@ -1,0 +1,156 @@
+/**
+ * Events called `endpoint` in an event stream: in the transport of revision 2024-11-05 the first one says where the
+ * client's messages go. Later ones are looked at, too: clients follow whichever comes, and whatever came before it.
+ *
+ * Untrusted input: the upstream's bytes, cut anywhere. Promises: the data of an event `endpoint` reaches the client
+ * only as `rewrite` has it; every other byte passes as it came, but for a byte order mark, which some clients take for a
+ * part of the first line and others do not; at most `MAX_HELD_BYTES` wait for the end of an event.
+ * Comments and blocks without data pass at once: they are no events, and they keep connections alive.
+ * @see WHATWG HTML, "Interpreting an event stream"; MCP 2024-11-05, HTTP with SSE
+ */
+export const MAX_HELD_BYTES = 16_384;
+/** Behind it only names of events are of interest. */
+const MAX_LINE_BYTES = 8_192;
+
+const ENDPOINT = "endpoint";
+const LF = 10;
+const CR = 13;
+const COLON = 58;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+export class EndpointEvents {
+  readonly #rewrite: (data: string) => string | undefined;
+  /** Chunks of the event that is not complete. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #state: "between" | "holding" | "watching" = "between";
+  #line: number[] = [];
+  #lineBytes = 0;
+  #behindCr = false;
+  /** Bytes of the byte order mark that have come; undefined once it has, or when there is none. */
+  #markBytes: number | undefined = 0;
+  #type = "";
+  #data: string[] = [];
+  /** Fields of the event beside its type and data. */
+  #others: string[] = [];
+
+  /** @param rewrite the data of an event `endpoint` → what stands in its place; undefined when it may not pass */
+  constructor(rewrite: (data: string) => string | undefined) {
+    this.#rewrite = rewrite;
+  }
+
+  /** @returns what may go on; undefined when the stream must end here */
+  push(received: Buffer): Buffer | undefined {
+    const chunk = this.#markBytes === undefined ? received : this.#withoutMark(received, this.#markBytes);
+    if (this.#isWhole(chunk)) return chunk;
+    const passed: Buffer[] = [];
+    /** Where in the chunk begins what has neither passed nor is held. */
+    let start = 0;
+    for (let index = 0; index < chunk.length; index += 1) {
+      const byte = chunk[index] as number;
+      if (this.#behindCr && byte === LF) {
+        this.#behindCr = false;
+        continue;
+      }
+      const isLineEnd = byte === LF || byte === CR;
+      if (this.#state === "between" && this.#lineBytes === 0 && !isLineEnd && byte !== COLON) {
+        passed.push(chunk.subarray(start, index));
+        start = index;
+        this.#state = "holding";
+      }
+      this.#behindCr = byte === CR;
+      if (!isLineEnd) {
+        if (this.#lineBytes < MAX_LINE_BYTES) this.#line.push(byte);
+        this.#lineBytes += 1;
+        continue;
+      }
+      const outcome = this.#endLine();
+      if (outcome === "more") continue;
+      if (outcome === "refused") return undefined;
+      if (outcome === "pass") passed.push(...this.#held, chunk.subarray(start, index + 1));
+      else passed.push(Buffer.from(outcome.text));
+      this.#reset();
+      start = index + 1;
+    }
+    if (!this.#keep(passed, chunk.subarray(start))) return undefined;
+    return passed.length === 1 ? passed[0] : Buffer.concat(passed);
+  }
+
+  /** True for whole events without the word in question: most of what comes, and cheap to see. */
+  #isWhole(chunk: Buffer): boolean {
+    const isBetween = this.#state === "between" && this.#lineBytes === 0 && !this.#behindCr;
+    return isBetween && chunk.at(-1) === LF && chunk.at(-2) === LF && !chunk.includes(ENDPOINT);
+  }
+
+  #withoutMark(chunk: Buffer, known: number): Buffer {
+    let length = known;
+    while (length < 3 && length - known < chunk.length && chunk[length - known] === BYTE_ORDER_MARK[length])
+      length += 1;
+    const rest = chunk.subarray(length - known);
+    const isUndecided = length < 3 && rest.length === 0;
+    this.#markBytes = isUndecided ? length : undefined;
+    if (isUndecided || length === 3) return rest;
+    return length === 0 ? chunk : Buffer.concat([BYTE_ORDER_MARK.subarray(0, length), rest]);
+  }
+
+  #endLine(): "more" | "refused" | "pass" | { readonly text: string } {
+    const isWhole = this.#lineBytes === this.#line.length;
+    const line = Buffer.from(this.#line).toString("utf8");
+    const isBlank = this.#lineBytes === 0;
+    this.#line = [];
+    this.#lineBytes = 0;
+    if (this.#state === "between") return "more";
+    if (!isBlank) {
+      this.#readField(line, isWhole);
+      return "more";
+    }
+    if (this.#state === "watching") return this.#type === ENDPOINT ? "refused" : "pass";
+    // Without data it is no event, whatever it is called.
+    if (this.#data.length === 0) return "pass";
+    if (this.#type !== ENDPOINT) return "pass";
+    const address = this.#rewrite(this.#data.join("\n"));
+    if (address === undefined) return "refused";
+    const lines = [`event: ${ENDPOINT}`, ...this.#others, `data: ${address}`, "", ""];
+    return { text: lines.join("\n") };
+  }
+
+  #readField(line: string, isWhole: boolean): void {
+    const colon = line.indexOf(":");
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+    // The last one counts; a line that was cut has another value than this.
+    if (name === "event") this.#type = isWhole ? value : "";
+    else if (this.#state === "watching") return;
+    // No address has a line break.
+    else if (name === "data") this.#data.push(isWhole ? value : "\n");
+    else if (name === "id" || name === "retry") this.#others.push(line);
+  }
+
+  /** Holds what belongs to an event that is not complete, as long as it is small. @returns false when it is refused */
+  #keep(passed: Buffer[], rest: Buffer): boolean {
+    if (this.#state !== "holding") {
+      passed.push(rest);
+      return true;
+    }
+    this.#held.push(rest);
+    this.#heldBytes += rest.length;
+    if (this.#heldBytes <= MAX_HELD_BYTES) return true;
+    if (this.#type === ENDPOINT) return false;
+    // Far too long for an address: it passes, and must not turn into one.
+    passed.push(...this.#held);
+    this.#held = [];
+    this.#data = [];
+    this.#others = [];
+    this.#state = "watching";
+    return true;
+  }
+
+  #reset(): void {
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#state = "between";
+    this.#type = "";
+    this.#data = [];
+    this.#others = [];
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The address for messages that an old MCP server announces, on its way to the client (MCP 2024-11-05, HTTP with SSE).
+ *
+ * Untrusted input: the upstream's event stream. Promise: what a client is told is an address of ours that leads to that
+ * upstream and belongs to that caller; another one ends the stream.
+ */
+import type { Upstream } from "../config/compiled.ts";
+import { EndpointEvents } from "../mcp/endpoint-events.ts";
+import { parseMessageAddress, type MessageAddresses } from "../mcp/message-address.ts";
+import type { SessionBinding } from "../mcp/sessions.ts";
+import {
+  upstreamHeader,
+  type UpstreamFailure,
+  type UpstreamHeaders,
+  type UpstreamReceiver,
+} from "./forward-transport.ts";
+import type { Passage } from "./passage.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+/** An address, opened, with the upstream that announced it: others know nothing of the session. */
+export interface OpenedAddress {
+  readonly upstream: Upstream;
+  /** With query. */
+  readonly path: string;
+}
+
+export interface StreamReceiver extends UpstreamReceiver {
+  /** Gives the call up: what came must not go on. */
+  refuseAnswer(why: string): void;
+}
+
+/** Stands before the receiver of an answer to GET, and reads event streams on their way. */
+export function announcementReader(
+  addresses: MessageAddresses,
+  passage: Passage,
+  upstream: Upstream,
+  next: StreamReceiver,
+): UpstreamReceiver {
+  let events: EndpointEvents | undefined;
+  const seal = (data: string): string | undefined => {
+    const { plan, principal } = passage;
+    const address = parseMessageAddress(data, upstream.origin + upstreamPath(passage, upstream));
+    if (address === undefined || principal === undefined) return undefined;
+    const { base } = plan.route;
+    return (base === "" ? "/" : base) + addresses.seal(address, bindingOf(passage), principal.expiresAt);
+  };
+  return {
+    onHead(status: number, headers: UpstreamHeaders) {
+      if (isStream(headers)) {
+        // We ask for none (request-headers.ts), and nobody could read it on its way.
+        if (isCoded(headers)) {
+          next.refuseAnswer("an event stream with a content coding, although none was asked for");
+          return;
+        }
+        events = new EndpointEvents(seal);
+      }
+      next.onHead(status, headers);
+    },
+    onData(chunk: Buffer) {
+      if (events === undefined) {
+        next.onData(chunk);
+        return;
+      }
+      const passed = events.push(chunk);
+      if (passed === undefined)
+        next.refuseAnswer(`an event "endpoint" whose address is not on ${upstream.origin}, where its stream is`);
+      else if (passed.length > 0) next.onData(passed);
+    },
+    onEnd: () => next.onEnd(),
+    onFailure: (failure: UpstreamFailure, detail: string) => next.onFailure(failure, detail),
+  };
+}
+
+/** Looser than elsewhere: clients look only at how the type begins. */
+function isStream(headers: UpstreamHeaders): boolean {
+  return upstreamHeader(headers, "content-type").some((type) => /^\s*text\/event-stream/i.test(type));
+}
+
+function isCoded(headers: UpstreamHeaders): boolean {
+  return upstreamHeader(headers, "content-encoding").some((coding) => coding.trim().toLowerCase() !== "identity");
+}
+
+/** @returns undefined when the request names none of this caller's addresses, or its upstream is gone */
+export function openAddress(addresses: MessageAddresses, passage: Passage, now: number): OpenedAddress | undefined {
+  const { exchange, plan } = passage;
+  if (exchange.method !== "POST" || plan.mcpPaths?.isBase(exchange.path) !== true) return undefined;
+  const address = addresses.open(exchange.query, bindingOf(passage), now);
+  const upstream = address && plan.route.to.find(({ origin }) => origin === address.origin);
+  return upstream && address && { upstream, path: address.path };
+}
+
+/** Whose sessions and addresses are whose. */
+export function bindingOf({ principal, plan }: Passage): SessionBinding {
+  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: plan.route.key };
+}

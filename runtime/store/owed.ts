@@ -1,0 +1,70 @@
+/**
+ * What a process has promised and the store has not taken: done again, in the background, until it is taken.
+ *
+ * A debt is held from before its first attempt. So whoever was told "not now" may ask again, and what they asked for comes
+ * about even when they do not. Bounds: a debt ends with its time, after which it would change nothing; and with the process.
+ */
+import { errorText } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { epochSeconds, type Clock } from "../ports.ts";
+
+export interface Owed {
+  has(key: string): boolean;
+  /** Does it now, and holds it while that fails. @throws what doing it throws */
+  settle(key: string): Promise<void>;
+  /** Does what is held, the oldest first, until one fails. To be called when the store answers. */
+  retry(): Promise<void>;
+  /** Tries once more. */
+  close(): Promise<void>;
+}
+
+export interface OwedOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What is owed, for the log: "revocations". */
+  readonly what: string;
+  /** Seconds after which a debt would change nothing any more. */
+  readonly lifetime: () => number;
+  /** Must be good to do twice. */
+  readonly act: (key: string) => Promise<void>;
+}
+
+export function createOwed({ clock, log, what, lifetime, act }: OwedOptions): Owed {
+  /** Key → epoch seconds until which it is held. */
+  const held = new Map<string, number>();
+  let retrying: Promise<void> | undefined;
+
+  const retryAll = async (): Promise<void> => {
+    const count = held.size;
+    for (const [key, until] of held) {
+      if (until > epochSeconds(clock)) await act(key);
+      held.delete(key);
+    }
+    log.info({ what, count }, "the store has taken what was owed to it");
+  };
+
+  const retry = (): Promise<void> => {
+    if (held.size === 0) return Promise.resolve();
+    retrying ??= retryAll()
+      // Tried again at the next reading of the feed.
+      .catch((error: unknown) =>
+        log.warn({ what, count: held.size, reason: errorText(error) }, "the store is still owed"),
+      )
+      .finally(() => (retrying = undefined));
+    return retrying;
+  };
+
+  return {
+    has: (key) => held.has(key),
+    async settle(key) {
+      held.set(key, epochSeconds(clock) + lifetime());
+      await act(key);
+      held.delete(key);
+    },
+    retry,
+    async close() {
+      await retry();
+      if (held.size > 0) log.error({ what, count: held.size }, "the store was not told, and this process stops");
+    },
+  };
+}

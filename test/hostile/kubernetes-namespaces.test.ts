@@ -1,0 +1,205 @@
+/** What whoever may write Ingresses and Services in one namespace can do to the others. */
+import { describe, expect, test } from "vitest";
+
+import { readHostList } from "../../runtime/kubernetes/host-list.ts";
+import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/objects.ts";
+import { formatIngressProblem } from "../../runtime/kubernetes/problem.ts";
+import { translate, type TranslateOptions } from "../../runtime/kubernetes/translate.ts";
+import { ingress, nothing, service } from "../support/kube-manifests.ts";
+
+const OLD = "2026-01-01T00:00:00Z";
+const NEW = "2026-02-01T00:00:00Z";
+
+/** Which Ingresses are served, and what the authors of the others are told. */
+async function judged(objects: Partial<KubeObjects>, options: TranslateOptions = {}) {
+  const services = [service("web", "shop"), service("web", "evil"), service("web", "blog")];
+  const { ingresses, problems } = await translate({ ...nothing, services, ...objects }, options);
+  const served = ingresses.filter((each) => each.served).map(({ key }) => key);
+  const told = problems.filter(({ severity }) => severity === "error").map(formatIngressProblem);
+  return { served: served.toSorted(), told };
+}
+
+const of = (namespace: string, host: string, createdAt: string, more: object = {}): Ingress =>
+  ingress("web", { namespace, host, createdAt, ...more });
+
+describe("a host of another namespace", () => {
+  test("is not taken by an Exact path beside its Ingress", async () => {
+    const { served, told } = await judged({
+      ingresses: [
+        of("shop", "www.example.com", OLD),
+        of("evil", "www.example.com", NEW, { paths: ["/login"], pathType: "Exact" }),
+      ],
+    });
+
+    expect(served).toEqual(["shop/web"]);
+    expect(told).toEqual([
+      'Ingress evil/web: error: "spec.rules[0].host" is "www.example.com", which belongs to namespace shop: its Ingress shop/web is the oldest that names it',
+    ]);
+  });
+
+  test.each([
+    ["a wildcard over a host of others", "shop.example.com", "*.example.com"],
+    ["a wildcard over a wildcard of others", "*.shop.example.com", "*.example.com"],
+    ["a host below a wildcard of others", "*.example.com", "login.example.com"],
+    ["a host deep below a wildcard of others", "*.example.com", "a.b.example.com"],
+    ["a wildcard below a wildcard of others", "*.example.com", "*.login.example.com"],
+    ["the same wildcard", "*.example.com", "*.example.com"],
+    ["the host in other letters", "shop.example.com", "SHOP.example.com"],
+    ["the host with a dot behind", "shop.example.com", "shop.example.com."],
+  ])("is not taken by %s", async (_, older, newer) => {
+    const { served, told } = await judged({
+      ingresses: [of("evil", newer, NEW, { paths: ["/login"] }), of("shop", older, OLD)],
+    });
+
+    expect(served).toEqual(["shop/web"]);
+    expect(told[0]).toContain("namespace shop");
+  });
+
+  test("is not free for others while its owner's Ingress is broken", async () => {
+    const { served } = await judged({
+      ingresses: [
+        of("shop", "www.example.com", OLD, { annotations: { timeout: "soon" } }),
+        of("evil", "www.example.com", NEW),
+      ],
+    });
+
+    expect(served).toEqual([]);
+  });
+
+  test("is not taken by a default backend", async () => {
+    const backend = { service: { name: "web", port: { number: 80 } } };
+    const evil: Ingress = { ...of("evil", "", NEW), spec: { ingressClassName: "gateway", defaultBackend: backend } };
+
+    for (const spec of [
+      { ...evil.spec, tls: [{ hosts: ["www.example.com"] }] },
+      { ...evil.spec, rules: [{ host: "www.example.com" }] },
+    ]) {
+      const { served } = await judged({ ingresses: [of("shop", "www.example.com", OLD), { ...evil, spec }] });
+      expect(served).toEqual(["shop/web"]);
+    }
+  });
+
+  test("goes by namespace, then name, where two are equally old", async () => {
+    // "a-b/…" comes before "a/…" as text, and after it by namespace.
+    const services = [service("web", "a"), service("web", "a-b")];
+    const ingresses = [of("a-b", "www.example.com", OLD), of("a", "www.example.com", OLD)];
+
+    expect((await judged({ services, ingresses })).served).toEqual(["a/web"]);
+    expect((await judged({ services, ingresses: ingresses.toReversed() })).served).toEqual(["a/web"]);
+  });
+
+  test("goes to the next oldest when its owner leaves", async () => {
+    const others = [of("blog", "www.example.com", NEW), of("evil", "www.example.com", "2026-03-01T00:00:00Z")];
+
+    expect((await judged({ ingresses: [of("shop", "www.example.com", OLD), ...others] })).served).toEqual(["shop/web"]);
+    expect((await judged({ ingresses: others })).served).toEqual(["blog/web"]);
+  });
+
+  test("a refused host is nobody's claim: what it overlaps stays free", async () => {
+    const { served } = await judged({
+      ingresses: [
+        of("shop", "shop.example.com", OLD),
+        of("evil", "*.example.com", NEW),
+        of("blog", "blog.example.com", "2026-03-01T00:00:00Z"),
+      ],
+    });
+
+    expect(served).toEqual(["blog/web", "shop/web"]);
+  });
+});
+
+describe("a host on the operator's list", () => {
+  const hosts = readHostList("hosts.yaml", 'www.example.com: [shop, blog]\n"*.apps.example.com": [shop]\n');
+
+  test("is shared by the namespaces that stand there, and by no other, however old", async () => {
+    const { served, told } = await judged(
+      {
+        ingresses: [
+          of("evil", "www.example.com", "2025-01-01T00:00:00Z"),
+          of("shop", "www.example.com", OLD, { paths: ["/shop"] }),
+          of("blog", "www.example.com", NEW, { paths: ["/blog"] }),
+        ],
+      },
+      { hosts },
+    );
+
+    expect(served).toEqual(["blog/web", "shop/web"]);
+    expect(told).toEqual([
+      'Ingress evil/web: error: "spec.rules[0].host" is "www.example.com", but the operator gives "www.example.com" to shop, blog, not to namespace evil',
+    ]);
+  });
+
+  test.each(["a.apps.example.com", "a.b.apps.example.com", "*.apps.example.com", "*.a.apps.example.com"])(
+    "with a wildcard is kept from others: %s",
+    async (host) => {
+      expect((await judged({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
+      expect((await judged({ ingresses: [of("shop", host, OLD)] }, { hosts })).served).toEqual(["shop/web"]);
+    },
+  );
+
+  test.each(["*.example.com", "*.com"])("is not walked around by a wildcard that covers it: %s", async (host) => {
+    expect((await judged({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
+  });
+
+  test("of nobody is nobody's", async () => {
+    const none = readHostList("hosts.yaml", "www.example.com: []");
+
+    expect((await judged({ ingresses: [of("shop", "www.example.com", OLD)] }, { hosts: none })).served).toEqual([]);
+  });
+
+  test.each([
+    ["no list", "- a", /must name hosts/],
+    ["a host that is none", '"https://a": [shop]', /must be a host name/],
+    ["a namespace that is none", "a.example.com: [Shop]", /must be a list of namespaces/],
+    ["one host in two spellings", "a.example.com: [shop]\nA.example.com: [blog]", /twice/],
+  ])("with %s is refused", (_, text, message) => {
+    expect(() => readHostList("hosts.yaml", text)).toThrow(message);
+  });
+});
+
+describe("a Service of another namespace", () => {
+  const external = (externalName: string): Service => ({
+    ...service("out", "evil"),
+    spec: { type: "ExternalName", externalName, ports: [{ port: 80 }] },
+  });
+  const ingresses = [of("evil", "evil.example.com", OLD, { service: "out" })];
+
+  test("is not reached by an ExternalName: there are none", async () => {
+    const { served, told } = await judged({ ingresses, services: [external("billing.shop.svc.cluster.local")] });
+
+    expect(served).toEqual([]);
+    expect(told[0]).toContain("is of type ExternalName");
+  });
+
+  test.each([
+    "web.shop.svc.cluster.local",
+    "WEB.shop.svc.cluster.local.",
+    "web.shop.svc",
+    "web.shop",
+    "0.web.shop",
+    "web",
+    "10-0-0-1.shop.pod.cluster.local",
+    "localhost",
+    "127.0.0.1",
+    "0x7f.1",
+    "169.254.169.254",
+    "0.0.0.0",
+  ])("is not reached by the ExternalName %s where they are served", async (name) => {
+    const services = [service("web", "shop"), external(name)];
+
+    expect((await judged({ ingresses, services }, { externalNames: true })).served).toEqual([]);
+  });
+
+  test("a name outside of the cluster is served where the operator says so", async () => {
+    const services = [external("www.example.net")];
+
+    expect((await judged({ ingresses, services }, { externalNames: true })).served).toEqual(["evil/web"]);
+  });
+
+  test.each([
+    ["a Service with a path to another namespace", { service: "../shop/web" }],
+    ["a Secret of another namespace", { annotations: { tls_custom_ca_secret: "shop/ca" } }],
+  ])("is not reached by %s", async (_, more) => {
+    expect((await judged({ ingresses: [of("evil", "evil.example.com", OLD, more)] })).served).toEqual([]);
+  });
+});

@@ -1,0 +1,422 @@
+import { describe, expect, test } from "vitest";
+import * as fc from "fast-check";
+
+import {
+  type KeptSlice,
+  loadByOwner,
+  type OwnersInput,
+  type OwnersOutcome,
+} from "../../../runtime/config/load-by-owner.ts";
+import { createRouteMemory, formatProblem, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
+
+const boot = (more: object = {}): SliceSource => ({
+  file: "gateway.json",
+  boot: true,
+  text: JSON.stringify({ insecure_server: true, shared_secret: Buffer.alloc(32).toString("base64"), ...more }),
+});
+
+const route = (host: string, more: object = {}): object => ({
+  from: `http://${host}.example.com`,
+  to: "http://127.0.0.1:1",
+  ...more,
+});
+
+function slice(owner: string, routes: Readonly<Record<string, object>>, settings: object = {}): SliceSource {
+  return { file: `${owner}.json`, boot: false, text: JSON.stringify({ version: 1, owner, settings, routes }) };
+}
+
+function kept(since: number | undefined, ...sources: readonly SliceSource[]): readonly [string, KeptSlice] {
+  const { owner = "default" } = JSON.parse(sources[0]?.text ?? "{}") as { owner?: string };
+  const files = sources.map(({ file, text }) => ({ file, text }));
+  return [owner, { owner, sources: files, ...(since !== undefined && { since }) }];
+}
+
+const broken = (owner: string): SliceSource => ({ file: `${owner}.json`, boot: false, text: "{" });
+
+function load(input: OwnersInput): OwnersOutcome {
+  const outcome = loadByOwner(input);
+  const reversed = loadByOwner({ ...input, sources: input.sources.toReversed() }, createRouteMemory());
+  expect(reversed.problems).toEqual(outcome.problems);
+  expect(reversed.standings).toEqual(outcome.standings);
+  expect(reversed.config?.digest).toBe(outcome.config?.digest);
+  return outcome;
+}
+
+const standings = ({ standings: all }: OwnersOutcome): object =>
+  Object.fromEntries(all.map(({ owner = "unknown", standing }) => [owner, standing]));
+const hosts = ({ config }: OwnersOutcome): readonly string[] | undefined =>
+  config?.routes.map(({ key, doc }) => `${key} ${new URL(doc.from).hostname.split(".")[0] ?? ""}`);
+const errors = ({ problems }: OwnersOutcome): readonly string[] =>
+  problems.filter(({ severity }) => severity === "error").map(formatProblem);
+
+describe("loadByOwner()", () => {
+  test("is loadSlices() where nothing is wrong", () => {
+    const sources = [boot(), slice("a", { r: route("a") }), slice("b", { r: route("b") })];
+    const outcome = load({ sources });
+    const { problems, config } = loadSlices(sources);
+    expect(outcome).toMatchObject({ problems, config });
+    expect(standings(outcome)).toEqual({ a: "current", b: "current" });
+  });
+
+  test.each<[string, OwnersInput, readonly string[], object]>([
+    [
+      "a broken slice leaves the others",
+      { sources: [boot(), broken("a"), slice("b", { r: route("b") })] },
+      ["b/r b"],
+      { unknown: "absent", b: "current" },
+    ],
+    [
+      "a broken slice is stood in for by the kept one of its file",
+      {
+        sources: [boot(), broken("a"), slice("b", { r: route("b2") })],
+        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
+      },
+      ["a/r a", "b/r b2"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "a file that cannot be read at all is stood in for",
+      {
+        sources: [boot(), slice("b", { r: route("b") })],
+        unread: [{ severity: "error", file: "a.json", path: "", message: "is not UTF-8 text" }],
+        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a", "b/r b"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "a slice that was removed is not stood in for",
+      { sources: [boot()], kept: new Map([kept(1, slice("a", { r: route("a") }))]) },
+      [],
+      {},
+    ],
+    [
+      "the kept slice is judged by what the boot file allows today",
+      {
+        sources: [boot({ owners: { a: { allowed_from: ["other.example.com"] }, b: {} } }), broken("a"), slice("b", {})],
+        kept: new Map([kept(1, slice("a", { r: route("a") }))]),
+      },
+      [],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "an owner whom the boot file no longer names is not served, though nothing of his changed",
+      {
+        sources: [boot({ owners: { b: {} } }), slice("a", { r: route("a") }), slice("b", { r: route("b") })],
+        kept: new Map([kept(1, slice("a", { r: route("a") })), kept(1, slice("b", { r: route("b") }))]),
+      },
+      ["b/r b"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "at a first start neither of two in conflict is served",
+      {
+        sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") }), slice("c", { r: route("c") })],
+      },
+      ["c/r c"],
+      { a: "absent", b: "absent", c: "current" },
+    ],
+    [
+      "the route in force stays, whatever the names of the files",
+      {
+        sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map([kept(1, slice("b", { r: route("x") }))]),
+      },
+      ["b/r x"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "who wants the place of another is served as before",
+      {
+        sources: [boot(), slice("a", { r: route("a"), s: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a", "b/r x"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "what an owner has in force stays in force through a change beside it",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("x") }),
+          slice("b", { r: route("x", { timeout: "3s" }), s: route("s") }),
+        ],
+        kept: new Map([kept(1, slice("b", { r: route("x") })), kept(2, slice("a", { q: route("q") }))]),
+      },
+      ["a/q q", "b/r x", "b/s s"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "a place that is kept does not carry what is new at it",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("x", { mcp: { server: { path: "/mcp" } } }) }),
+          slice("b", { r: route("x", { prefix: "/mcp" }) }),
+        ],
+        kept: new Map([
+          kept(1, slice("a", { r: route("x") })),
+          kept(2, slice("b", { r: route("x", { prefix: "/mcp" }) })),
+        ]),
+      },
+      ["a/r x", "b/r x"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "a route that is changed gives way to a setting that was there",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("x", { set_request_headers: { "X-Who": "me" } }) }),
+          slice("b", {}, { jwt_claims_headers: { "X-Who": "email" } }),
+        ],
+        kept: new Map([
+          kept(1, slice("a", { r: route("x") })),
+          kept(2, slice("b", {}, { jwt_claims_headers: { "X-Who": "email" } })),
+        ]),
+      },
+      ["a/r x"],
+      { a: "kept", b: "current" },
+    ],
+    [
+      "two who want the same place at once are both served as before",
+      {
+        sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map([kept(1, slice("b", { r: route("b") })), kept(1, slice("a", { r: route("a") }))]),
+      },
+      ["a/r a", "b/r b"],
+      { a: "kept", b: "kept" },
+    ],
+    [
+      "who is in force longer stays, also of two kept ones",
+      {
+        sources: [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })],
+        kept: new Map([kept(2, slice("a", { r: route("x") })), kept(1, slice("b", { r: route("x") }))]),
+      },
+      ["b/r x"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "a kept slice that is not in force has no precedence",
+      {
+        sources: [boot(), broken("a"), slice("b", { r: route("x") })],
+        kept: new Map([kept(undefined, slice("a", { r: route("x") })), kept(9, slice("b", { r: route("x") }))]),
+      },
+      ["b/r x"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "who is in conflict with a slice that is bad itself is served",
+      { sources: [boot(), slice("a", { r: route("x"), s: { from: "ftp://y" } }), slice("b", { r: route("x") })] },
+      ["b/r x"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "who is in conflict with somebody who gives way is served",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("x") }),
+          slice("b", { r: route("x"), s: route("y") }),
+          slice("c", { r: route("y") }),
+        ],
+        kept: new Map([kept(1, slice("a", { r: route("x") }))]),
+      },
+      ["a/r x", "c/r y"],
+      { a: "current", b: "absent", c: "current" },
+    ],
+    [
+      "settings in conflict give way like routes",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("a") }, { cookie_name: "one" }),
+          slice("b", { r: route("b") }, { cookie_name: "two" }),
+          slice("c", { r: route("c") }),
+        ],
+        kept: new Map([kept(1, slice("b", { r: route("b") }, { cookie_name: "two" }))]),
+      },
+      ["b/r b", "c/r c"],
+      { a: "absent", b: "current", c: "current" },
+    ],
+    [
+      "a setting of one owner that forbids the route of another gives way to it",
+      {
+        sources: [
+          boot(),
+          slice("a", {}, { jwt_claims_headers: { "X-Email": "email" } }),
+          slice("b", { r: route("b", { set_request_headers: { "x-email": "me" } }) }),
+        ],
+        kept: new Map([kept(1, slice("b", { r: route("b", { set_request_headers: { "x-email": "me" } }) }))]),
+      },
+      ["b/r b"],
+      { a: "absent", b: "current" },
+    ],
+    [
+      "a setting that the routes of others do not go with stays at a first start, for those who go with it",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("a", { policy: [{ allow: { or: [{ authenticated_user: true }] } }] }) }),
+          slice("b", { r: route("b", { allow_public_unauthenticated_access: true }) }),
+          slice("p", {}, { idp_provider_url: "https://idp.example", idp_client_id: "x" }),
+        ],
+      },
+      ["b/r b"],
+      { a: "absent", b: "current", p: "current" },
+    ],
+    [
+      "and gives way to routes that were there before",
+      {
+        sources: [
+          boot(),
+          slice("a", { r: route("a", { policy: [{ allow: { or: [{ authenticated_user: true }] } }] }) }),
+          slice("p", {}, { idp_provider_url: "https://idp.example", idp_client_id: "x" }),
+        ],
+        kept: new Map([
+          kept(1, slice("a", { r: route("a", { policy: [{ allow: { or: [{ authenticated_user: true }] } }] }) })),
+        ]),
+      },
+      ["a/r a"],
+      { a: "current", p: "absent" },
+    ],
+    [
+      "the boot file's own routes and settings stay in every conflict",
+      {
+        sources: [
+          boot({ routes: [route("x")], authenticate_service_url: "https://auth.example.com" }),
+          slice("a", { r: route("x") }),
+          slice("b", { r: route("auth") }),
+          slice("c", { r: route("c") }),
+        ],
+        kept: new Map([kept(1, slice("a", { r: route("x") }))]),
+      },
+      ["c/r c", "default/x.example.com x"],
+      { a: "absent", b: "absent", c: "current" },
+    ],
+    [
+      "all files of an owner stand and fall together",
+      {
+        sources: [
+          boot(),
+          { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one2")] }) },
+          { file: "two.json", boot: false, text: JSON.stringify({ routes: [{ from: "ftp://two" }] }) },
+        ],
+        kept: new Map([
+          kept(
+            1,
+            { file: "one.json", boot: false, text: JSON.stringify({ routes: [route("one")] }) },
+            { file: "two.json", boot: false, text: JSON.stringify({ routes: [route("two")] }) },
+          ),
+        ]),
+      },
+      ["default/one.example.com one", "default/two.example.com two"],
+      { default: "kept" },
+    ],
+    [
+      "tokens of a provider that nobody names concern the slice that takes them",
+      { sources: [boot(), slice("a", { r: route("a", { bearer_token_format: "idp_access_token" }) }), slice("b", {})] },
+      [],
+      { a: "absent", b: "current" },
+    ],
+  ])("%s", (_, input, served, standing) => {
+    const outcome = load(input);
+    expect({ routes: hosts(outcome), standing: standings(outcome) }).toEqual({ routes: served, standing });
+    for (const each of outcome.standings) expect(each.problems.length > 0).toBe(each.standing !== "current");
+  });
+
+  test("names both of a conflict, with their places", () => {
+    const sources = [boot(), slice("a", { r: route("x") }), slice("b", { r: route("x") })];
+    expect(errors(load({ sources }))).toEqual([
+      'a.json:1:50: error: "routes.r" is in conflict with "routes.r.from" in b.json, and neither was in force before',
+      'b.json:1:55: error: "routes.r.from" leads to the same requests as "routes.r" in a.json, must differ in host, "prefix", "path" or "regex"',
+    ]);
+  });
+
+  test("says of a kept slice that it is one", () => {
+    const sources = [boot({ owners: { a: { allowed_from: [] } } }), broken("a")];
+    const [first, second] = errors(load({ sources, kept: new Map([kept(1, slice("a", { r: route("a") }))]) }));
+    expect([first, second].join("\n")).toMatch(
+      /^a\.json:1:.*\na\.json \(kept\):1:.*"routes\.r\.from" is .*may not serve/,
+    );
+  });
+
+  test("has no configuration without a good boot file, whoever else is good", () => {
+    const outcome = load({ sources: [boot({ adress: "x" }), slice("a", { r: route("a") }), broken("b")] });
+    expect(outcome.config).toBeUndefined();
+    expect(errors(outcome).map((line) => line.split(":")[0])).toEqual(["b.json", "gateway.json"]);
+  });
+
+  test("takes what could not be compiled as a mistake of its slice, and of no other text", () => {
+    const sources = [boot(), slice("a", { r: route("a") }), slice("b", { r: route("b") })];
+    const text = loadSlices(sources).config?.routes[0]?.text ?? "";
+    const refusal = { key: "a/r", text, message: "Cannot read secret" };
+    expect(standings(load({ sources, refusals: [refusal] }))).toEqual({ a: "absent", b: "current" });
+    expect(standings(load({ sources, refusals: [{ ...refusal, text: "{}" }] }))).toEqual({
+      a: "current",
+      b: "current",
+    });
+    const last = new Map([kept(1, slice("a", { r: route("old") }))]);
+    expect(hosts(load({ sources, refusals: [refusal], kept: last }))).toEqual(["a/r old", "b/r b"]);
+  });
+
+  const OWNERS = ["a", "b", "c", "d", "e"] as const;
+  /** Ways to be bad by oneself. */
+  const spoil: readonly ((owner: string) => SliceSource)[] = [
+    broken,
+    (owner) => slice(owner, { r: { from: "ftp://nowhere" } }),
+    (owner) => slice(owner, { r: route(owner) }, { cookie_expiration: "soon" }),
+    (owner) => slice(owner, { r: route(owner) }, { address: ":1" }),
+    (owner) => slice(owner, { r: route("a"), s: route("b"), t: { to: "nowhere" } }),
+    (owner) => ({ ...slice(owner, { r: route(owner) }), text: `{"version":2,"owner":"${owner}","routes":{}}` }),
+    (owner) =>
+      slice(owner, { r: route(owner, { bearer_token_format: "idp_identity_token" }) }, { cookie_name: "mine" }),
+  ];
+
+  test("whoever is bad: the others get what they would get without them", () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(...OWNERS.map(() => fc.option(fc.nat(spoil.length - 1)))),
+        fc.tuple(...OWNERS.map(() => fc.record({ host: fc.constantFrom("s", "t", "own"), cookie: fc.boolean() }))),
+        (bad, wishes) => {
+          const good = OWNERS.flatMap((owner, index) => {
+            const { host = "own", cookie = false } = wishes[index] ?? {};
+            const routes = { r: route(host === "own" ? owner : host) };
+            const settings = cookie ? { cookie_name: `of-${host}` } : {};
+            return (bad[index] ?? undefined) === undefined ? [slice(owner, routes, settings)] : [];
+          });
+          const spoilt = OWNERS.flatMap((owner, index) => spoil[bad[index] ?? -1]?.(owner) ?? []);
+          const without = loadByOwner({ sources: [boot(), ...good] });
+          const outcome = loadByOwner({ sources: [boot(), ...spoilt, ...good] });
+          expect(outcome.config).toEqual(without.config);
+          expect(outcome.config).toBeDefined();
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test("whatever is written and kept: what comes out is good, and nobody without a mistake is missing", () => {
+    const anySlice = fc.record({ hosts: fc.uniqueArray(fc.constantFrom("x", "y", "z", "!"), { maxLength: 2 }) });
+    fc.assert(
+      fc.property(
+        fc.tuple(...OWNERS.map(() => anySlice)),
+        fc.tuple(...OWNERS.map(() => fc.record({ since: fc.option(fc.nat(3)), slice: anySlice }))),
+        (now, before) => {
+          const make = (owner: string, { hosts: names }: { hosts: string[] }): SliceSource =>
+            slice(owner, Object.fromEntries(names.map((name) => [`r-${name === "!" ? "bad" : name}`, route(name)])));
+          const current = OWNERS.map((owner, index) => make(owner, now[index] ?? { hosts: [] }));
+          const last = OWNERS.map((owner, index) =>
+            kept(before[index]?.since ?? undefined, make(owner, before[index]?.slice ?? { hosts: [] })),
+          );
+          const outcome = loadByOwner({ sources: [boot(), ...current], kept: new Map(last) });
+          const inUse = outcome.standings.flatMap(({ sources }) => sources.map((each) => ({ ...each, boot: false })));
+          expect(loadSlices([boot(), ...inUse]).config?.digest).toBe(outcome.config?.digest);
+          for (const each of outcome.standings) expect(each.problems.length > 0).toBe(each.standing !== "current");
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,76 @@
+/**
+ * Projects as `cdktf init --template typescript` and `cdktn init` make them: the templates of the published command lines,
+ * beside the tools that they install. Of the command lines only the archive is fetched, not the half gigabyte they need.
+ */
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** Their templates ask for TypeScript 5, or for any; ts-node does not run with another. jest itself is left out. */
+const TOOLS = ["typescript@5.9", "ts-node@10", "@types/jest@30"];
+const COMMAND_LINES = { cdktf: "cdktf-cli@0.21.0", cdktn: "cdktn-cli@0.24.0" } as const;
+/** Most of it is the download, where npm's cache is cold. */
+const INSTALL_WITHIN_MS = 180_000;
+const TEMPLATE = "package/bundle/templates/typescript";
+
+export type Framework = keyof typeof COMMAND_LINES;
+
+export interface InitProject {
+  readonly directory: string;
+  /** Runs a tool that the template installs. @returns stdout @throws with the whole output when it fails */
+  run(bin: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/**
+ * @param parent a directory whose node_modules has gateform, the frameworks and constructs
+ * @returns why they cannot be had here, as a text
+ * @throws Error instead with GATEWAY_REQUIRE_ALL
+ */
+export async function initProjects(parent: string): Promise<Readonly<Record<Framework, InitProject>> | string> {
+  const home = join(parent, "init");
+  mkdirSync(home);
+  writeFileSync(join(home, "package.json"), JSON.stringify({ private: true }));
+  const npm = (...args: string[]): Promise<unknown> =>
+    promisify(execFile)("npm", [...args, "--prefer-offline", "--silent"], { cwd: home, timeout: INSTALL_WITHIN_MS });
+  try {
+    await npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", ...TOOLS);
+    return { cdktf: await initProject("cdktf", home, npm), cdktn: await initProject("cdktn", home, npm) };
+  } catch (error) {
+    const reason = `the templates of cdktf-cli and cdktn-cli cannot be fetched: ${String(error)}`;
+    if (process.env["GATEWAY_REQUIRE_ALL"] === "1") throw new Error(reason, { cause: error });
+    return reason;
+  }
+}
+
+async function initProject(
+  framework: Framework,
+  home: string,
+  npm: (...args: string[]) => Promise<unknown>,
+): Promise<InitProject> {
+  const archive = join(home, `${framework}-cli`);
+  const directory = join(home, framework);
+  mkdirSync(archive);
+  await npm("pack", COMMAND_LINES[framework], "--pack-destination", archive);
+  const [tarball = ""] = readdirSync(archive);
+  await promisify(execFile)("tar", ["-xzf", tarball, TEMPLATE], { cwd: archive });
+  cpSync(join(archive, TEMPLATE), directory, { recursive: true });
+  // As the command line fills it in.
+  for (const name of ["package.json", "main.ts"]) {
+    const text = readFileSync(join(directory, name), "utf8");
+    writeFileSync(join(directory, name), text.replaceAll("{{ $base }}", "my-project"));
+  }
+  const run = promisify(execFile);
+  return {
+    directory,
+    async run(bin, args, env = {}) {
+      try {
+        const options = { cwd: directory, env: { ...process.env, ...env }, timeout: 120_000 };
+        return (await run(join(home, "node_modules/.bin", bin), args, options)).stdout;
+      } catch (error) {
+        const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+        throw new Error(`Cannot run "${bin} ${args.join(" ")}":\n${stdout}\n${stderr}`, { cause: error });
+      }
+    },
+  };
+}
