@@ -1,4 +1,12 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import { defineConfig } from "vitest/config";
+
+import { LongestFirst } from "./support/longest-first.ts";
+
+// Tests start some thousand processes of ours: each would compile the same modules anew, most of what a short one does.
+process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "gateway-test-compile-cache");
 
 export default defineConfig({
   test: {
@@ -12,6 +20,7 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     fileParallelism: true,
+    sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/summary-reporter.ts"],
   },
 });
