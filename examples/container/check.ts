@@ -130,6 +130,15 @@ try {
     steps.equal(output, "", "it could write");
     return `as ${image.user}`;
   });
+  await steps.step("the Ingress controller finds the Kubernetes client, and misses only its cluster", async () => {
+    const kubeconfig = join(image.root, "etc/kubeconfig");
+    await writeFile(kubeconfig, JSON.stringify({ apiVersion: "v1", kind: "Config", clusters: [] }));
+    const words = ["ingress", "watch", "--publish-directory", image.root, "--kubeconfig", kubeconfig];
+    const { code, output } = await startInside(image, image.entrypoint, words).ended;
+    steps.equal(code, 1);
+    steps.match(output, /the kubeconfig names none/);
+    return output.trim();
+  });
   container = startInside(image, image.entrypoint, image.command);
   const running = container;
   let hasEnded = false;

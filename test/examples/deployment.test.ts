@@ -20,6 +20,7 @@ test(
   async () => {
     const told = await play("container");
     expect(told).toContain("pass  RUN npm ci");
+    expect(told).toContain("pass  the Ingress controller finds the Kubernetes client");
     expect(told).toContain("pass  SIGTERM: first /readyz and the health check turn bad");
   },
 );
