@@ -2,7 +2,7 @@ import type { Slice } from "../runtime/config/slice.ts";
 import { settingsFields } from "../runtime/config/settings.ts";
 import { canonicalDocument, routeBlocks, settingsConfig } from "./bundle-config.ts";
 import { type Document, documentFrom } from "./document.ts";
-import { Aspects, Construct, Lazy, TerraformStack } from "./framework.ts";
+import { Aspects, Construct, type IResolvable, Lazy, TerraformStack } from "./framework.ts";
 import { Bundle } from "./generated/bundle.ts";
 import { GatewayProvider } from "./generated/provider.ts";
 import type { Route } from "./route.ts";
@@ -30,6 +30,13 @@ export interface GatewayProps extends GatewaySettings {
    * @default - nothing is published; `bundleJson` may be shipped by other means
    */
   readonly http?: HttpTarget;
+  /**
+   * Routes that only Terraform knows, by name, beside those made below this gateway: what a Terraform module gives
+   * (`module.interpolationForOutput("routes")`), or several with `Fn.merge([…])`. Each is an object as the settings and
+   * blocks of a `route` in HCL; `terraform plan` checks them.
+   * @default - only the routes made below this gateway
+   */
+  readonly routes?: IResolvable;
 }
 
 /**
@@ -76,15 +83,18 @@ export class Gateway extends Construct {
   readonly owner: string;
   /** The Terraform resource, for what has no prop here (`addOverride`, `lifecycle`, `importFrom`). */
   readonly bundle: Bundle;
+  /** @internal Terraform knows of routes that are not in `slice` */
+  readonly hasMoreRoutes: boolean;
   readonly #settings: Document;
   readonly #routes = new Map<string, Route>();
   #judged: { readonly routes: number; readonly judgement: Judgement } | undefined;
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
     super(scope, id);
-    const { owner = "main", file, http, ...settings } = props;
+    const { owner = "main", file, http, routes, ...settings } = props;
     if (file && http) throw new Error(`Cannot publish gateway "${id}" twice: it has "file" and "http", must have one`);
     this.owner = owner;
+    this.hasMoreRoutes = routes !== undefined;
     this.#settings = documentFrom(LIVE_FIELDS, settings, `gateway "${id}"`);
     // The bindings are made from the same fields as the document, so the properties fit.
     this.bundle = new Bundle(this, "Resource", {
@@ -93,6 +103,7 @@ export class Gateway extends Construct {
       route: Lazy.anyValue({ produce: () => routeBlocks(this.slice.routes) }),
       ...(file && { file: escapeAllForTerraform(file) as FileTarget }),
       ...(http && { http: escapeAllForTerraform(http) as HttpTarget }),
+      ...(routes && { routes }),
     });
     this.node.addValidation({ validate: () => [...this.#judgement().gateway] });
     writeBundleFile(this);

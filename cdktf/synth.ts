@@ -10,6 +10,7 @@ import { hasUnresolved } from "./terraform-text.ts";
 interface SliceConstruct extends Construct {
   readonly owner: string;
   readonly slice: Slice;
+  readonly hasMoreRoutes: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -24,7 +25,7 @@ export function writeBundleFile(gateway: SliceConstruct): void {
     const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
     for (const warning of gateway.warnings) Annotations.of(gateway).addWarning(warning);
     const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
-    if (!hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
+    if (!gateway.hasMoreRoutes && !hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
     // One from an earlier synthesis would be shipped as if it were this one.
     rmSync(file, { force: true });
     Annotations.of(gateway).addInfo(

@@ -731,6 +731,7 @@ export const requirements: readonly Requirement[] = [
     text: "The settings are available through Terraform.",
     verifiedBy: [
       "test/terraform/schema.test.ts#has every live setting and every route setting, and no boot setting",
+      "test/terraform/routes-attribute.test.ts#publishes what blocks would, and plans empty",
       "test/cdktf/terraform.test.ts#publishes the bytes of gateway.bundle.json: the demo program",
     ],
   },

@@ -19,6 +19,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly sealKey?: string;
   /**
+  * Routes by name, each an object with the settings of a `route` block and its blocks as objects: for modules that take or give routes. May stand beside `route` blocks. Secrets by reference or sealed only.
+  *
+  */
+  readonly routes?: { [key: string]: any };
+  /**
   * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect. Default: URL-based client IDs are refused, and clients register themselves
   *
   */
@@ -6356,6 +6361,7 @@ export class Bundle extends cdktf.TerraformResource {
     });
     this._owner = config.owner;
     this._sealKey = config.sealKey;
+    this._routes = config.routes;
     this._mcpAllowedClientIdDomains = config.mcpAllowedClientIdDomains;
     this._mcpAllowedAsMetadataDomains = config.mcpAllowedAsMetadataDomains;
     this._mcpAllowedOrigins = config.mcpAllowedOrigins;
@@ -6428,6 +6434,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get sealKeyInput() {
     return this._sealKey;
+  }
+
+  // routes - computed: false, optional: true, required: false
+  private _routes?: { [key: string]: any }; 
+  public get routes() {
+    return this.getAnyMapAttribute('routes');
+  }
+  public set routes(value: { [key: string]: any }) {
+    this._routes = value;
+  }
+  public resetRoutes() {
+    this._routes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get routesInput() {
+    return this._routes;
   }
 
   // sha256 - computed: true, optional: false, required: false
@@ -7077,6 +7099,7 @@ export class Bundle extends cdktf.TerraformResource {
     return {
       owner: cdktf.stringToTerraform(this._owner),
       seal_key: cdktf.stringToTerraform(this._sealKey),
+      routes: cdktf.hashMapper(cdktf.anyToTerraform)(this._routes),
       mcp_allowed_client_id_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedClientIdDomains),
       mcp_allowed_as_metadata_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedAsMetadataDomains),
       mcp_allowed_origins: cdktf.listMapper(cdktf.stringToTerraform, false)(this._mcpAllowedOrigins),
@@ -7132,6 +7155,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "string",
+      },
+      routes: {
+        value: cdktf.hashMapperHcl(cdktf.anyToHclTerraform)(this._routes),
+        isBlock: false,
+        type: "map",
+        storageClassType: "anyMap",
       },
       mcp_allowed_client_id_domains: {
         value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(this._mcpAllowedClientIdDomains),

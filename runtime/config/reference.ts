@@ -61,7 +61,7 @@ export function configReference(): string {
     "In the boot file and in published slices; changes go live by themselves.",
     table(live),
     "## Routes",
-    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have.",
+    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have; `routes` takes the same as a map of objects, from modules.",
     MATCHING,
     MESSAGES,
     table(routeFields),

@@ -8,6 +8,8 @@ import { gatewayTls } from "./gateway-tls.ts";
 import type { StateOutcome } from "./provider.ts";
 import { createHttpTarget } from "./publish-http.ts";
 import { createFileTarget, type Target } from "./publish.ts";
+import { NO_ROUTES } from "./routes-state.ts";
+import { ROUTES_ATTRIBUTE } from "./schema.ts";
 import type { ValueMap } from "./value.ts";
 
 interface Place {
@@ -16,14 +18,19 @@ interface Place {
   readonly values: ValueMap;
 }
 
+/** At the end of an id: the routes are taken into the attribute, not into blocks. */
+const AS_ATTRIBUTE = `#${ROUTES_ATTRIBUTE}`;
+
 /**
- * @param id path of the slice, or its address at a gateway
+ * @param id path of the slice, or its address at a gateway; with `#routes` for configurations that have them there
  * @throws GatewayError `terraform.import`, `publish.read`, `publish.token`
  */
 export async function importBundle(id: string, connection: Connection): Promise<StateOutcome> {
   const refusal = (reason: string): GatewayError =>
     new GatewayError("terraform.import", `Cannot import "${id}": ${reason}`);
-  const place = /^https?:/.test(id) ? httpPlace(id, connection) : filePlace(id);
+  const isAttribute = id.endsWith(AS_ATTRIBUTE);
+  const address = isAttribute ? id.slice(0, -AS_ATTRIBUTE.length) : id;
+  const place = /^https?:/.test(address) ? httpPlace(address, connection) : filePlace(address);
   if (!place) {
     throw refusal(
       'the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json", or its address at a gateway, such as "http://127.0.0.1:9901/config/slices/my-team"',
@@ -45,7 +52,7 @@ export async function importBundle(id: string, connection: Connection): Promise<
       http: null,
       ...values,
       generation: 1,
-      ...publishedValues(published, {}),
+      ...publishedValues(published, isAttribute ? { [ROUTES_ATTRIBUTE]: NO_ROUTES } : {}),
     },
     diagnostics: [],
   };

@@ -8,7 +8,7 @@ import { createRouteMemory } from "../config/read-route.ts";
 import { digestOf } from "../config/slice.ts";
 import { GatewayError } from "../errors.ts";
 import type { Connection } from "./admin-token.ts";
-import { publishedValues, renderSlice, routesOf, sliceText } from "./bundle-document.ts";
+import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
 import { importBundle } from "./bundle-import.ts";
 import { publishingProblems } from "./bundle-rules.ts";
 import { publishBundle, targetOf } from "./bundle-target.ts";
@@ -19,7 +19,9 @@ import { judgeBundle } from "./judge.ts";
 import type { Planned, Resource } from "./provider.ts";
 import type { KnownText } from "./publish.ts";
 import { failedPublish, notLive } from "./publish-failure.ts";
-import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields } from "./schema.ts";
+import { blockRoutes } from "./routes-attribute.ts";
+import { plannedRoutes } from "./routes-state.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields, ROUTES_ATTRIBUTE } from "./schema.ts";
 import { sealSecret } from "./seal.ts";
 import { upgradeBundleState } from "./state.ts";
 import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "./value.ts";
@@ -96,10 +98,13 @@ function plannedContent(config: ValueMap, prior: ValueMap | null): { values: Val
   const replaced: AttributePath[] = [];
   const resealAll = prior !== null && !equalValues(config["seal_key"] ?? null, prior["seal_key"] ?? null);
   const context: PlanContext = { resealAll, replaced };
-  const settings = planValues(bundleFields, config, prior, [], context);
+  const settings = {
+    ...planValues(bundleFields, config, prior, [], context),
+    [ROUTES_ATTRIBUTE]: plannedRoutes(config, prior),
+  };
   const configured = config[ROUTE_BLOCK] ?? null;
   if (!isMap(configured)) return { values: { ...settings, [ROUTE_BLOCK]: configured }, replaced };
-  const before = prior ? routesOf(prior) : {};
+  const before = prior ? blockRoutes(prior) : {};
   const routes = Object.entries(configured).map(([label, route]): [string, Value] => {
     const old = before[label] ?? null;
     const path = [{ attribute: ROUTE_BLOCK }, { key: label }];
@@ -122,9 +127,9 @@ async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap
   const seal = (secret: string): Promise<string> =>
     sealSecret(typeof key === "string" ? key : "", secret, typeof owner === "string" ? owner : undefined);
   const settings = (await sealValues(bundleSecrets, planned, config, seal)) as ValueMap;
-  const configured = routesOf(config);
+  const configured = blockRoutes(config);
   const routes: [string, Value][] = [];
-  for (const [label, route] of Object.entries(routesOf(planned))) {
+  for (const [label, route] of Object.entries(blockRoutes(planned))) {
     routes.push([label, await sealValues(routeSecrets, route, configured[label] ?? null, seal)]);
   }
   return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };

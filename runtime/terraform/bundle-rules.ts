@@ -1,11 +1,12 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
-import { placeToPointAt, routesOf } from "./bundle-document.ts";
+import { bundleProblem } from "./bundle-problem.ts";
 import { bundleSecrets, routeSecrets, secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
 import { httpProblems } from "./http-rules.ts";
 import type { Caller } from "./provider.ts";
 import { isPublishable, RESERVED_OWNER } from "./publish.ts";
 import { ROUTE_BLOCK } from "./schema.ts";
+import { blockRoutes } from "./routes-attribute.ts";
 import { checkSealKey } from "./seal.ts";
 import { isMap, type Value, type ValueMap } from "./value.ts";
 
@@ -15,12 +16,14 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
   const key = bundle["seal_key"] ?? null;
   if (typeof key === "string") {
     const checked = checkSealKey(key);
-    if (!checked.ok) problems.push(fault([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
+    if (!checked.ok) problems.push(bundleProblem([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
   }
   for (const place of allSecretPlaces(bundle)) problems.push(...writeOnlyProblems(place, key, caller));
   const { owner, file, http } = bundle;
   if (typeof owner === "string" && isMap(file) && !isPublishable(owner)) {
-    problems.push(fault([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`));
+    problems.push(
+      bundleProblem([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`),
+    );
   }
   // Over http the gateway itself says so; a directory takes the file, and no gateway ever serves it.
   if (owner === HAND_WRITTEN_OWNER && isMap(file)) {
@@ -36,7 +39,7 @@ const HAND_WRITTEN_OWNER = "default";
 
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   yield* secretPlaces(bundleSecrets, bundle, []);
-  for (const [label, route] of Object.entries(routesOf(bundle))) {
+  for (const [label, route] of Object.entries(blockRoutes(bundle))) {
     yield* secretPlaces(routeSecrets, route, [{ attribute: ROUTE_BLOCK }, { key: label }]);
   }
 }
@@ -48,28 +51,28 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller):
   const at = (attribute: string): AttributePath => [...place.path, { attribute }];
   if (!has(writeOnly)) {
     if (has(version))
-      yield fault(at(version), `"${version}" says when "${writeOnly}" changes, but "${writeOnly}" is not set.`);
+      yield bundleProblem(at(version), `"${version}" says when "${writeOnly}" changes, but "${writeOnly}" is not set.`);
     return;
   }
   if (!caller.writeOnlyAttributes) {
-    yield fault(
+    yield bundleProblem(
       at(writeOnly),
       `"${writeOnly}" needs Terraform 1.11 or later, which stores no write-only values. Use "${name}_ref".`,
     );
     return;
   }
   if (!has(version)) {
-    yield fault(
+    yield bundleProblem(
       at(writeOnly),
       `"${writeOnly}" needs "${version}" beside it: Terraform cannot see when a write-only value changes.`,
     );
   }
   for (const other of [name, `${name}_ref`, sealed]) {
     if (has(other))
-      yield fault(at(other), `"${other}" cannot stand beside "${writeOnly}": a secret is given in one form.`);
+      yield bundleProblem(at(other), `"${other}" cannot stand beside "${writeOnly}": a secret is given in one form.`);
   }
   if (sealKey === null) {
-    yield fault(
+    yield bundleProblem(
       at(writeOnly),
       `"${writeOnly}" is encrypted to the gateway before it goes anywhere, which needs its public key: set "seal_key" of this resource to the JWK of the gateway, or use "${name}_ref".`,
     );
@@ -79,9 +82,9 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller):
 function* fileProblems(file: Value | undefined): Iterable<Diagnostic> {
   if (!isMap(file)) return;
   const { directory, mode } = file;
-  if (directory === "") yield fault(fileAttribute("directory"), '"directory" is empty, must be a path.');
+  if (directory === "") yield bundleProblem(fileAttribute("directory"), '"directory" is empty, must be a path.');
   if (typeof mode === "string" && parseMode(mode) === undefined) {
-    yield fault(
+    yield bundleProblem(
       fileAttribute("mode"),
       `"mode" is ${JSON.stringify(mode)}, must be permission bits in octal such as "0640".`,
     );
@@ -97,8 +100,4 @@ export function parseMode(text: string): number | undefined {
 
 function fileAttribute(attribute: string): AttributePath {
   return [{ attribute: "file" }, { attribute }];
-}
-
-function fault(path: AttributePath, detail: string): Diagnostic {
-  return { severity: "error", summary: "Invalid gateway bundle", detail, path, pointAt: placeToPointAt(path) };
 }

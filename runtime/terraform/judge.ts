@@ -9,9 +9,12 @@ import type { Field } from "../config/fields.ts";
 import { findProblems, type Problem } from "../config/load.ts";
 import { formatPath, type ValuePath } from "../config/problem.ts";
 import type { RouteMemory } from "../config/read-route.ts";
-import { attributePath, placeToPointAt, renderSlice } from "./bundle-document.ts";
-import type { Diagnostic } from "./diagnostics.ts";
+import { attributePath, renderSlice } from "./bundle-document.ts";
+import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";
+import { type Diagnostic, pathText } from "./diagnostics.ts";
 import type { Doc, DocumentFault, StandIn } from "./document.ts";
+import { readRoutes, routesProblems } from "./routes-attribute.ts";
+import { ROUTES_ATTRIBUTE } from "./schema.ts";
 import type { ValueMap } from "./value.ts";
 
 const WARNING_SUMMARY = "Doubtful gateway bundle";
@@ -40,11 +43,20 @@ export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Dia
     problems = problems.filter((problem) => !isAbout(problem.path, unknown.places));
   }
   memory.forgetOthers();
+  const { holdsSecret } = readRoutes(bundle);
   const diagnostics = [
-    ...faults.map(({ path, message }) => diagnostic("error", path, message)),
-    ...problems.map(({ severity, path, message }) => diagnostic(severity, parsePath(path), message)),
+    ...routesProblems(bundle),
+    ...faults.map(({ path, message }) => diagnostic(bundle, "error", path, message)),
+    ...problems.map(({ severity, path, message }) => diagnostic(bundle, severity, parsePath(path), message)),
   ];
-  return shortened(diagnostics);
+  return shortened(holdsSecret ? diagnostics.map(withoutLine) : diagnostics);
+}
+
+/** Of what is in "routes": the lines of an expression are printed together, and a secret is in one of them. */
+function withoutLine(diagnostic: Diagnostic): Diagnostic {
+  return pathText(diagnostic.path?.slice(0, 1) ?? []) === ROUTES_ATTRIBUTE
+    ? { ...diagnostic, pointAt: NOWHERE }
+    : diagnostic;
 }
 
 /** Terraform reads the source again for every finding: a thousand warnings take it longer than the rest of the plan. */
@@ -67,13 +79,13 @@ function loadProblems(slice: Doc, memory: RouteMemory): readonly Problem[] {
   return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }], memory);
 }
 
-function diagnostic(severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {
+function diagnostic(bundle: ValueMap, severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {
   const [part, label] = path;
   const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
   const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
   const summary = severity === "error" ? "Invalid gateway bundle" : WARNING_SUMMARY;
-  const place = attributePath(path);
-  return { severity, summary, detail: `${detail}.`, path: place, pointAt: placeToPointAt(place) };
+  const place = attributePath(path, bundle);
+  return { severity, summary, detail: sentence(detail), path: place, pointAt: placeToPointAt(place) };
 }
 
 function subjectOf(part: string | number | undefined, label: string | number | undefined): string {

@@ -1,6 +1,7 @@
 /** What is true after a publication that failed, and how it is told. */
 import { GatewayError } from "../errors.ts";
-import { attributePath, placeToPointAt } from "./bundle-document.ts";
+import { attributePath } from "./bundle-document.ts";
+import { placeToPointAt } from "./bundle-problem.ts";
 import type { Diagnostic } from "./diagnostics.ts";
 import { parsePath } from "./judge.ts";
 import type { StateOutcome } from "./provider.ts";
@@ -12,7 +13,7 @@ const NOT_LIVE_SUMMARY = "Not live everywhere";
 /** @throws the error itself when it says all that there is, and the state is as it was */
 export function failedPublish(error: unknown, prior: ValueMap | null, state: ValueMap): StateOutcome {
   if (error instanceof PublishRefusal && error.parts.length > 0) {
-    return { state: prior, diagnostics: error.parts.map(refused) };
+    return { state: prior, diagnostics: error.parts.map((part) => refused(part, state)) };
   }
   const isMoved = prior !== null && !equalValues(prior["http"] ?? null, state["http"] ?? null);
   if (!(error instanceof GatewayError) || error.code !== NOT_LIVE || isMoved) throw error;
@@ -23,8 +24,8 @@ export function failedPublish(error: unknown, prior: ValueMap | null, state: Val
   return { state: prior && state, diagnostics: [{ severity: "error", summary: NOT_LIVE_SUMMARY, detail }] };
 }
 
-function refused({ path, message }: RefusedPart): Diagnostic {
-  const place = attributePath(parsePath(path));
+function refused({ path, message }: RefusedPart, state: ValueMap): Diagnostic {
+  const place = attributePath(parsePath(path), state);
   const subject = path === "" ? message : `"${path}" ${message}`;
   const detail = `The gateway refuses the bundle and keeps what it has: ${subject}.`;
   return { severity: "error", summary: "Refused by the gateway", detail, path: place, pointAt: placeToPointAt(place) };

@@ -2,7 +2,8 @@
  * The provider's schema, made from the Field tree: there is no second list of settings.
  *
  * `gateway_bundle` carries the live settings at its top and the routes as labelled blocks. Blocks, not nested
- * attributes, because Terraform silently drops misspelt keys of nested attributes, and refuses misspelt blocks.
+ * attributes, because Terraform silently drops misspelt keys of nested attributes, and refuses misspelt blocks. What no
+ * block can do (labels must be known when nothing of any variable is) the attribute `routes` does, see routes-attribute.ts.
  */
 import type { Field } from "../config/fields.ts";
 import { routeFields } from "../config/route.ts";
@@ -29,6 +30,7 @@ export const BUNDLE_TYPE = "gateway_bundle";
 /** Grows when states of an older schema cannot be read as they are; see state.ts. */
 export const BUNDLE_VERSION = 1;
 export const ROUTE_BLOCK = "route";
+export const ROUTES_ATTRIBUTE = "routes";
 
 /** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
 export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
@@ -46,6 +48,7 @@ export const PUBLISHING_NAMES = [
   "file",
   "http",
   ROUTE_BLOCK,
+  ROUTES_ATTRIBUTE,
 ];
 
 /** Names that Terraform keeps for itself in every resource. */
@@ -63,6 +66,13 @@ const publishingAttributes: readonly SchemaAttribute[] = [
     type: "string",
     use: "optional",
     doc: "Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.",
+  },
+  {
+    name: ROUTES_ATTRIBUTE,
+    // A map of objects would not do: Terraform drops members that its type does not have, misspelt ones among them.
+    type: "dynamic",
+    use: "optional",
+    doc: "Routes by name, each an object with the settings of a `route` block and its blocks as objects: for modules that take or give routes. May stand beside `route` blocks. Secrets by reference or sealed only.",
   },
   {
     name: "sha256",

@@ -7,7 +7,7 @@
  */
 import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
-import { formatPath } from "../config/problem.ts";
+import { formatPath, quote } from "../config/problem.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import { Dynamic, isList, isMap, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
 
@@ -42,13 +42,19 @@ export function encodeValue(type: ValueType, value: Value): Buffer {
 /**
  * A value from the JSON of a state file or an import, by its current type: attributes that the type does not have are
  * dropped, missing ones become null, values of another type become null.
+ *
+ * @throws GatewayError `terraform.value` when a dynamic value has no type
  */
 export function valueFromJson(type: ValueType, json: unknown): Value {
   if (json === null || json === undefined) return null;
   if (type === "string") return typeof json === "string" ? json : null;
   if (type === "bool") return typeof json === "boolean" ? json : null;
   if (type === "number") return typeof json === "number" || typeof json === "bigint" ? numberValue(json) : null;
-  if (type === "dynamic") return null;
+  if (type === "dynamic") {
+    if (!isRecord(json)) return null;
+    const inner = readType(own(json, "type"));
+    return new Dynamic(inner, valueFromJson(inner, own(json, "value")));
+  }
   switch (type[0]) {
     case "list":
     case "set":
@@ -60,6 +66,25 @@ export function valueFromJson(type: ValueType, json: unknown): Value {
     default:
       return isRecord(json) ? mapValues(type[1], (itemType, name) => valueFromJson(itemType, own(json, name))) : null;
   }
+}
+
+/** The type of a dynamic value, as it travels with it. @throws GatewayError `terraform.value` */
+function readType(json: unknown): ValueType {
+  if (json === "string" || json === "number" || json === "bool" || json === "dynamic") return json;
+  const [kind, inner]: readonly unknown[] = Array.isArray(json) ? json : [];
+  switch (kind) {
+    case "list":
+    case "set":
+    case "map":
+      return [kind, readType(inner)];
+    case "tuple":
+      if (Array.isArray(inner)) return [kind, inner.map(readType)];
+      break;
+    case "object":
+      if (isRecord(inner)) return [kind, mapValues(inner, readType)];
+      break;
+  }
+  throw new GatewayError("terraform.value", `Cannot read a Terraform value: its type is ${quote(json)}`);
 }
 
 /** Reads JSON without losing digits of big integers. */
@@ -87,7 +112,7 @@ function fromRaw(type: ValueType, raw: unknown, trail: Trail): Value {
   }
   if (type === "dynamic") {
     if (!Array.isArray(raw) || raw.length !== 2) return mismatch("a type and a value", trail);
-    const inner = JSON.parse(Buffer.from(raw[0] as Uint8Array).toString()) as ValueType;
+    const inner = readType(JSON.parse(Buffer.from(raw[0] as Uint8Array).toString()));
     return new Dynamic(inner, fromRaw(inner, raw[1], trail));
   }
   switch (type[0]) {

@@ -80,6 +80,9 @@ export function isList(value: Value | undefined): value is readonly Value[] {
 export function equalValues(left: Value, right: Value): boolean {
   if (left === right) return true;
   if (left instanceof Unknown) return right instanceof Unknown && samePromise(left, right);
+  if (left instanceof Dynamic) {
+    return right instanceof Dynamic && equalTypes(left.type, right.type) && equalValues(left.value, right.value);
+  }
   if (isList(left)) {
     return (
       isList(right) &&
@@ -93,6 +96,11 @@ export function equalValues(left: Value, right: Value): boolean {
     keys.length === Object.keys(right).length &&
     keys.every((key) => Object.hasOwn(right, key) && equalValues(left[key] ?? null, right[key] ?? null))
   );
+}
+
+/** Types as Terraform and we write them: members of objects sorted. */
+export function equalTypes(left: ValueType, right: ValueType): boolean {
+  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
 function samePromise({ refinement: left }: Unknown, { refinement: right }: Unknown): boolean {

@@ -17,6 +17,7 @@ const WRITTEN = new Set([
   "mcp_allowed_as_metadata_domains",
   "file",
   "file.directory",
+  "routes",
   "route",
   "route.from",
   "route.to",

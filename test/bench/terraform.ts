@@ -11,15 +11,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { PROVIDER_SOURCE } from "../../runtime/terraform/schema.ts";
+import { PROVIDER_SOURCE, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../../runtime/terraform/schema.ts";
 import { type ProcessCost, watchProcess } from "./process-watch.ts";
 
 export interface StepFigure extends ProcessCost {
   readonly seconds: number;
 }
 
+/** How the routes are written: as `route` blocks or in the `routes` attribute. */
+type Form = "blocks" | "attribute";
+
 export interface TerraformFigure {
   readonly routes: number;
+  readonly form: Form;
   readonly provider: "gateway" | "nothing";
   /** First plan, nothing published yet. */
   readonly plan: StepFigure;
@@ -38,26 +42,31 @@ export async function benchTerraform(sizes: readonly number[]): Promise<Terrafor
     const { cliConfigFile } = await writeDevMirror(join(directory, "mirror"));
     const nullConfigFile = await writeNullProvider(join(directory, "null"));
     const figures: TerraformFigure[] = [];
-    for (const routes of sizes) {
-      for (const provider of ["gateway", "nothing"] as const) {
-        const work = join(directory, `${provider}-${routes}`);
-        await mkdir(work);
-        // Indented, as constructs write it: Terraform prints whole lines beside its findings.
-        await writeFile(join(work, "main.tf.json"), JSON.stringify(program(routes, join(work, "slices")), null, 2));
-        const env = {
-          TF_CLI_CONFIG_FILE: provider === "gateway" ? cliConfigFile : nullConfigFile,
-          CHECKPOINT_DISABLE: "1",
-          TF_IN_AUTOMATION: "1",
-        };
-        if (provider === "gateway") await run("terraform", ["init", "-input=false"], work, env);
-        figures.push({
-          routes,
-          provider,
-          plan: await run("terraform", ["plan", "-input=false", "-out=plan"], work, env),
-          apply: await run("terraform", ["apply", "-input=false", "plan"], work, env),
-          secondPlan: await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], work, env),
-        });
-      }
+    const runs = sizes.flatMap((routes) =>
+      (["blocks", "attribute"] as const).flatMap((form) =>
+        (["gateway", "nothing"] as const).map((provider) => ({ routes, form, provider })),
+      ),
+    );
+    for (const { routes, form, provider } of runs) {
+      const work = join(directory, `${provider}-${form}-${routes}`);
+      await mkdir(work);
+      // Indented, as constructs write it: Terraform prints whole lines beside its findings.
+      const text = JSON.stringify(program(routes, form, join(work, "slices")), null, 2);
+      await writeFile(join(work, "main.tf.json"), text);
+      const env = {
+        TF_CLI_CONFIG_FILE: provider === "gateway" ? cliConfigFile : nullConfigFile,
+        CHECKPOINT_DISABLE: "1",
+        TF_IN_AUTOMATION: "1",
+      };
+      if (provider === "gateway") await run("terraform", ["init", "-input=false"], work, env);
+      figures.push({
+        routes,
+        form,
+        provider,
+        plan: await run("terraform", ["plan", "-input=false", "-out=plan"], work, env),
+        apply: await run("terraform", ["apply", "-input=false", "plan"], work, env),
+        secondPlan: await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], work, env),
+      });
     }
     return figures;
   } finally {
@@ -65,15 +74,22 @@ export async function benchTerraform(sizes: readonly number[]): Promise<Terrafor
   }
 }
 
+/** One row for each step of each run; `ratio` is our time over that of the provider that does nothing. */
 export function terraformRows(figures: readonly TerraformFigure[]): { header: string[]; rows: string[][] } {
-  const header = ["routes, provider", "step", "time", "CPU Terraform", "CPU provider", "RSS provider"];
+  const header = ["routes", "provider", "step", "time", "ratio", "CPU Terraform", "CPU provider", "RSS provider"];
   const rows = figures.flatMap((figure) =>
     (["plan", "apply", "secondPlan"] as const).map((step) => {
       const { seconds, ownCpuSeconds, childrenCpuSeconds, childPeakMebibytes } = figure[step];
+      const { routes, form, provider } = figure;
+      const beside = figures.find(
+        (each) => each.routes === routes && each.form === form && each.provider === "nothing",
+      );
       return [
-        `${figure.routes} ${figure.provider}`,
+        `${routes} by ${form}`,
+        provider,
         step === "secondPlan" ? "second plan" : step,
         `${seconds.toFixed(2)} s`,
+        beside && provider === "gateway" ? (seconds / beside[step].seconds).toFixed(2) : "",
         `${ownCpuSeconds.toFixed(2)} s`,
         `${childrenCpuSeconds.toFixed(2)} s`,
         `${childPeakMebibytes} MiB`,
@@ -83,7 +99,7 @@ export function terraformRows(figures: readonly TerraformFigure[]): { header: st
   return { header, rows };
 }
 
-function program(routes: number, slices: string): unknown {
+function program(routes: number, form: Form, slices: string): unknown {
   const policy = JSON.stringify([
     { allow: { and: [{ domain: { is: "example.com" } }] } },
     { deny: { or: [{ mcp_tool: { starts_with: "delete_" } }] } },
@@ -105,7 +121,7 @@ function program(routes: number, slices: string): unknown {
     runtime_flags: { mcp: true },
     mcp_allowed_as_metadata_domains: ["*.example.com"],
     file: { directory: slices },
-    route,
+    [form === "blocks" ? ROUTE_BLOCK : ROUTES_ATTRIBUTE]: route,
   };
   return {
     terraform: { required_providers: { gateway: { source: PROVIDER_SOURCE } } },

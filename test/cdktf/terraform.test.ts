@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { App, LocalBackend, TerraformStack, TerraformVariable } from "cdktf";
+import { App, Fn, type IResolvable, LocalBackend, TerraformStack, TerraformVariable } from "cdktf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
@@ -216,6 +216,37 @@ describe.skipIf(missing !== undefined)("terraform", { timeout: 120_000 }, () => 
       });
     };
     await apply(app, "tokens", check, ...variables);
+  });
+
+  test("publishes routes that only Terraform knows beside those of constructs", async () => {
+    const app = new App({ outdir: join(root, "more") });
+    const stack = new TerraformStack(app, "more");
+    new LocalBackend(stack, { path: "terraform.tfstate" });
+    const given = ["a", "b"].map((name) => new TerraformVariable(stack, name, { type: "any" }));
+    const gateway = new Gateway(stack, "gateway", {
+      owner: "more",
+      file: { directory: slices("more") },
+      routes: Fn.merge(given.map(({ value }) => value)) as IResolvable,
+    });
+    new Route(gateway, "web", {
+      from: "https://web.example.com",
+      to: "http://a:1",
+      policy: [allow(authenticatedUser())],
+    });
+    const variables = given.map(({ friendlyUniqueId: name }) => {
+      const route = { from: `https://${name}.example.com`, to: [`http://${name}:1`], timeout: "1s", policy: "[]" };
+      return `-var=${name}=${JSON.stringify({ [name]: route })}`;
+    });
+    const check = async () => {
+      expect(() => bundleFile("more")).toThrow("ENOENT");
+      const { routes } = JSON.parse(published("more")) as { routes: Record<string, { timeout?: string }> };
+      expect(Object.entries(routes).map(([name, { timeout }]) => [name, timeout])).toEqual([
+        ["a", "1s"],
+        ["b", "1s"],
+        ["web", undefined],
+      ]);
+    };
+    await apply(app, "more", check, ...variables);
   });
 });
 

@@ -4,7 +4,8 @@ import type { Field } from "../../runtime/config/fields.ts";
 import { parsePath } from "../../runtime/terraform/judge.ts";
 import { nestFields } from "../../runtime/config/groups.ts";
 import { formatPath } from "../../runtime/config/problem.ts";
-import { attributePath, bundleValues, placeToPointAt, renderSlice } from "../../runtime/terraform/bundle-document.ts";
+import { attributePath, bundleValues, renderSlice } from "../../runtime/terraform/bundle-document.ts";
+import { placeToPointAt } from "../../runtime/terraform/bundle-problem.ts";
 import { pathText } from "../../runtime/terraform/diagnostics.ts";
 import {
   type DocumentFault,
@@ -287,7 +288,7 @@ describe("attributePath()", () => {
     ["routes", "route", "route"],
     ["", "", ""],
   ])("takes %s to %s and points at %s", (text, path, pointedAt) => {
-    const found = attributePath(parsePath(text));
+    const found = attributePath(parsePath(text), {});
     expect(pathText(found)).toBe(path);
     expect(pathText(placeToPointAt(found))).toBe(pointedAt);
   });

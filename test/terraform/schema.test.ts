@@ -52,7 +52,7 @@ describe("bundleSchema", () => {
     const others = [...bundleSchema.attributes, ...bundleSchema.blocks]
       .map(({ name }) => name)
       .filter((name) => !known.has(name));
-    const publishing = ["bundle_json", "file", "generation", "http", "owner", "route", "seal_key", "sha256"];
+    const publishing = ["bundle_json", "file", "generation", "http", "owner", "route", "routes", "seal_key", "sha256"];
     expect(others.toSorted()).toEqual(publishing);
   });
 
@@ -91,7 +91,7 @@ describe("bundleSchema", () => {
   });
 
   test("refuses a setting whose name Terraform or the resource keeps for itself", () => {
-    for (const name of ["count", "provider", "owner", "file", "route"]) {
+    for (const name of ["count", "provider", "owner", "file", "route", "routes"]) {
       const field: Field = { name, kind: "text", doc: "A setting.", required: false, scope: "live" };
       expect(() => makeBundleSchema([field], [])).toThrow(`the name "${name}" is not free`);
     }

@@ -141,6 +141,15 @@ describe("valueFromJson()", () => {
     });
   });
 
+  test("reads a value of any type as states have it, and refuses one whose type is none", () => {
+    const json = { type: ["object", { a: ["tuple", ["string", "dynamic"]] }], value: { a: ["x", null] } };
+    expect(valueFromJson("dynamic", json)).toEqual(new Dynamic(json.type as unknown as ValueType, json.value));
+    expect(valueFromJson("dynamic", null)).toBeNull();
+    for (const broken of [{ value: "x" }, { type: ["list"], value: [] }, { type: ["object", []], value: {} }]) {
+      expect(() => valueFromJson("dynamic", broken)).toThrow("Cannot read a Terraform value: its type is");
+    }
+  });
+
   test("keeps big integers when the text is read by parseJson()", () => {
     expect(valueFromJson("number", parseJson("9007199254740993"))).toBe(9007199254740993n);
     expect(valueFromJson("number", parseJson("1.5"))).toBe("1.5");
