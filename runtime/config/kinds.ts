@@ -122,7 +122,11 @@ export function choice<const V extends readonly [string, ...string[]], const A e
 ): Made<z.ZodEnum<{ [K in V[number]]: K }>, A> {
   const wish = values.map((value) => quote(value)).join(values.length === 2 ? " or " : ", ");
   const schema = z.enum(values, {
-    error: (issue) => wrongValue(issue.input, `${values.length === 2 ? "" : "one of "}${wish}`),
+    error: ({ input }) => {
+      const meant = values.find((value) => typeof input === "string" && value === input.toLowerCase());
+      if (meant !== undefined) return `is ${quote(input)}, did you mean ${quote(meant)}?`;
+      return wrongValue(input, `${values.length === 2 ? "" : "one of "}${wish}`);
+    },
   });
   return made(schema, "choice", about, { values });
 }

@@ -1,5 +1,5 @@
 /** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are told. */
-import { balancingShape } from "../config/balancing.ts";
+import { BALANCING_POLICIES, balancingShape } from "../config/balancing.ts";
 import type { Field } from "../config/fields.ts";
 import { type Members, isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
@@ -28,7 +28,14 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
 }
 
 function policyOf(value: unknown, where: string, report: Report): unknown {
-  const policy = String(value).toLowerCase();
+  // As files have it, and as its own API does.
+  const policy = String(value)
+    .toLowerCase()
+    .replace(/^load_balancing_policy_/, "");
+  if (!(BALANCING_POLICIES as readonly string[]).includes(policy)) {
+    report("lost", where, `"${policy}" is not known here: upstreams take turns`);
+    return undefined;
+  }
   if (policy === "ring_hash" || policy === "maglev")
     report("differs", where, "a user meets another upstream than there, and stays with it");
   return policy;

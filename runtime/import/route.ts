@@ -34,7 +34,10 @@ const ESSENTIAL = new Set([
 ]);
 
 /** The same setting under another name. */
-const RENAMED: Readonly<Record<string, string>> = { tls_upstream_server_name: "tls_server_name" };
+const RENAMED: Readonly<Record<string, string>> = {
+  lb_policy: "load_balancing_policy",
+  tls_upstream_server_name: "tls_server_name",
+};
 
 const KNOWN = new Set(routeFields.map(({ name }) => name));
 /** Settings whose values must not be in what is written. */

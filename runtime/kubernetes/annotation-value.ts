@@ -37,7 +37,7 @@ export function readAnnotation({ name, field }: AnnotationField, text: unknown):
   if (VERBATIM.has(field.kind)) {
     // A block scalar (`|`) ends with a line break that nobody means.
     const value = text.replace(/\r?\n$/, "");
-    return { kind: "value", value: CHOICE_ALIASES[name]?.[value] ?? value };
+    return { kind: "value", value: CHOICE_ALIASES[name]?.[value] ?? inOurCase(field, value) };
   }
   const read = readYaml(text);
   if (read.kind !== "value") return read;
@@ -48,6 +48,11 @@ export function readAnnotation({ name, field }: AnnotationField, text: unknown):
   const [secret] = [...secretUses([{ ...field, name: "value" }], { value })].filter(({ form }) => form === "plain");
   if (secret) return fault(`holds the secret "${secret.name}", which no annotation may, must come from a Secret`);
   return { kind: "value", value };
+}
+
+/** Other gateways' choices are in capitals: `LEAST_REQUEST`. */
+function inOurCase({ values = [] }: Field, value: string): string {
+  return values.find((each) => each === value.toLowerCase()) ?? value;
 }
 
 /** "true" or "false", as flags of our own annotations are written; undefined when it is neither. */

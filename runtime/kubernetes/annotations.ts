@@ -3,8 +3,15 @@ import { ANNOTATION_PREFIX, type AnnotationField, annotationFields } from "../co
 import { unknownMember } from "../config/kinds.ts";
 import { formatPath, quote } from "../config/problem.ts";
 import { readAnnotation, readFlag } from "./annotation-value.ts";
-import { knownAnnotations, knownSecretAnnotations, PATH_REGEX, UPSTREAM_ANNOTATIONS } from "./known-annotations.ts";
-import { type Complaint, fault } from "./problem.ts";
+import {
+  DESCRIPTIVE_ANNOTATIONS,
+  FORMER_ANNOTATIONS,
+  knownAnnotations,
+  knownSecretAnnotations,
+  PATH_REGEX,
+  UPSTREAM_ANNOTATIONS,
+} from "./known-annotations.ts";
+import { type Complaint, doubt, fault } from "./problem.ts";
 
 export interface AnnotationReading {
   /** A part of a route, unjudged. */
@@ -40,11 +47,11 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     if (knownSecretAnnotations.has(name)) readSecretName(name, value);
     else if (FLAGS.includes(name) && knownAnnotations.includes(name)) readOwnFlag(name, value);
     else if (field) readSetting(field, value);
-    else
-      complaints.push(
-        fault({ annotation: name }, unknownMember(name, knownAnnotations).replace("setting", "annotation")),
-      );
+    else if (DESCRIPTIVE_ANNOTATIONS.has(name)) {
+      complaints.push(doubt({ annotation: name }, "only describes, and is passed over: pages show nothing of it"));
+    } else complaints.push(fault({ annotation: name }, unknownAnnotation(name)));
   }
+  complaints.push(...strangeAnnotations(annotations));
   for (const { name, path } of denied) {
     const [filler] = [...places]
       .filter(([place]) => place.startsWith(`${formatPath(path)}.`))
@@ -108,6 +115,36 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     );
     delete mcp?.["client"];
   }
+}
+
+function unknownAnnotation(name: string): string {
+  const meant = FORMER_ANNOTATIONS.get(name);
+  if (meant !== undefined) return `is not a known annotation, did you mean "${meant}"?`;
+  return unknownMember(name, knownAnnotations).replace("setting", "annotation");
+}
+
+/** Named one by one; of more it is enough to know that there are. */
+const MOST_STRANGE = 5;
+
+/**
+ * Annotations of other Ingress controllers, and of a misspelt prefix: whoever wrote them believes that they do something.
+ * Those of tools that deploy, issue certificates or only describe are nobody's business here.
+ */
+function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): readonly Complaint[] {
+  const strange = Object.keys(annotations).filter(isOfOtherController).toSorted();
+  if (strange.length === 0) return [];
+  const rest = strange.length - MOST_STRANGE;
+  const named = strange.slice(0, MOST_STRANGE).map((key) => quote(key));
+  const all = `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return [
+    doubt({}, `has annotations that are not read: ${all}; those of this gateway begin with "${ANNOTATION_PREFIX}"`),
+  ];
+}
+
+/** "ingress.pomerium.io/policy", "nginx.ingress.kubernetes.io/auth-url", "ingress.gatewy.io/policy". */
+function isOfOtherController(key: string): boolean {
+  const [domain = "", name] = key.split("/");
+  return name !== undefined && domain.split(".").includes("ingress") && !key.startsWith(ANNOTATION_PREFIX);
 }
 
 /** Sets a member, making the blocks on the way. A block that is there already is kept and filled. */

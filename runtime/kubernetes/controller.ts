@@ -14,6 +14,7 @@ import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter } from "./events.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { createLeftAloneLog, whyLeftAlone } from "./left-alone.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "./objects.ts";
 import type { Complaint } from "./problem.ts";
 import { type SlicePublisher, sliceTexts } from "./publisher.ts";
@@ -65,6 +66,7 @@ export function startController(options: ControllerOptions): Controller {
   const { client, publisher, clock, log, onRound } = options;
   const backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
   const events = createEventWriter({ client, clock, log });
+  const leftAlone = createLeftAloneLog(log);
   const owner = options.translate.owner ?? DEFAULT_OWNER;
   const seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
   const stop = new AbortController();
@@ -202,6 +204,11 @@ export function startController(options: ControllerOptions): Controller {
       } catch (error) {
         failure ??= error;
       }
+    }
+    leftAlone.tell(translation.foreign);
+    for (const foreign of translation.foreign) {
+      const complaint = whyLeftAlone(foreign);
+      if (complaint) await events.tell(foreign.ingress, [complaint], false);
     }
     events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
     if (failure !== undefined) throw failure;

@@ -1,5 +1,5 @@
 /** One Ingress by itself → routes as they would stand in a slice, not judged yet. */
-import { readAnnotations } from "./annotations.ts";
+import { type AnnotationReading, readAnnotations } from "./annotations.ts";
 import { shapeFaults } from "./ingress-shape.ts";
 import { takesRegex } from "./known-annotations.ts";
 import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
@@ -7,6 +7,7 @@ import { type Complaint, fault } from "./problem.ts";
 import { routeName } from "./route-name.ts";
 import { type Place, readRules } from "./rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
+import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
 import { type ClusterServices, readUpstream } from "./upstream.ts";
 
 export interface DraftRoute {
@@ -22,6 +23,8 @@ export interface IngressDraft {
   readonly namespace: string;
   /** Every host that it names → where it stands. */
   readonly hosts: ReadonlyMap<string, string>;
+  /** It answers a challenge on a host that must be its namespace's by another Ingress. */
+  readonly isSolver: boolean;
   readonly routes: readonly DraftRoute[];
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
@@ -48,10 +51,10 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   const namespace = namespaceOf(ingress);
   const shape = shapeFaults(ingress);
   if (shape.length > 0) {
-    const none = new Map<string, string>();
-    const nothing = { hosts: none, routes: [], annotations: none, secrets: [], usesEndpoints: false };
-    return { key, namespace, ...nothing, complaints: shape, partial: true };
+    return { ...emptyDraft(key, namespace), complaints: shape, partial: true };
   }
+  const solver = readSolver(ingress);
+  if (solver) return draftSolver(ingress, solver, context);
   const reading = readAnnotations(ingress.metadata.annotations ?? {});
   const complaints = [...reading.complaints];
   const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
@@ -59,8 +62,51 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   complaints.push(...rules.complaints);
 
+  const { routes, complaints: wrong } = draftRoutes(ingress, rules.places, reading, context);
+  complaints.push(...wrong);
+  return {
+    key,
+    namespace,
+    hosts: rules.hosts,
+    isSolver: false,
+    routes,
+    annotations: reading.places,
+    complaints,
+    partial: missing.length > 0,
+    secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
+    usesEndpoints: !reading.viaService,
+  };
+}
+
+function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftContext): IngressDraft {
+  const nothing = { ...emptyDraft(keyOf(ingress), namespaceOf(ingress)), isSolver: true };
+  if (!solver.ok) return { ...nothing, complaints: [solver.complaint] };
+  const { host, hostPath } = solver.place;
+  const reading = { settings: SOLVER_SETTINGS, secureUpstream: false, viaService: true };
+  const drafted = draftRoutes(ingress, [solver.place], reading, context);
+  return { ...nothing, ...drafted, hosts: new Map([[host, hostPath]]) };
+}
+
+/** Of an Ingress of which nothing is known. */
+function emptyDraft(key: string, namespace: string): IngressDraft {
+  const none = new Map<string, string>();
+  const nothing = { hosts: none, routes: [], annotations: none, secrets: [], complaints: [] };
+  return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
+}
+
+/** Places with the settings that all routes of an Ingress share. */
+function draftRoutes(
+  ingress: Ingress,
+  places: readonly Place[],
+  reading: Pick<AnnotationReading, "secureUpstream" | "viaService"> & {
+    readonly settings: Readonly<Record<string, unknown>>;
+  },
+  context: DraftContext,
+): Pick<IngressDraft, "routes" | "complaints"> {
+  const namespace = namespaceOf(ingress);
   const routes = new Map<string, DraftRoute>();
-  for (const place of rules.places) {
+  const complaints: Complaint[] = [];
+  for (const place of places) {
     const upstream = readUpstream(place.backend, place.backendPath, context, {
       namespace,
       secure: reading.secureUpstream,
@@ -84,15 +130,5 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     };
     routes.set(name, { name, doc, place });
   }
-  return {
-    key,
-    namespace,
-    hosts: rules.hosts,
-    routes: [...routes.values()],
-    annotations: reading.places,
-    complaints,
-    partial: missing.length > 0,
-    secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
-    usesEndpoints: !reading.viaService,
-  };
+  return { routes: [...routes.values()], complaints };
 }

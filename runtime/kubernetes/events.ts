@@ -4,7 +4,7 @@ import { errorText } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Clock } from "../ports.ts";
 import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
-import { type Ingress, namespaceOf } from "./objects.ts";
+import { type Ingress, keyOf, namespaceOf } from "./objects.ts";
 import { type Complaint, problemText } from "./problem.ts";
 
 export interface EventWriter {
@@ -35,6 +35,8 @@ interface Note {
 export function createEventWriter({ client, clock, log }: EventOptions): EventWriter {
   /** By uid: what was told last. */
   const told = new Map<string, { readonly text: string; readonly served: boolean }>();
+  /** By uid: what was logged last, since Events may have to be tried again. */
+  const logged = new Map<string, string>();
 
   return {
     async tell(ingress, complaints, served) {
@@ -46,6 +48,8 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
       }
       const text = JSON.stringify(notes);
       if (before?.text === text && before.served === served) return;
+      if (logged.get(uid) !== text) tellLog(ingress, notes);
+      logged.set(uid, text);
       try {
         for (const note of notes) await write(ingress, note);
         told.set(uid, { text, served });
@@ -55,9 +59,17 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
       }
     },
     keepOnly(uids) {
-      for (const uid of told.keys()) if (!uids.has(uid)) told.delete(uid);
+      for (const known of [told, logged]) for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     },
   };
+
+  function tellLog(ingress: Ingress, notes: readonly Note[]): void {
+    for (const { type, reason, message } of notes) {
+      const about = { ingress: keyOf(ingress), reason, problem: message };
+      if (type === "Warning") log.warn(about, "ingress has a problem");
+      else log.info(about, "ingress is served again");
+    }
+  }
 
   async function write(ingress: Ingress, { type, reason, message }: Note): Promise<void> {
     const namespace = namespaceOf(ingress);

@@ -24,6 +24,8 @@ export interface HostClaim {
 export interface HostClaims {
   /** Claims must come in the order of the Ingresses' age. @returns why the host is refused; undefined when it is not */
   claim(wanted: HostClaim): string | undefined;
+  /** Whether the namespace claimed this very host. */
+  holds(host: string, namespace: string): boolean;
 }
 
 interface Kept extends HostClaim {
@@ -54,6 +56,7 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
       keep({ ...wanted, key });
       return undefined;
     },
+    holds: (host, namespace) => known.has(claimKey(namespace, canonicalPattern(host))),
   };
 
   /** Claims of the same host, of wildcards above it, and of what lies below it. */
@@ -64,12 +67,16 @@ export function createHostClaims(list: HostList = new Map()): HostClaims {
   }
 
   function keep(kept: Kept): void {
-    const claim = `${kept.namespace} ${kept.key}`;
+    const claim = claimKey(kept.namespace, kept.key);
     if (known.has(claim)) return;
     known.add(claim);
     add(byKey, kept.key, kept);
     for (const domain of ancestors(kept.key)) add(below, domain, kept);
   }
+}
+
+function claimKey(namespace: string, key: string): string {
+  return `${namespace} ${key}`;
 }
 
 function add(index: Map<string, Kept[]>, at: string, kept: Kept): void {

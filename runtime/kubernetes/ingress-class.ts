@@ -33,8 +33,13 @@ export function createClassFilter({ name, classes }: ClassOptions): (ingress: In
       isDefault ||= metadata.annotations?.[DEFAULT_MARK] === "true";
     }
   }
-  return ({ metadata, spec }) => {
-    const wanted = spec?.ingressClassName ?? metadata.annotations?.[LEGACY_CLASS];
+  return (ingress) => {
+    const wanted = classOf(ingress);
     return wanted === undefined ? isDefault : typeof wanted === "string" && ours.has(wanted);
   };
+}
+
+/** As somebody wrote it, text or not. */
+export function classOf({ metadata, spec }: Ingress): unknown {
+  return spec?.ingressClassName ?? metadata.annotations?.[LEGACY_CLASS];
 }

@@ -22,6 +22,11 @@ export interface SecretAnnotation {
   readonly members: readonly SecretMember[] | { readonly labels: readonly string[]; readonly value: string };
 }
 
+/** What other gateways show on their pages. Nothing is done with it here, and nothing is missed when it is passed over. */
+export const DESCRIPTIVE_ANNOTATIONS: ReadonlySet<string> = new Set(["description", "logo_url"]);
+/** Names from earlier versions of other gateways, for those who only change the prefix. */
+export const FORMER_ANNOTATIONS: ReadonlyMap<string, string> = new Map([["lb_policy", "load_balancing_policy"]]);
+
 /** The annotations that say how a Service is reached. */
 export const UPSTREAM_ANNOTATIONS = ["secure_upstream", "service_proxy_upstream"] as const;
 /** ImplementationSpecific paths are regular expressions. */

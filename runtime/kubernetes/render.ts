@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 
 import { canonicalJson, type Slice } from "../config/slice.ts";
+import { leftAloneText } from "./left-alone.ts";
 import { formatIngressProblem } from "./problem.ts";
 import type { Translation } from "./translate.ts";
 
@@ -18,8 +19,8 @@ export function renderSlices({ slices }: Pick<Translation, "slices">, format: Sl
   return slices.map((slice) => renderSlice(slice, format)).join(format === "json" ? "" : "---\n");
 }
 
-/** One line for every problem, then how many Ingresses are served, then what they want of TLS. */
-export function renderProblems({ problems, ingresses, tls }: Translation): string {
+/** One line for every problem, then what is wanted of TLS, what is not ours, and how many Ingresses are served. */
+export function renderProblems({ problems, ingresses, foreign, tls }: Translation): string {
   const served = ingresses.filter((each) => each.served).length;
   const lines = problems.map((problem) => formatIngressProblem(problem));
   for (const { ingress, hosts, secret } of tls) {
@@ -27,6 +28,7 @@ export function renderProblems({ problems, ingresses, tls }: Translation): strin
     const from = secret === undefined ? "" : `, with the certificate of Secret ${secret}`;
     lines.push(`Ingress ${ingress}: note: wants TLS for ${names}${from}`);
   }
+  for (const each of foreign) lines.push(`Ingress ${leftAloneText(each)}: note: is of another class and left alone`);
   lines.push(`${served} of ${ingresses.length} Ingresses served`);
   return `${lines.join("\n")}\n`;
 }

@@ -8,10 +8,11 @@
  *
  * @see requirements, "Header settings (per route)"; decisions D2, D5, D7
  */
-import type { Problem } from "../config/problem.ts";
+import { type Problem, quote } from "../config/problem.ts";
 import type { Slice } from "../config/slice.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
-import { createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
+import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
+import type { ForeignIngress } from "./left-alone.ts";
 import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
 import { type Complaint, fault, type IngressProblem } from "./problem.ts";
 import type { Seal } from "./secret-values.ts";
@@ -53,6 +54,8 @@ export interface Translation {
   readonly problems: readonly IngressProblem[];
   /** "namespace/name" of every Ingress of our class, in the order of their age, and whether it is served. */
   readonly ingresses: readonly { readonly key: string; readonly served: boolean }[];
+  /** Those of other classes, or of none. */
+  readonly foreign: readonly ForeignIngress[];
   /** What Ingresses say about TLS. Certificates are settings of the gateway's boot file, which no slice may set. */
   readonly tls: readonly TlsRequest[];
   /** "namespace/name" of every Secret that annotations name, there or not. */
@@ -91,7 +94,8 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
 
   const bad = new Map<string, Complaint[]>();
   const claims = createHostClaims(options.hosts);
-  for (const draft of drafts) {
+  // Last: a solver claims no host, and needs one that its namespace has.
+  for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
     const refused = options.refused?.get(draft.key) ?? [];
     bad.set(draft.key, [...draft.complaints, ...hostFaults(draft, claims), ...refused]);
   }
@@ -100,6 +104,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     slices: slicesOf(served, owner),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: served.includes(draft) })),
+    foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
     secrets: [...new Set(drafts.flatMap(({ secrets }) => secrets))].toSorted((a, b) => (a < b ? -1 : 1)),
     usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
@@ -108,9 +113,12 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
 }
 
 /** Hosts that belong to other namespaces. */
-function hostFaults({ key, namespace, hosts }: IngressDraft, claims: HostClaims): readonly Complaint[] {
+function hostFaults({ key, namespace, hosts, isSolver }: IngressDraft, claims: HostClaims): readonly Complaint[] {
   return [...hosts].flatMap(([host, path]) => {
-    const message = claims.claim({ host, namespace, ingress: key });
+    if (isSolver && claims.holds(host, namespace)) return [];
+    const message = isSolver
+      ? `is ${quote(host)}, which no other Ingress of namespace ${namespace} has, must be a host of its namespace to answer a challenge there`
+      : claims.claim({ host, namespace, ingress: key });
     return message === undefined ? [] : [fault({ path }, message)];
   });
 }
@@ -134,6 +142,11 @@ function assign(
     for (const { key } of concerned) all.set(key, [...(all.get(key) ?? []), complaint]);
   }
   return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
+}
+
+function foreignIngress(ingress: Ingress): ForeignIngress {
+  const name = classOf(ingress);
+  return { ingress, key: keyOf(ingress), className: name === undefined ? undefined : String(name) };
 }
 
 function problemsOf(key: string, complaints: readonly Complaint[]): readonly IngressProblem[] {

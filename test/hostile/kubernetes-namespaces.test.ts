@@ -157,6 +157,111 @@ describe("a host on the operator's list", () => {
   });
 });
 
+describe("what is labelled as a solver of ACME challenges", () => {
+  const PATH = "/.well-known/acme-challenge/EvmP-8n5_q";
+  /** As cert-manager makes it. */
+  const solver = (namespace: string, host: string, change: object = {}): Ingress => ({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: {
+      name: "cm-acme-http-solver-x7k2p",
+      namespace,
+      creationTimestamp: NEW,
+      labels: { "acme.cert-manager.io/http01-solver": "true" },
+      annotations: { "nginx.ingress.kubernetes.io/whitelist-source-range": "0.0.0.0/0,::/0" },
+    },
+    spec: {
+      ingressClassName: "gateway",
+      rules: [{ host, http: { paths: [{ path: PATH, pathType: "ImplementationSpecific", backend }] } }],
+      ...change,
+    },
+  });
+  const backend = { service: { name: "web", port: { number: 80 } } };
+  const paths = (...texts: readonly string[]): object => ({
+    rules: [{ host: "www.example.com", http: { paths: texts.map((path) => ({ path, pathType: "Prefix", backend })) } }],
+  });
+  const key = "shop/cm-acme-http-solver-x7k2p";
+
+  test("is public on that one path of a host of its namespace, and changes nothing beside it", async () => {
+    const ingresses = [of("shop", "www.example.com", OLD), solver("shop", "www.example.com")];
+    const services = [service("web", "shop")];
+    const { slices, problems } = await translate({ ...nothing, services, ingresses });
+
+    expect(problems).toEqual([]);
+    const [slice] = slices;
+    const publicRoutes = Object.values(slice?.routes ?? {}).filter(
+      (route) => route.allow_public_unauthenticated_access,
+    );
+    expect(publicRoutes).toEqual([
+      {
+        from: "https://www.example.com",
+        to: "http://web.shop.svc.cluster.local:80",
+        path: PATH,
+        allow_public_unauthenticated_access: true,
+        pass_identity_headers: false,
+      },
+    ]);
+    expect(Object.keys(slice?.routes ?? {})).toHaveLength(2);
+  });
+
+  test.each([
+    ["a host of another namespace", "www.example.com"],
+    ["a host that nobody has", "free.example.com"],
+    ["a host below its own wildcard", "a.evil.example.com"],
+    ["a wildcard", "*.evil.example.com"],
+  ])("gets nothing on %s, and does not claim it", async (_, host) => {
+    const ingresses = [
+      of("evil", "*.evil.example.com", OLD),
+      of("shop", "www.example.com", OLD),
+      { ...solver("evil", host), metadata: { ...solver("evil", host).metadata, creationTimestamp: "2020-01-01" } },
+      of("blog", "free.example.com", "2026-03-01T00:00:00Z"),
+    ];
+    const { served, told } = await judged({ ingresses });
+
+    expect(served).toEqual(["blog/web", "evil/web", "shop/web"]);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain("must be");
+  });
+
+  test.each([
+    ["another path", paths("/admin")],
+    ["all of the host", paths("/")],
+    ["every token", paths("/.well-known/acme-challenge/")],
+    ["a path behind the token", paths(`${PATH}/../../admin`)],
+    ["an encoded path behind the token", paths(`${PATH}%2f..%2fadmin`)],
+    ["two paths", paths(PATH, "/admin")],
+    ["two rules", { rules: [...solver("shop", "www.example.com").spec!.rules!, { host: "www.example.com" }] }],
+    ["a default backend", { defaultBackend: backend }],
+    ["no rule", { rules: [] }],
+  ])("is refused with %s", async (_, change) => {
+    const ingresses = [of("shop", "www.example.com", OLD), solver("shop", "www.example.com", change)];
+
+    expect((await judged({ ingresses })).served).toEqual(["shop/web"]);
+  });
+
+  test.each([
+    ["without its label", { labels: {} }],
+    ["with another value", { labels: { "acme.cert-manager.io/http01-solver": "yes" } }],
+    ["with annotations of the gateway", { annotations: { "ingress.gateway.io/host_rewrite": "a.example.com" } }],
+  ])("is an ordinary Ingress %s: nobody may pass", async (_, change) => {
+    const one = solver("shop", "www.example.com");
+    const ingresses = [of("shop", "www.example.com", OLD), { ...one, metadata: { ...one.metadata, ...change } }];
+    const services = [service("web", "shop")];
+    const { slices } = await translate({ ...nothing, services, ingresses });
+
+    const routes = Object.values(slices[0]?.routes ?? {});
+    expect(routes.some((route) => route.allow_public_unauthenticated_access)).toBe(false);
+  });
+
+  test("reaches no Service that an Ingress could not reach", async () => {
+    const out: Service = { ...service("web", "shop"), spec: { type: "ExternalName", externalName: "169.254.169.254" } };
+    const ingresses = [of("shop", "www.example.com", OLD, { service: "other" }), solver("shop", "www.example.com")];
+
+    const { served } = await judged({ ingresses, services: [out, service("other", "shop")] }, { externalNames: true });
+    expect(served).not.toContain(key);
+  });
+});
+
 describe("a Service of another namespace", () => {
   const external = (externalName: string): Service => ({
     ...service("out", "evil"),

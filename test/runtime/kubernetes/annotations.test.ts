@@ -136,13 +136,62 @@ describe("readAnnotations()", () => {
     expect(found[0]).not.toContain("hunter2");
   });
 
-  test("passes over annotations of others", () => {
-    expect(
-      readAnnotations({ "kubernetes.io/ingress.class": "gateway", "ingress.gateway.iox/name": "x" }),
-    ).toMatchObject({
+  test("passes over annotations of tools, whatever they hold", () => {
+    const tools = {
+      "kubernetes.io/ingress.class": "gateway",
+      "kubectl.kubernetes.io/last-applied-configuration": '{"metadata":{"annotations":{"ingress.gateway.io/zzz":"1"}}}',
+      "meta.helm.sh/release-name": "web",
+      "argocd.argoproj.io/tracking-id": "web:networking.k8s.io/Ingress:shop/web",
+      "cert-manager.io/cluster-issuer": "letsencrypt",
+      "external-dns.alpha.kubernetes.io/hostname": "web.example.com",
+      description: "",
+      "example.com/odd": 5,
+    };
+
+    expect(readAnnotations(tools)).toMatchObject({ settings: {}, complaints: [] });
+  });
+
+  test.each([
+    "ingress.pomerium.io/policy",
+    "nginx.ingress.kubernetes.io/whitelist-source-range",
+    "ingress.gatewy.io/policy",
+    "ingress.gateway.iox/name",
+  ])("says that %s is not read", (key) => {
+    expect(readAnnotations({ [key]: "x" })).toMatchObject({
       settings: {},
-      complaints: [],
+      complaints: [
+        {
+          severity: "warning",
+          message: `has annotations that are not read: "${key}"; those of this gateway begin with "ingress.gateway.io/"`,
+        },
+      ],
     });
+  });
+
+  test("says it once of many", () => {
+    const many = Array.from({ length: 7 }, (_, index) => [`ingress.pomerium.io/a${index}`, "x"]);
+
+    const { complaints } = readAnnotations(Object.fromEntries(many));
+
+    expect(complaints).toHaveLength(1);
+    expect(complaints[0]?.message).toContain('"ingress.pomerium.io/a4" and 2 more;');
+  });
+
+  test.each(["description", "logo_url"])("takes %s, which only describes, and says that nothing shows it", (name) => {
+    expect(read({ [name]: "x" }).complaints).toMatchObject([{ severity: "warning", annotation: name }]);
+  });
+
+  test("names what a misspelt annotation is meant to be", () => {
+    expect(messages({ set_request_header: "X-A: b" })).toEqual([
+      'set_request_header is not a known annotation, did you mean "set_request_headers"?',
+    ]);
+    expect(messages({ lb_policy: "LEAST_REQUEST" })).toEqual([
+      'lb_policy is not a known annotation, did you mean "load_balancing_policy"?',
+    ]);
+  });
+
+  test.each(["LEAST_REQUEST", "Least_Request", "least_request"])("takes the choice %s in any case", (text) => {
+    expect(read({ load_balancing_policy: text }).settings).toEqual({ load_balancing_policy: "least_request" });
   });
 
   test("refuses a server that is a client too, once, and keeps the server", () => {

@@ -17,7 +17,7 @@ import {
   type SlicePublisher,
   sliceTexts,
 } from "../../../runtime/kubernetes/publisher.ts";
-import { silentLog } from "../../../runtime/log.ts";
+import { createLog, silentLog } from "../../../runtime/log.ts";
 import { systemClock } from "../../../runtime/ports.ts";
 import { startGateway } from "../../support/gateway.ts";
 import { startKubeApi, type KubeApi } from "../../support/kube-api.ts";
@@ -144,6 +144,41 @@ describe("startController()", () => {
     api.apply(ingress("bad", { host: "bad.example.com", annotations: { timeout: "30s" } }));
     await api.until(() => eventsOf(api, "bad").length === 2);
     expect(eventsOf(api, "bad")[1]).toBe("Normal Served 1: the gateway serves it");
+  });
+
+  test("says once that annotations of another gateway are not read, and that other classes are left alone", async () => {
+    const lines: string[] = [];
+    const said = (text: string): number => lines.filter((line) => line.includes(text)).length;
+    const strange = ingress("strange", { host: "strange.example.com" });
+    const annotations = { ...strange.metadata.annotations, "ingress.pomerium.io/policy": "[]" };
+    const theirs = ingress("theirs", { host: "theirs.example.com", ingressClass: "pomerium" });
+    const foreign = { ...theirs, metadata: { ...theirs.metadata, name: "foreign", annotations: {}, generation: 1 } };
+    const api = await startApi(service("web"), { ...strange, metadata: { ...strange.metadata, annotations } }, theirs);
+    api.apply(foreign);
+    const { publisher } = keepingPublisher();
+    const { routes, controller, rounds } = await control(api, publisher, {
+      log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    });
+    await routes(["shop.strange:strange.example.com"]);
+    await api.until(() => eventsOf(api, "strange").length === 1 && eventsOf(api, "theirs").length === 1);
+    const before = rounds.length;
+    controller.wake({ anew: true });
+    await expect.poll(() => rounds.length).toBeGreaterThan(before);
+
+    expect(eventsOf(api, "strange")).toEqual([
+      'Warning Questionable 1: has annotations that are not read: "ingress.pomerium.io/policy"; those of this gateway begin with "ingress.gateway.io/"',
+    ]);
+    expect(eventsOf(api, "theirs")).toEqual([
+      'Warning Questionable 1: "spec.ingressClassName" is "pomerium", so it is left alone with its annotations of this gateway, must be a class of this gateway to be served',
+    ]);
+    expect(eventsOf(api, "foreign")).toEqual([]);
+    expect(said("has annotations that are not read")).toBe(1);
+    expect(said("ingresses of other classes are left alone")).toBe(1);
+    expect(said("shop/theirs (pomerium)")).toBe(1);
+
+    api.apply({ ...foreign, metadata: { ...foreign.metadata, generation: 2 } });
+    await expect.poll(() => said("shop/foreign (pomerium)")).toBe(2);
+    expect(said("shop/theirs (pomerium)")).toBe(1);
   });
 
   test("counts a repeated event up instead of writing another one", async () => {
