@@ -8,7 +8,7 @@
  *
  * @see requirements, "Header settings (per route)"; decisions D2, D5, D7
  */
-import { type Problem, quote } from "../config/problem.ts";
+import { describe, type Problem, quote } from "../config/problem.ts";
 import type { Slice } from "../config/slice.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
 import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
@@ -146,7 +146,11 @@ function assign(
 
 function foreignIngress(ingress: Ingress): ForeignIngress {
   const name = classOf(ingress);
-  return { ingress, key: keyOf(ingress), className: name === undefined ? undefined : String(name) };
+  return {
+    ingress,
+    key: keyOf(ingress),
+    className: name === undefined || typeof name === "string" ? name : describe(name),
+  };
 }
 
 function problemsOf(key: string, complaints: readonly Complaint[]): readonly IngressProblem[] {
