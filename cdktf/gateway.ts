@@ -1,3 +1,4 @@
+import { DEFAULT_OWNER } from "../runtime/config/owners.ts";
 import type { Slice } from "../runtime/config/slice.ts";
 import { settingsFields } from "../runtime/config/settings.ts";
 import { canonicalDocument, routeBlocks, settingsConfig } from "./bundle-config.ts";
@@ -91,7 +92,7 @@ export class Gateway extends Construct {
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
     super(scope, id);
-    const { owner = "main", file, http, routes, ...settings } = props;
+    const { owner = DEFAULT_OWNER, file, http, routes, ...settings } = props;
     if (file && http) throw new Error(`Cannot publish gateway "${id}" twice: it has "file" and "http", must have one`);
     this.owner = owner;
     this.hasMoreRoutes = routes !== undefined;

@@ -1,11 +1,13 @@
 /** The command line: text in and out, no logic of its own. Every command answers with an exit code. */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
 import type { ReadyOptions } from "./commands/ready.ts";
 import { addAdministration } from "./commands/program.ts";
 import { configJsonSchema } from "./config/json-schema.ts";
+import { DEFAULT_OWNER } from "./config/owners.ts";
 import { configReference } from "./config/reference.ts";
 import { readSources } from "./bundle/sources.ts";
 import { errorText, GatewayError } from "./errors.ts";
@@ -160,13 +162,22 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   program
     .command("import")
-    .description("a Pomerium configuration as a program; what could not be carried over or differs goes to stderr")
-    .argument("<file>", "config.yaml of Pomerium")
-    .option("--to <format>", IMPORT_FORMATS.join(", "), "typescript")
-    .option("--owner <name>", "name of the slice", "default")
-    .action(async (file: string, options: { to: string; owner: string }) => {
+    .description(
+      "a Pomerium configuration as a program, or a published slice as HCL; what could not be carried over or differs goes to stderr",
+    )
+    .argument("<file>", "config.yaml of Pomerium, or a slice such as /etc/gateway/slices/main.json")
+    .option("--to <format>", `${IMPORT_FORMATS.join(", ")} (default: typescript; of a slice: hcl)`)
+    .option("--owner <name>", `name of the slice (default: ${DEFAULT_OWNER})`)
+    .option("--boot <file>", "write the gateway's own file there, with the settings that hold for all routes")
+    .action(async (path: string, { boot: bootFile, ...options }: { to?: string; owner?: string; boot?: string }) => {
+      const file = resolve(path);
       const [source] = await readSources([file]);
-      const { text, report, ok } = importConfig(file, source?.text ?? "", options);
+      const { text, boot, report, ok } = importConfig(file, source?.text ?? "", {
+        ...options,
+        boot: bootFile !== undefined,
+      });
+      // Before anything is printed: a file that is there is somebody's.
+      if (bootFile !== undefined && boot !== undefined) await writeNewFile(bootFile, boot);
       process.stdout.write(text);
       console.error(report);
       exitCode = ok ? 0 : 1;
@@ -242,6 +253,15 @@ async function readCertificate(file: string, isValid: boolean): Promise<Certific
     throw new GatewayError("explain.certificate", `Cannot read the certificate "${file}": ${errorText(cause)}`, {
       cause,
     });
+  }
+}
+
+/** @throws GatewayError `import.write` when there is such a file already, or it cannot be written */
+async function writeNewFile(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: "wx" });
+  } catch (cause) {
+    throw new GatewayError("import.write", `Cannot write "${path}": ${errorText(cause)}`, { cause });
   }
 }
 

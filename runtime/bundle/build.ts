@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { compileRoute, compileSettings } from "../config/compile.ts";
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+import { HAND_WRITTEN_OWNER } from "../config/owners.ts";
 import { formatPath, type Problem } from "../config/problem.ts";
 import type { Refusal } from "../config/refusals.ts";
 import { type RouteDoc, routeFields } from "../config/route.ts";
@@ -121,7 +122,7 @@ function settingsOf(input: BuildInput, last: Build | undefined, { problems, fail
   }
   const problemOf = (message: string): Problem => ({
     severity: "error",
-    file: input.fileOf("default"),
+    file: input.fileOf(HAND_WRITTEN_OWNER),
     path: "",
     message,
   });
@@ -132,7 +133,7 @@ function settingsOf(input: BuildInput, last: Build | undefined, { problems, fail
     const message = errorText(error);
     const before = last && compiledWith(last.settingsSecrets, (source) => compileSettings(input.settings, source));
     if (last && before) {
-      stale.push({ owner: "default", problem: problemOf(message) });
+      stale.push({ owner: HAND_WRITTEN_OWNER, problem: problemOf(message) });
       return { value: isSame ? last.settings : before, text, secrets: last.settingsSecrets };
     }
     problems.push(problemOf(message));

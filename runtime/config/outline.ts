@@ -5,7 +5,7 @@
  * (`version`, `owner`, `settings`, `routes` by name).
  */
 import { unknownMember } from "./kinds.ts";
-import { isOwner, OWNER_EXPECTED } from "./owners.ts";
+import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "./owners.ts";
 import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "./problem.ts";
 import { routeNameWish } from "./route.ts";
 
@@ -66,7 +66,7 @@ function fileOutline(value: Members, report: Report): Outline {
   }
   const items: readonly unknown[] = Array.isArray(routes) ? routes : [];
   return {
-    owner: "default",
+    owner: HAND_WRITTEN_OWNER,
     hasOwner: true,
     settings,
     settingsPath: [],

@@ -7,6 +7,12 @@ const OWNER = /^[a-z0-9][a-z0-9._-]{0,126}$/;
 export const OWNER_EXPECTED =
   'must be at most 127 lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit, and not "gateway"';
 
+/** Whose the settings and routes in the gateway's own file are; a slice of that name is refused beside it. */
+export const HAND_WRITTEN_OWNER = "default";
+
+/** The name that programs and imports take when none is given: one that a gateway takes by every way of publishing. */
+export const DEFAULT_OWNER = "main";
+
 /** Owners are part of route keys and of file and record names; the file "gateway.json" is the boot file's. */
 export function isOwner(name: string): boolean {
   return OWNER.test(name) && name !== "gateway";

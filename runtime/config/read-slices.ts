@@ -2,6 +2,7 @@
 import { judgeBundle } from "./bundle-rules.ts";
 import { judgeConflicts } from "./conflicts.ts";
 import { mergeSettings } from "./merge.ts";
+import { DEFAULT_OWNER } from "./owners.ts";
 import { type PlacedProblem, type Problem, quote } from "./problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
@@ -57,7 +58,7 @@ function judgeOwners(slices: readonly ReadSlice[]): void {
     if (first && slice.settingsPath.length > 0) {
       const message =
         first.settingsPath.length === 0
-          ? `is ${quote(slice.owner)}, the owner of what ${first.source.file} says, must be another name such as "main"`
+          ? `is ${quote(slice.owner)}, the owner of what ${first.source.file} says, must be another name such as ${quote(DEFAULT_OWNER)}`
           : `is ${quote(slice.owner)}, which ${first.source.file} has too, must be one slice`;
       const rivals = [{ file: first.source.file, path: ["owner"] }];
       slice.report({ severity: "error", path: ["owner"], message, rivals });

@@ -5,6 +5,7 @@ import { type Members, isMembers } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
+import { choiceText } from "./choice.ts";
 
 const fields = new Map(
   routeFields.filter(({ name }) => Object.hasOwn(balancingShape, name)).map((field) => [field.name, field]),
@@ -29,9 +30,7 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
 
 function policyOf(value: unknown, where: string, report: Report): unknown {
   // As files have it, and as its own API does.
-  const policy = String(value)
-    .toLowerCase()
-    .replace(/^load_balancing_policy_/, "");
+  const policy = String(choiceText(value)).replace(/^load_balancing_policy_/, "");
   if (!(BALANCING_POLICIES as readonly string[]).includes(policy)) {
     report("lost", where, `"${policy}" is not known here: upstreams take turns`);
     return undefined;

@@ -6,13 +6,22 @@ import { routeNameWish } from "../config/route.ts";
 import { readSource } from "../config/source.ts";
 import { formatProblem } from "../config/problem.ts";
 import { GatewayError } from "../errors.ts";
+import { bootDocument } from "./boot-document.ts";
+import { convertBoot, isBootKey } from "./boot.ts";
 import type { Note, Report } from "./note.ts";
 import { convertRoute } from "./route.ts";
 import { convertSettings } from "./settings.ts";
+import { convertSlice, isSlice } from "./slice.ts";
 
 export interface Converted {
   readonly owner: string;
+  /** It is a slice as a gateway has it, to be taken over. */
+  readonly isPublished: boolean;
   readonly settings: Members;
+  /** What belongs into the gateway's own file; live settings may stand there, too. */
+  readonly boot: Members;
+  /** What is written there and would be in `boot`, had it been asked for. */
+  readonly leftForBoot: readonly string[];
   /** By route name. */
   readonly routes: Readonly<Record<string, Members>>;
   readonly notes: readonly Note[];
@@ -20,29 +29,43 @@ export interface Converted {
   readonly problems: readonly string[];
 }
 
-/** @throws GatewayError `import.unreadable` when the text is no configuration */
-export function convertConfig(file: string, text: string, owner: string): Converted {
+/** Name of the gateway's own file, in messages. */
+const BOOT_FILE = "gateway.yaml";
+
+/**
+ * @param owner   of what is made from Pomerium's; a slice has its own
+ * @param hasBoot whether the gateway's own file is made, too, with the live settings in it
+ * @throws GatewayError `import.unreadable` when the text is no configuration
+ */
+export function convertConfig(file: string, text: string, owner: string, hasBoot: boolean): Converted {
   const source = readSource(file, text);
   if (source.problems.length > 0) throw unreadable(source.problems.map(formatProblem).join("\n"));
   if (!isMembers(source.value)) throw unreadable(`${file}: is no block of settings and routes`);
   const config = source.value;
+  if (isSlice(config)) return convertSlice(config);
   const notes: Note[] = [];
   const report: Report = (kind, where, note) => void notes.push({ kind, where, text: note });
 
   const routes = convertRoutes(config, report);
-  const hasMcpRoutes = Object.values(routes).some(({ mcp }) => mcp !== undefined);
-  const settings = convertSettings(config, hasMcpRoutes, report);
-  const slice = { version: 1, owner, settings, routes };
-  const { problems } = loadSlices([{ file: "", text: JSON.stringify(slice), boot: false }]);
-  return {
-    owner,
-    settings,
-    routes,
-    notes,
-    problems: problems
-      .filter(({ severity }) => severity === "error")
-      .map(({ path, message }) => `"${path}" ${message}`),
-  };
+  const settings = convertSettings(config, Object.values(routes), report);
+  // What is only told of it would be noise for who does not ask for the file.
+  const boot = hasBoot ? convertBoot(config, report) : {};
+  const leftForBoot = hasBoot ? [] : Object.keys(config).filter(isBootKey);
+  const converted = { owner, isPublished: false, settings, boot, leftForBoot, routes, notes };
+  return { ...converted, problems: problemsOf(converted, hasBoot) };
+}
+
+/** As a gateway would read it; with the gateway's own file routes are judged by what that says. */
+function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): string[] {
+  const { owner, settings, routes } = converted;
+  const slice = { version: 1, owner, ...(!hasBoot && { settings }), routes };
+  const { problems } = loadSlices([
+    ...(hasBoot ? [{ file: BOOT_FILE, text: JSON.stringify(bootDocument(converted)), boot: true }] : []),
+    { file: "", text: JSON.stringify(slice), boot: false },
+  ]);
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(({ file, path, message }) => `${file === "" ? "" : `${file}: `}"${path}" ${message}`);
 }
 
 function convertRoutes(config: Members, report: Report): Record<string, Members> {

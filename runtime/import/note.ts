@@ -2,9 +2,9 @@
 export interface Note {
   /**
    * lost: could not be carried over. differs: carried over, and means something else in a way somebody may notice.
-   * boot: belongs into the file given to `gateway run`. secret: must be given to the gateway's environment.
+   * secret: must be given to the gateway's environment. todo: somebody must do it before the gateway runs.
    */
-  readonly kind: "lost" | "differs" | "boot" | "secret";
+  readonly kind: "lost" | "differs" | "secret" | "todo";
   /** Where it stood: `route "wiki", tls_skip_verify`; "" for the whole file. */
   readonly where: string;
   readonly text: string;
@@ -16,12 +16,12 @@ const TITLES: Readonly<Record<Note["kind"], string>> = {
   lost: "Not carried over",
   differs: "Carried over with another meaning",
   secret: "Secrets: give them to the gateway, what is written has references",
-  boot: "For the file given to gateway run",
+  todo: "To do before the gateway runs",
 };
 
 /** The notes as text for people, the gravest first; "" when there are none. */
 export function formatNotes(notes: readonly Note[]): string {
-  const sections = (["lost", "differs", "secret", "boot"] as const).flatMap((kind) => {
+  const sections = (["lost", "differs", "secret", "todo"] as const).flatMap((kind) => {
     const lines = notes
       .filter((note) => note.kind === kind)
       .map(({ where, text }) => `  - ${where === "" ? "" : `${where}: `}${text}`);

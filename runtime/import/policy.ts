@@ -6,6 +6,7 @@
  */
 import { isMembers, type Members } from "../config/problem.ts";
 import { judgePolicy } from "../policy/judge.ts";
+import { isWritten } from "./secret.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../policy/parse.ts";
 
 const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"]);
@@ -31,6 +32,12 @@ export interface ConvertedPolicy {
 export function convertPolicy(route: Members): ConvertedPolicy {
   const closedBy: string[] = [];
   const rules = [...olderRules(route, closedBy), ...newerRules(route["policy"], closedBy)];
+  for (const key of ["tls_downstream_client_ca", "tls_downstream_client_ca_file"]) {
+    if (isWritten(route[key]))
+      closedBy.push(
+        `"${key}" asks for certificates of an authority of its own; here one ("downstream_mtls") is for all`,
+      );
+  }
   const parsed = parsePolicy(rules);
   const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? judgePolicy(parsed.policy) : [];
   closedBy.push(...problems.map(({ path, message }) => `"policy${path}" ${message}`));

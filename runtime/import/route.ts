@@ -3,6 +3,7 @@ import { parseFrom } from "../config/from.ts";
 import { isMembers, type Members } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
 import { convertBalancing, isBalancingSetting } from "./balancing.ts";
+import { choiceText } from "./choice.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
 import { convertPolicy } from "./policy.ts";
@@ -10,14 +11,17 @@ import { convertRouting } from "./routing.ts";
 import { secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral, convertTemplate } from "./template.ts";
 
-/** What the older keys said is in the policy now. */
+/** What these say is in the policy now. */
 const IN_POLICY = new Set([
+  "policy",
   "allow_any_authenticated_user",
   "allow_public_unauthenticated_access",
   "allowed_domains",
   "allowed_idp_claims",
   "allowed_users",
   "cors_allow_preflight",
+  "tls_downstream_client_ca",
+  "tls_downstream_client_ca_file",
 ]);
 
 /** Keys that choose which requests the route takes, or what answers them: without them it would be another route. */
@@ -33,20 +37,19 @@ const ESSENTIAL = new Set([
   "upstream_tunnel",
 ]);
 
-/** The same setting under another name. */
+/** The same setting under another name, which has precedence there. */
 const RENAMED: Readonly<Record<string, string>> = {
-  lb_policy: "load_balancing_policy",
   tls_upstream_server_name: "tls_server_name",
+  lb_policy: "load_balancing_policy",
 };
 
-const KNOWN = new Set(routeFields.map(({ name }) => name));
-/** Settings whose values must not be in what is written. */
+const fields = new Map(routeFields.map((field) => [field.name, field]));
+/** Settings whose values must not be in what is written. All are Base64 of PEM there. */
 const SECRETS = new Set(routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name));
 
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
   allow_spdy: "SPDY is not spoken",
   allow_upgrades: "only listed upgrades passed there",
-  allow_websockets: "WebSocket needs no switch where it is supported",
   depends_on: "each host signs in by itself",
   description: "say it in a comment",
   enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
@@ -55,7 +58,12 @@ const ABOUT_LOSS: Readonly<Record<string, string>> = {
   identity_providers: "one identity provider for all routes",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
+  lb_config: "weights and policies are all there is to set",
+  least_request_lb_config: "of all upstreams the one with the fewest requests is taken",
   logo_url: "pages show no logos",
+  ring_hash_lb_config: "the ring has a size of its own",
+  tls_downstream_server_name: "the certificate is chosen by the host of from",
+  tls_upstream_allow_renegotiation: "connections to upstreams are never renegotiated",
 };
 
 /** Upstreams must look for another header and check it by other keys. */
@@ -75,17 +83,17 @@ export function convertRoute(route: Members, name: string, report: Report): Conv
     return undefined;
   }
   const doc: Record<string, unknown> = {};
-  for (const [written, value] of Object.entries(convertRouting(route, place, report))) {
-    const key = RENAMED[written] ?? written;
-    if (value === null || value === undefined || key === "name" || key === "policy" || IN_POLICY.has(key)) continue;
+  for (const [key, value] of Object.entries(renamed(convertRouting(route, place, report)))) {
+    if (value === null || value === undefined || key === "name" || IN_POLICY.has(key)) continue;
     const base = key.replace(/_file$/, "");
-    if (SECRETS.has(key)) Object.assign(doc, secretSetting(key, value, `${place}, ${key}`, report));
+    if (SECRETS.has(key)) Object.assign(doc, secretSetting(key, value, `${place}, ${key}`, report, "the decoded PEM"));
     else if (SECRETS.has(base)) Object.assign(doc, secretFile(base, value, `${place}, ${key}`, report));
-    else if (KNOWN.has(key)) {
+    else if (fields.has(key)) {
       const converted = convertSetting(key, value, place, report);
       if (converted !== undefined) doc[key] = converted;
     } else reportLoss(key, value, place, report);
   }
+  convertRequestHeaders(doc, place, report);
   const { policy, closedBy, differences } = convertPolicy(route);
   if (policy !== undefined) doc["policy"] = policy;
   for (const reason of closedBy) {
@@ -99,13 +107,22 @@ export function convertRoute(route: Members, name: string, report: Report): Conv
   return { name, doc };
 }
 
+function renamed(route: Members): Members {
+  const result: Record<string, unknown> = { ...route };
+  for (const [theirs, ours] of Object.entries(RENAMED)) {
+    if (route[theirs] !== undefined && route[theirs] !== null && route[theirs] !== "") result[ours] = route[theirs];
+    delete result[theirs];
+  }
+  return result;
+}
+
 function cannotCarry(route: Members): string | undefined {
   const { from, to, mcp } = route;
   if (typeof from !== "string") return '"from" is missing';
   if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
   const read = parseFrom(from);
   if (!read.ok) return `"from" ${read.wish}`;
-  const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !KNOWN.has(key));
+  const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !fields.has(key));
   if (essential !== undefined)
     return `"${essential}" has no counterpart and the route would do something else without it`;
   const answers = isMembers(route["redirect"]) || isMembers(route["response"]);
@@ -119,11 +136,8 @@ function cannotCarry(route: Members): string | undefined {
 function reportLoss(key: string, value: unknown, place: string, report: Report): void {
   // Switched off is how it is here anyway.
   if (value === false || value === "") return;
-  const why = ABOUT_LOSS[key] ?? (key.startsWith("tls_") ? TLS_LOSS : "no such setting");
-  report("lost", `${place}, ${key}`, why);
+  report("lost", `${place}, ${key}`, ABOUT_LOSS[key] ?? "no such setting");
 }
-
-const TLS_LOSS = "upstreams are reached with the system's certificate authorities and no client certificate";
 
 function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
   switch (key) {
@@ -132,13 +146,6 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
     case "timeout":
     case "idle_timeout":
       return convertDuration(value, `${place}, ${key}`, report);
-    case "set_request_headers":
-      warnOfCredentials(value, place, report);
-      return mapTexts(value, (text, header) =>
-        convertTemplate(text, (reference) =>
-          report("differs", `${place}, set_request_headers, ${header}`, `${reference} is unknown and empty, there too`),
-        ),
-      );
     case "set_response_headers":
       return convertResponseHeaders(value, place, report);
     case "rewrite_response_headers":
@@ -150,30 +157,56 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
   }
 }
 
+/**
+ * A header whose value cannot be made here is taken out of requests: left alone, it would be what the client says of
+ * itself.
+ */
+function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: Report): void {
+  const headers = doc["set_request_headers"];
+  if (!isMembers(headers)) return;
+  const kept: Record<string, unknown> = {};
+  const removed: string[] = [];
+  for (const [name, text] of Object.entries(headers)) {
+    const converted = typeof text === "string" ? convertTemplate(text) : undefined;
+    if (converted?.ok === false) {
+      removed.push(name);
+      const references = converted.unknown.join(", ");
+      const what = `${references} has no counterpart; requests go without this header until you decide`;
+      report("lost", `${place}, set_request_headers, ${name}`, what);
+    } else kept[name] = converted?.text ?? text;
+  }
+  reportCredentials(kept, place, report);
+  if (removed.length === 0) return void (doc["set_request_headers"] = kept);
+  const listed = doc["remove_request_headers"];
+  doc["remove_request_headers"] = [...new Set([...(Array.isArray(listed) ? (listed as unknown[]) : []), ...removed])];
+  if (Object.keys(kept).length > 0) doc["set_request_headers"] = kept;
+  else delete doc["set_request_headers"];
+}
+
 function convertBearerFormat(value: unknown, place: string, report: Report): unknown {
-  if (value === "jwt") {
+  const format = choiceText(value);
+  if (format === "jwt") {
     report("lost", `${place}, bearer_token_format`, '"jwt": tokens of other identity providers are not taken');
     return undefined;
   }
-  if (value !== "default")
+  if (format !== "default")
     report(
       "differs",
       `${place}, bearer_token_format`,
       "the token is taken away before the upstream; its audience is checked",
     );
-  return value;
+  return format;
 }
 
-/** A header is no secret setting, so its text is copied; who reviews the program should know. */
-function warnOfCredentials(headers: unknown, place: string, report: Report): void {
-  for (const [name, text] of Object.entries(isMembers(headers) ? headers : {})) {
-    const isLiteral = typeof text === "string" && !text.includes("pomerium.");
-    if (!isLiteral || !/authorization|cookie|token|secret|api-?key/i.test(name)) continue;
-    report(
-      "secret",
-      `${place}, set_request_headers, ${name}`,
-      "copied as it stands; if it is a credential, take it out",
-    );
+function reportCredentials(headers: Members, place: string, report: Report): void {
+  for (const [name, text] of Object.entries(headers)) {
+    const where = `${place}, set_request_headers, ${name}`;
+    if (typeof text !== "string") continue;
+    if (text.includes("${gateway.jwt}"))
+      report("differs", where, "the token is signed by other keys, those of /.well-known/gateway/jwks.json");
+    // A header is no secret setting, so its text is copied; who reviews the program should know.
+    if (!text.includes("${gateway.") && /authorization|cookie|token|secret|api-?key/i.test(name))
+      report("secret", where, "copied as it stands; if it is a credential, take it out");
   }
 }
 

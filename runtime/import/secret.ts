@@ -1,19 +1,35 @@
 import type { Report } from "./note.ts";
 
+/** What is empty there is as good as absent. */
+export function isWritten(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
 /**
  * A secret as a reference: what an import writes is committed somewhere, so no secret may be in it.
  *
  * @param name  of the setting
  * @param where for the note; the variable's name is made from it
+ * @param about for the note: what the variable holds
  */
-export function secretSetting(name: string, value: unknown, where: string, report: Report): Record<string, string> {
-  if (typeof value !== "string" || value === "") return {};
+export function secretSetting(
+  name: string,
+  value: unknown,
+  where: string,
+  report: Report,
+  about = "",
+): Record<string, string> {
+  return typeof value === "string" && value !== "" ? secretVariable(name, where, report, about) : {};
+}
+
+/** The same for a secret that is needed here whether or not it stood there. */
+export function secretVariable(name: string, where: string, report: Report, about: string): Record<string, string> {
   const variable = where
     .replace(/^route /, "")
     .replaceAll(/[^A-Za-z0-9]+/g, "_")
     .replaceAll(/^_|_$/g, "")
     .toUpperCase();
-  report("secret", where, `environment variable ${variable}`);
+  report("secret", where, `environment variable ${variable}${about === "" ? "" : `, ${about}`}`);
   return { [`${name}_ref`]: `env:${variable}` };
 }
 

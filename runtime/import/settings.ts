@@ -1,13 +1,17 @@
-/** Pomerium's global keys → our live settings; what belongs into the boot file is only told. */
+/** Pomerium's global keys → our live settings; those of a process are in boot.ts. */
 import { type Members, isMembers } from "../config/problem.ts";
 import { settingsFields } from "../config/settings.ts";
+import { isBootKey } from "./boot.ts";
+import { choiceText } from "./choice.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
 import { IDENTITY_HEADER, mapTexts } from "./route.ts";
-import { secretFile, secretSetting } from "./secret.ts";
+import { isWritten, secretFile, secretSetting } from "./secret.ts";
 import { convertLiteral } from "./template.ts";
 
-const LIVE = new Set(settingsFields.filter(({ scope }) => scope === "live").map(({ name }) => name));
+const live = settingsFields.filter(({ scope }) => scope === "live");
+const LIVE = new Set(live.map(({ name }) => name));
+const CHOICES = new Set(live.filter(({ kind }) => kind === "choice").map(({ name }) => name));
 
 /** The same setting under another name. */
 const RENAMED: Readonly<Record<string, string>> = { cookie_expire: "cookie_expiration" };
@@ -22,42 +26,57 @@ const ISSUERS: Readonly<Record<string, string>> = {
 /** Domain of the sign-in service that Pomerium's makers run. */
 const HOSTED = ".pomerium.app";
 
-/** Key → the line of the boot file, "" when the value is a secret or a path that only its owner can judge. */
-const BOOT: Readonly<Record<string, string>> = {
-  address: "address",
-  insecure_server: "insecure_server",
-  log_level: "log_level",
-  use_proxy_protocol: "use_proxy_protocol",
-  xff_num_trusted_hops: "xff_num_trusted_hops",
-  skip_xff_append: "skip_xff_append",
-  http_redirect_addr: "http_redirect_address",
-  shared_secret: "",
-  shared_secret_file: "",
-  signing_key: "",
-  signing_key_file: "",
+/** Providers known by name there, for which there is a ready file: what else they want to be told is in it. */
+const RECIPES: Readonly<Record<string, string>> = {
+  auth0: "auth0",
+  azure: "entra",
+  github: "github",
+  google: "google",
+  okta: "okta",
 };
 
+const ONE_PROCESS = "one process does everything";
 const ABOUT_LOSS: Readonly<Record<string, string>> = {
-  autocert: "certificates are not fetched; put TLS in front, or give files",
-  certificate_authority: "upstreams are reached with the system's certificate authorities",
+  authenticate_callback_path: "the provider sends people back to /.gateway/callback",
+  authorize_service_url: ONE_PROCESS,
   cookie_domain: "each host has its own cookie",
+  cookie_http_only: "the session cookie is never given to scripts",
   cookie_secret: "made from shared_secret",
-  downstream_mtls: "no client certificates",
+  cookie_secret_file: "made from shared_secret",
+  databroker_service_url: ONE_PROCESS,
   dns_lookup_family: "the system decides",
+  forward_auth_url: "the gateway is a proxy itself",
+  idp_service_account: "no directory is asked; groups come from a claim (idp_groups_claim)",
   jwt_groups_filter: "all groups of the user are in the identity header",
   jwt_issuer_format: "the issuer is the host name",
+  metrics_address: "/metrics of admin_address, for who has admin_token",
+  services: ONE_PROCESS,
   signing_key_algorithm: "ES256",
 };
 
-/** @returns live settings */
-export function convertSettings(config: Members, hasMcpRoutes: boolean, report: Report): Members {
+/** Without effect there or here. */
+const SILENT: ReadonlySet<string> = new Set(["cookie_secure", "autocert_dir", "pomerium_debug", "debug"]);
+
+/**
+ * @param routes as converted
+ * @returns live settings
+ */
+export function convertSettings(config: Members, routes: readonly Members[], report: Report): Members {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {
-    if (key === "routes" || key === "policy" || value === null) continue;
+    if (key === "routes" || key === "policy" || value === null || isBootKey(key)) continue;
     Object.assign(settings, convertOne(key, value, config, report));
   }
-  keepDefaults(settings, config, hasMcpRoutes, report);
+  keepDefaults(settings, config, routes, report);
+  if (isWritten(settings["idp_client_id"])) reportCallback(config, report);
   return settings;
+}
+
+function reportCallback(config: Members, report: Report): void {
+  const { authenticate_service_url: url } = config;
+  const isOwn = typeof url === "string" && !url.includes(HOSTED);
+  const address = `${isOwn ? url.replace(/\/+$/, "") : "https://<host of each route>"}/.gateway/callback`;
+  report("todo", "idp_client_id", `let the identity provider send people back to ${address}`);
 }
 
 function convertOne(key: string, value: unknown, config: Members, report: Report): Members {
@@ -78,8 +97,9 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
       return secretFile("idp_client_secret", value, key, report);
     case "runtime_flags":
       return runtimeFlags(value, report);
+    case "headers":
     case "set_response_headers":
-      return isMembers(value) && "disable" in value ? {} : { [key]: mapTexts(value, convertLiteral) };
+      return isMembers(value) && "disable" in value ? {} : { set_response_headers: mapTexts(value, convertLiteral) };
     case "jwt_claims_headers":
       return { [key]: claimHeaders(value) };
     case "authorize_log_fields":
@@ -91,29 +111,24 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
     if (name.endsWith("_domains") && JSON.stringify(value).includes('"*')) {
       report("differs", key, '"*.example.com" matches subdomains at any depth here, one level there');
     }
-    return { [name]: /_(expiration|timeout|lifetime)$/.test(name) ? convertDuration(value, key, report) : value };
+    if (name === "cookie_same_site" && value === "") return {};
+    const isDuration = /_(expiration|timeout|lifetime)$/.test(name);
+    return { [name]: isDuration ? convertDuration(value, key, report) : CHOICES.has(name) ? choiceText(value) : value };
   }
-  if (key in BOOT) bootNote(key, value, report);
-  else if (key.startsWith("databroker_storage")) report("boot", key, "storage_url: sqlite:PATH or postgres://…");
-  else if (/^(certificate|certificates|certificate_file|certificate_key.*)$/.test(key)) {
-    report("boot", key, "insecure_server: true behind something that terminates TLS");
-  } else report("lost", key, ABOUT_LOSS[key] ?? "no such setting");
+  const changesNothing = value === false || value === "" || (key === "cookie_http_only" && value === true);
+  if (!changesNothing && !SILENT.has(key)) report("lost", key, ABOUT_LOSS[key] ?? "no such setting");
   return {};
 }
 
-function bootNote(key: string, value: unknown, report: Report): void {
-  const name = BOOT[key] ?? "";
-  if (name !== "") return report("boot", key, `${name}: ${JSON.stringify(value)}`);
-  const base = key.replace(/_file$/, "");
-  return report(
-    "boot",
-    key,
-    `${base}_ref: env:NAME or file:/path; a new one ends all sign-ins and is safer than a copy`,
-  );
-}
-
 function issuerOf(provider: string, config: Members, report: Report): Members {
-  if (provider === "oidc" || typeof config["idp_provider_url"] === "string") return {};
+  const recipe = RECIPES[provider];
+  if (recipe !== undefined)
+    report(
+      "todo",
+      "idp_provider",
+      `see examples/identity-providers/${recipe}.yaml, what "${provider}" wants to be told`,
+    );
+  if (provider === "oidc" || isWritten(config["idp_provider_url"])) return {};
   const issuer = ISSUERS[provider];
   if (provider === "google") {
     // Google gives refresh tokens only to who asks in its own way; there this was built in.
@@ -131,9 +146,12 @@ function issuerOf(provider: string, config: Members, report: Report): Members {
 
 function runtimeFlags(value: unknown, report: Report): Members {
   if (!isMembers(value)) return {};
-  const { mcp, ...others } = value;
+  const { mcp, mcp_dynamic_client_registration: registration, ...others } = value;
   for (const name of Object.keys(others)) report("lost", `runtime_flags, ${name}`, "no such switch");
-  return typeof mcp === "boolean" ? { runtime_flags: { mcp } } : {};
+  return {
+    ...(typeof mcp === "boolean" && { runtime_flags: { mcp } }),
+    ...(typeof registration === "boolean" && { mcp_dynamic_registration: registration }),
+  };
 }
 
 /** A list or a comma separated text of claims, or header name to claim. */
@@ -166,13 +184,23 @@ function logFields(value: unknown, report: Report): unknown {
 }
 
 /** Where nothing was written and the two products mean different things by that, it is written now. */
-function keepDefaults(settings: Record<string, unknown>, config: Members, hasMcpRoutes: boolean, report: Report): void {
+function keepDefaults(
+  settings: Record<string, unknown>,
+  config: Members,
+  routes: readonly Members[],
+  report: Report,
+): void {
   settings["pass_identity_headers"] ??= false;
   if (settings["pass_identity_headers"] === true) {
     report("differs", "pass_identity_headers", IDENTITY_HEADER);
   }
-  if (config["set_response_headers"] === undefined) {
+  if (config["set_response_headers"] === undefined && config["headers"] === undefined) {
     settings["set_response_headers"] = { "X-Frame-Options": "SAMEORIGIN", "X-XSS-Protection": "1; mode=block" };
   }
-  if (hasMcpRoutes && settings["runtime_flags"] === undefined) settings["runtime_flags"] = { mcp: true };
+  const mcp = routes.flatMap(({ mcp }) => (isMembers(mcp) ? [mcp] : []));
+  if (mcp.length > 0) settings["runtime_flags"] ??= { mcp: true };
+  if (!mcp.some(({ server }) => server !== undefined) || settings["mcp_dynamic_registration"] !== undefined) return;
+  settings["mcp_dynamic_registration"] = false;
+  const how = "there clients do not register themselves without its flag; true lets those without a document connect";
+  report("differs", "mcp_dynamic_registration", how);
 }

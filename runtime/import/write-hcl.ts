@@ -1,4 +1,6 @@
 /** A converted configuration as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
+import { dirname } from "node:path";
+
 import type { Field } from "../config/fields.ts";
 import { isMembers, type Members } from "../config/problem.ts";
 import { routeFields } from "../config/route.ts";
@@ -6,7 +8,8 @@ import { settingsFields } from "../config/settings.ts";
 import { nestFields, nestMembers } from "../config/groups.ts";
 import type { Converted } from "./convert.ts";
 
-export function writeHcl({ owner, settings, routes }: Converted): string {
+/** @param file what was imported: the place of a published slice */
+export function writeHcl({ owner, isPublished, settings, routes }: Converted, file: string): string {
   const live = settingsFields.filter(({ scope }) => scope === "live");
   const body = [
     ...attributes([["owner", quoted(owner)]]),
@@ -19,11 +22,12 @@ export function writeHcl({ owner, settings, routes }: Converted): string {
       "}",
     ]),
     "",
-    "# A gateway that watches this directory; or leave it away and ship bundle_json.",
+    `# ${isPublished ? "Where it is published" : "A gateway that watches this directory"}; or the admin address of a gateway: http { url = "…" }`,
     "file {",
-    '  directory = "/etc/gateway/slices"',
+    `  directory = ${quoted(isPublished ? dirname(file) : "/etc/gateway/slices")}`,
     "}",
   ];
+  const name = owner.replaceAll(/[^a-z0-9_-]/g, "_").replace(/^(?=[0-9])/, "_");
   return [
     "terraform {",
     "  required_providers {",
@@ -33,11 +37,24 @@ export function writeHcl({ owner, settings, routes }: Converted): string {
     "  }",
     "}",
     "",
-    `resource "gateway_bundle" ${quoted(owner.replaceAll(/[^a-z0-9_-]/g, "_"))} {`,
+    ...(isPublished ? takeOver(name, file) : []),
+    `resource "gateway_bundle" ${quoted(name)} {`,
     ...indented(body),
     "}",
     "",
   ].join("\n");
+}
+
+/** Once: after an apply it may be taken out. */
+function takeOver(name: string, file: string): readonly string[] {
+  return [
+    "# Takes over what is published, instead of creating it. Over http: the address of the slice, …/config/slices/<owner>",
+    "import {",
+    `  to = gateway_bundle.${name}`,
+    `  id = ${quoted(file)}`,
+    "}",
+    "",
+  ];
 }
 
 function routeBody(route: Members): readonly string[] {
@@ -50,12 +67,15 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
   const simple: [string, string][] = [];
   const blocks: string[] = [];
   for (const field of fields) {
-    for (const name of field.kind === "secret" ? [field.name, `${field.name}_ref`] : [field.name]) {
+    for (const name of field.kind === "secret" ? [`${field.name}_ref`, `${field.name}_sealed`] : [field.name]) {
       const value = doc[name];
       if (value === undefined) continue;
       if (field.kind === "policy") simple.push([name, `jsonencode(${expression(value)})`]);
       else if (field.kind === "block" && isMembers(value)) blocks.push(...block(name, field.fields ?? [], value));
-      else if (field.kind === "block-list" && Array.isArray(value)) {
+      else if (field.kind === "labelled" && isMembers(value)) {
+        for (const [label, item] of Object.entries(value))
+          blocks.push(...block(`${name} ${quoted(label)}`, field.fields ?? [], item as Members));
+      } else if (field.kind === "block-list" && Array.isArray(value)) {
         for (const item of value as readonly Members[]) blocks.push(...block(name, field.fields ?? [], item));
       } else simple.push([name, expression(value)]);
     }
