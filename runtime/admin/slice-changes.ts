@@ -24,7 +24,8 @@ const WISH =
 export function readChanges(text: string): ChangesReading {
   const { value, problems } = readSource("changes", text);
   const [problem] = problems;
-  if (problem) return { ok: false, message: `the body ${problem.message}` };
+  if (problem)
+    return { ok: false, message: `the body ${problem.path === "" ? "" : `at ${problem.path} `}${problem.message}` };
   const items = isMembers(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
   if (!Array.isArray(items)) return { ok: false, message: `the body ${WISH}` };
   const changes: SliceChange[] = [];

@@ -18,7 +18,7 @@ import {
   type YAMLMap,
 } from "yaml";
 
-import { quote, type Problem, type ValuePath } from "./problem.ts";
+import { formatPath, quote, type Problem, type ValuePath } from "./problem.ts";
 
 export interface SourceText {
   readonly file: string;
@@ -120,6 +120,8 @@ class Tree {
   readonly #anchors = new Map<string, ParsedNode>();
   readonly #pairs = new Map<YAMLMap.Parsed, Map<unknown, Pair<ParsedNode, ParsedNode | null>>>();
   #lineStarts: number[] | undefined;
+  /** Of the value that is being converted. */
+  readonly #path: (string | number)[] = [];
   #aliased = 0;
 
   constructor(file: string, text: string) {
@@ -211,7 +213,7 @@ class Tree {
     const value = isMap(node)
       ? this.#convertMap(node, depth, aliased)
       : isSeq(node)
-        ? node.items.map((item) => this.#convert(item, depth + 1, aliased))
+        ? node.items.map((item, at) => this.#within(at, () => this.#convert(item, depth + 1, aliased)))
         : this.#convertScalar(node, aliased);
     if (node.anchor !== undefined && !aliased) this.#anchors.set(node.anchor, node);
     return value;
@@ -241,14 +243,22 @@ class Tree {
         if (!aliased) this.#report(at, fault);
         continue;
       }
-      record[name] = this.#convert(value, depth + 1, aliased);
+      record[name] = this.#within(name, () => this.#convert(value, depth + 1, aliased));
     }
     return record;
   }
 
+  #within<T>(step: string | number, convert: () => T): T {
+    this.#path.push(step);
+    const value = convert();
+    this.#path.pop();
+    return value;
+  }
+
   #report(offset: number, message: string): void {
     if (this.problems.length >= MAX_PROBLEMS) return;
-    this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path: "", message });
+    const path = formatPath(this.#path);
+    this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path, message });
   }
 
   #place(offset: number): { readonly line: number; readonly column: number } {

@@ -19,7 +19,7 @@ export interface Connection {
 
 /** @param ref `env:NAME` or `file:/path` on the machine where Terraform runs; null when there is none */
 export async function adminToken(ref: Value, connection: Connection): Promise<string> {
-  if (typeof ref === "string") return readReference(ref, "admin token");
+  if (typeof ref === "string") return readReference(ref, 'admin token ("token_ref")');
   if (typeof connection.adminToken === "string" && connection.adminToken !== "") return connection.adminToken;
   const fromEnvironment = process.env[TOKEN_VARIABLE];
   if (fromEnvironment !== undefined && fromEnvironment !== "") return fromEnvironment;

@@ -1,4 +1,5 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
+import { DEFAULT_OWNER, HAND_WRITTEN_OWNER } from "../config/owners.ts";
 import { bundleProblem } from "./bundle-problem.ts";
 import { bundleSecrets, routeSecrets, secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
@@ -25,17 +26,13 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
       bundleProblem([{ attribute: "owner" }], `"owner" cannot be published to a directory: ${RESERVED_OWNER}.`),
     );
   }
-  // Over http the gateway itself says so; a directory takes the file, and no gateway ever serves it.
-  if (owner === HAND_WRITTEN_OWNER && isMap(file)) {
-    const detail = `"owner" is "${HAND_WRITTEN_OWNER}", whose slice is what the gateway's own file says. A gateway with such a file refuses this one; choose another name such as "main".`;
-    problems.push({ severity: "warning", summary: "Doubtful gateway bundle", detail, path: [{ attribute: "owner" }] });
+  if (owner === HAND_WRITTEN_OWNER) {
+    const detail = `"owner" is "${owner}", whose is what a gateway's own file says: every gateway refuses a slice of that name. Choose another, such as "${DEFAULT_OWNER}".`;
+    problems.push(bundleProblem([{ attribute: "owner" }], detail));
   }
   problems.push(...fileProblems(file), ...httpProblems(http, file));
   return problems;
 }
-
-/** Whose settings and routes without an owner are, see config/outline.ts. */
-const HAND_WRITTEN_OWNER = "default";
 
 function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
   yield* secretPlaces(bundleSecrets, bundle, []);

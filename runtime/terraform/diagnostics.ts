@@ -31,7 +31,9 @@ export function pathText(path: AttributePath): string {
  */
 export function wireDiagnostic({ severity, summary, detail, path, pointAt = path }: Diagnostic): Message {
   const text = path && path.length > 0 ? `${detail}\n\nAt ${pathText(path)}` : detail;
-  return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...(pointAt && { path: wirePath(pointAt) }) };
+  // A path without steps has no place at all in Terraform's eyes; without a path it shows where the block begins.
+  const at = pointAt && pointAt.length > 0 ? { path: wirePath(pointAt) } : {};
+  return { severity: severity === "error" ? 1 : 2, summary, detail: text, ...at };
 }
 
 export function wirePath(path: AttributePath): Message {

@@ -85,10 +85,17 @@ function toMember(field: Field, value: Value, above: ValuePath, name: string, op
     case "policy":
       return policyMember(value as string, path, options);
     case "count":
-      return Number(value);
+      return countMember(Number(value), path, options);
     default:
       return value;
   }
+}
+
+/** Terraform's numbers have no bounds; JSON's end. Those that it would round are found when the document is read. */
+function countMember(value: number, path: ValuePath, { faults }: ToDocument): number | undefined {
+  if (Number.isFinite(value)) return value;
+  faults.push({ path, message: "is a number that JSON cannot carry, must be smaller" });
+  return undefined;
 }
 
 /** Terraform sends empty block lists and maps for absent ones; a document leaves them out. */

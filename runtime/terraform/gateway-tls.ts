@@ -73,7 +73,7 @@ export async function gatewayTls(connection: Connection, own: OwnTls = {}): Prom
 }
 
 async function ownKey(ref: Value | undefined): Promise<string | undefined> {
-  return typeof ref === "string" ? readReference(ref, "client key") : undefined;
+  return typeof ref === "string" ? readReference(ref, 'client key ("client_key_ref")') : undefined;
 }
 
 function textOf(name: string, value: Value): string | undefined {

@@ -50,7 +50,9 @@ function readPolicyText(text: string): PolicyReading {
   // JSON.parse keeps the last of repeated keys and drops rules that a reviewer may have read.
   const { value, problems } = readSource("policy", `{"policy":${text}}`);
   const [problem] = problems;
-  return problem ? { ok: false, fault: problem.message } : { ok: true, policy: (value as { policy: unknown }).policy };
+  if (!problem) return { ok: true, policy: (value as { policy: unknown }).policy };
+  const place = problem.path.slice("policy".length);
+  return { ok: false, fault: place === "" ? problem.message : `at ${place} ${problem.message}` };
 }
 
 /** Undefined when it is no JSON. */

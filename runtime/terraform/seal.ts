@@ -4,6 +4,8 @@
  * Compact JWE, `ECDH-ES+A256KW` with `A256GCM`. Two seals of one secret differ; callers keep a seal while the version
  * of the secret stays the same.
  */
+import { createPublicKey, type webcrypto } from "node:crypto";
+
 import { errorText, GatewayError } from "../errors.ts";
 
 export type SealFault = { readonly ok: false; readonly wish: string };
@@ -19,9 +21,17 @@ export function checkSealKey(text: string): { readonly ok: true } | SealFault {
   const { kty, crv, d } = (key ?? {}) as Readonly<Record<string, unknown>>;
   if (d !== undefined) return { ok: false, wish: 'has the member "d", must be the public key and not the private one' };
   const isUsable = (kty === "EC" && crv === "P-256") || (kty === "OKP" && crv === "X25519");
-  return isUsable
-    ? { ok: true }
-    : { ok: false, wish: 'must be a JWK with "kty": "EC", "crv": "P-256" or "kty": "OKP", "crv": "X25519"' };
+  if (!isUsable)
+    return { ok: false, wish: 'must be a JWK with "kty": "EC", "crv": "P-256" or "kty": "OKP", "crv": "X25519"' };
+  try {
+    createPublicKey({ key: key as webcrypto.JsonWebKey, format: "jwk" });
+  } catch {
+    return {
+      ok: false,
+      wish: "is a JWK whose coordinates are no point of its curve, must be the gateway's public key",
+    };
+  }
+  return { ok: true };
 }
 
 /**

@@ -221,8 +221,13 @@ describeTerraform("gateway_bundle published over http", { timeout: 60_000 }, (te
     const url = gateway.adminOrigin;
     write({ url, owner: "default" });
     const said = await refused("apply", "-auto-approve");
-    expect(said).toMatch(/"owner" is "default", the owner of what \S+ says, must be another name such as "main"/);
-    expect(await terraform.workspace.succeed("state", "list")).toBe("");
+    expect(said).toContain('"owner" is "default", whose is what a gateway\'s own file says');
+    // The gateway says the same to whoever publishes without the provider.
+    admin = createAdminClient(url, gateway.adminToken);
+    const direct = await admin.publish("default", '{"version":1,"owner":"default","routes":{}}');
+    expect(direct.status).toBe(422);
+    expect(direct.text).toMatch(/the owner of what \S+ says, must be another name such as \\"main\\"/);
+    expect((await terraform.workspace.run("state", "list")).stdout).toBe("");
     // The name that constructs take when none is given.
     write({ url, owner: "main" });
     await apply();

@@ -151,8 +151,34 @@ describeTerraform("terraform validate", {}, (terraform) => {
       "octal",
       "At file.mode",
     ],
+    [
+      "a number beyond JSON",
+      route("app", "mcp {\n server {\n max_request_bytes = 9007199254740993\n }\n }"),
+      "max_request_bytes",
+      '"mcp.server.max_request_bytes" is a number that JSON cannot carry',
+      'At route["app"].mcp.server.max_request_bytes',
+    ],
+    [
+      "a number beyond all",
+      "max_streams_per_user = 1e400",
+      "max_streams_per_user",
+      "cannot carry",
+      "At max_streams_per_user",
+    ],
+    [
+      "a number beyond JSON in a policy",
+      route("app", "").replace(
+        POLICY,
+        'policy = jsonencode([{ allow = { and = [{ "claim/x" = { has = 9007199254740993 } }] } }])',
+      ),
+      "policy",
+      '"policy" at [0].allow.and[0]["claim/x"].has is a number that JSON cannot carry',
+      'At route["app"].policy',
+    ],
+    ["an owner that every gateway refuses", 'owner = "default"', 'owner = "default"', 'such as "main"', "At owner"],
   ])("%s", async (_name, body, code, text, path) => {
-    const found = (await validate(`owner = "team"\n${body}`)).filter(({ severity }) => severity === "error");
+    const owner = body.startsWith("owner") ? "" : 'owner = "team"\n';
+    const found = (await validate(`${owner}${body}`)).filter(({ severity }) => severity === "error");
     expect(found).toHaveLength(1);
     expect(found[0]?.code).toContain(code);
     expect(found[0]?.detail).toContain(text);
@@ -199,6 +225,22 @@ describeTerraform("terraform validate", {}, (terraform) => {
     expect(found[0]).toMatchObject({ severity: "warning" });
     expect(found[0]?.detail).toContain("client_secret_ref");
     expect(JSON.stringify(found)).not.toContain("hunter2");
+  });
+
+  test("a secret beside the owner is told with where its resource begins, and its attribute", async () => {
+    const body = 'owner = "team"\nidp_provider_url = "https://i.example.com"\nidp_client_id = "x"\n';
+    const found = await validate(`${body}idp_client_secret = "hunter2hunter2"`);
+    expect(found).toMatchObject([{ severity: "warning", code: 'resource "gateway_bundle" "main" {' }]);
+    expect(found[0]?.detail).toContain("At idp_client_secret");
+    expect(JSON.stringify(found)).not.toContain("hunter2");
+    const [unsealed] = await validate('owner = "team"\nidp_client_secret_wo = "hunter2hunter2"');
+    expect(unsealed).toMatchObject({ severity: "error", code: 'resource "gateway_bundle" "main" {' });
+  });
+
+  test("a key that nothing can be sealed to is told before anything is applied", async () => {
+    const key = JSON.stringify({ kty: "EC", crv: "P-256", x: "AAAA", y: "AAAA" });
+    const [found] = await validate(`owner = "team"\nseal_key = ${JSON.stringify(key)}`);
+    expect(found?.detail).toMatch(/"seal_key" is a JWK whose coordinates[^]*At seal_key/);
   });
 
   describe("of values that are not known yet", () => {
