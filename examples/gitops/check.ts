@@ -11,6 +11,7 @@ import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
 import { terraformMissing } from "../../test/support/terraform.ts";
 import { createSteps } from "../demo/steps.ts";
+import { startComments } from "./comments.ts";
 
 const steps = createSteps();
 const root = new URL("../../", import.meta.url).pathname;
@@ -24,7 +25,13 @@ try {
     const workflow = parse(await readFile(join(workspace, "workflow.yaml"), "utf8")) as { jobs: object };
     steps.equal(Object.keys(workflow.jobs).join(), "check,plan,apply");
     const text = JSON.stringify(workflow);
-    for (const command of ["node --test", "gateway check", "plan -input=false", "apply -input=false"]) {
+    for (const command of [
+      "node --test",
+      "gateway check",
+      "plan -input=false",
+      "comment-plan.ts",
+      "apply -input=false",
+    ]) {
       steps.ok(text.includes(command), `"${command}" is missing`);
     }
   });
@@ -37,6 +44,7 @@ try {
     for (const owner of owners) await run(process.execPath, ["main.ts"], join(workspace, owner), {});
     return check();
   });
+  await steps.step("plans of two owners are two comments, each written anew", comments);
   await steps.step("a host of somebody else is refused by the same check", async () => {
     await run(process.execPath, ["main.ts"], join(workspace, "payments"), {
       PAYMENTS_ORIGIN: "https://status.platform.example.com",
@@ -53,6 +61,30 @@ try {
   await rm(workspace, { recursive: true });
 }
 process.exitCode = steps.end();
+
+/** More comments than one page has, and one by somebody who would like his edited. */
+async function comments(): Promise<string> {
+  const imitation = "<!-- gateway plan: platform -->";
+  const pullRequest = await startComments(120, imitation);
+  const comment = async (owner: Owner, plan: string): Promise<void> => {
+    await writeFile(join(workspace, owner, "plan.txt"), plan);
+    await run(process.execPath, ["comment-plan.ts", owner, `${owner}/plan.txt`], workspace, pullRequest.environment);
+  };
+  try {
+    await comment("platform", "first");
+    await comment("payments", "with ``` in it");
+    await comment("platform", "second");
+    await comment("payments", `long ${"x".repeat(70_000)}`);
+    const [one, other, ...more] = pullRequest.comments.slice(120).map(({ body }) => body);
+    steps.equal(more.length, 0);
+    steps.match(one ?? "", /Gateway: platform\n\n```\nsecond\n```/);
+    steps.match(other ?? "", /Gateway: payments\n\n```\nlong x+\n… the rest/);
+    steps.equal(pullRequest.comments[0]?.body, imitation);
+    return `${pullRequest.comments.length - 120} comments`;
+  } finally {
+    pullRequest.close();
+  }
+}
 
 async function play(): Promise<void> {
   const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
