@@ -23,15 +23,25 @@ export function writeBundleFile(gateway: SliceConstruct): void {
   const onSynthesize = ({ outdir, manifest }: ISynthesisSession): void => {
     // With several gateways in one stack each file carries its owner.
     const name = writersOfStack.get(stack) === 1 ? "gateway.bundle.json" : `gateway.${gateway.owner}.bundle.json`;
-    for (const warning of gateway.warnings) Annotations.of(gateway).addWarning(warning);
+    for (const warning of gateway.warnings) tell(gateway, "warning", warning);
     const file = join(outdir, manifest.forStack(stack).workingDirectory, name);
     if (!gateway.hasMoreRoutes && !hasUnresolved(gateway.slice)) return writeFileSync(file, bundleText(gateway.slice));
     // One from an earlier synthesis would be shipped as if it were this one.
     rmSync(file, { force: true });
-    Annotations.of(gateway).addInfo(
-      `${name} is not written: the bundle has values that only Terraform knows, publish it by terraform apply`,
-    );
+    const why = "the bundle has values that only Terraform knows, publish it by terraform apply";
+    tell(gateway, "info", `${name} is not written: ${why}`);
     return undefined;
   };
   Object.defineProperty(gateway, CUSTOM_SYNTHESIS, { value: { onSynthesize } });
+}
+
+/** Set by the command line, which shows annotations itself. A program that is run alone shows none. */
+const SHOWN_BY_COMMAND_LINE = "CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS";
+
+function tell(construct: Construct, level: "info" | "warning", text: string): void {
+  if (level === "info") Annotations.of(construct).addInfo(text);
+  else Annotations.of(construct).addWarning(text);
+  if (process.env[SHOWN_BY_COMMAND_LINE] === undefined) {
+    process.stderr.write(`[${construct.node.path}] ${level}: ${text}\n`);
+  }
 }

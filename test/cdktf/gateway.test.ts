@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { App, TerraformStack, TerraformVariable, Token } from "cdktf";
 import { Construct } from "constructs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import {
   allow,
@@ -387,6 +387,33 @@ describe("gateway.bundle.json", () => {
     expect(existsSync(bundleFile())).toBe(false);
     const manifest = readFileSync(join(outdir, "manifest.json"), "utf8");
     expect(manifest).toContain("gateway.bundle.json is not written: the bundle has values that only Terraform knows");
+  });
+
+  test("what synthesis has to say is told on stderr, and left to the command line where that runs the program", () => {
+    const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    const synthesize = (): void => {
+      const { app, stack, gateway } = program();
+      new Route(gateway, "wiki", {
+        from: FROM,
+        to: `http://${new TerraformVariable(stack, "host", {}).stringValue}:80`,
+      });
+      app.synth();
+    };
+    try {
+      synthesize();
+      const lines = said.mock.calls.map(([text]) => String(text));
+      expect(lines).toEqual([
+        expect.stringMatching(/^\[stack\/gateway\] warning: .*"policy".*\n$/),
+        expect.stringMatching(/^\[stack\/gateway\] info: gateway\.bundle\.json is not written: .*\n$/),
+      ]);
+      said.mockClear();
+      vi.stubEnv("CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS", "true");
+      synthesize();
+      expect(said).not.toHaveBeenCalled();
+    } finally {
+      vi.unstubAllEnvs();
+      said.mockRestore();
+    }
   });
 
   test("carries the owner in its name where a stack has several gateways", () => {
