@@ -93,7 +93,9 @@ output "store_ok" { value = data.gateway_status.live.store_ok }\n`;
     expect(await terraform.workspace.succeed("output", "store_ok")).toContain("true");
     expect(terraform.workspace.read("terraform.tfstate")).not.toContain("PRIVATE KEY");
     const wrong = 'client_cert = file("client.crt")\n client_key_ref = "env:NOT_THERE"';
-    expect(await failing(provider(FULL) + status(wrong))).toContain('Cannot read the client key from "env:NOT_THERE"');
+    expect(await failing(provider(FULL) + status(wrong))).toContain(
+      'the client key ("client_key_ref") from "env:NOT_THERE"',
+    );
     write(provider(FULL));
     await terraform.workspace.succeed("destroy", "-auto-approve");
   });
