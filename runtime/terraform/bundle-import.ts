@@ -12,7 +12,8 @@ import { NO_ROUTES } from "./routes-state.ts";
 import { ROUTES_ATTRIBUTE } from "./schema.ts";
 import type { ValueMap } from "./value.ts";
 
-interface Place {
+/** A slice that somebody published, and what a bundle of that place has in its blocks. */
+export interface SlicePlace {
   readonly owner: string;
   readonly target: Target;
   readonly values: ValueMap;
@@ -21,29 +22,40 @@ interface Place {
 /** At the end of an id: the routes are taken into the attribute, not into blocks. */
 const AS_ATTRIBUTE = `#${ROUTES_ATTRIBUTE}`;
 
+const ID_EXPECTED =
+  'the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json", or its address at a gateway, such as "http://127.0.0.1:9901/config/slices/my-team"';
+
 /**
  * @param id path of the slice, or its address at a gateway; with `#routes` for configurations that have them there
  * @throws GatewayError `terraform.import`, `publish.read`, `publish.token`
  */
 export async function importBundle(id: string, connection: Connection): Promise<StateOutcome> {
-  const refusal = (reason: string): GatewayError =>
-    new GatewayError("terraform.import", `Cannot import "${id}": ${reason}`);
   const isAttribute = id.endsWith(AS_ATTRIBUTE);
   const address = isAttribute ? id.slice(0, -AS_ATTRIBUTE.length) : id;
-  const place = /^https?:/.test(address) ? httpPlace(address, connection) : filePlace(address);
-  if (!place) {
-    throw refusal(
-      'the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json", or its address at a gateway, such as "http://127.0.0.1:9901/config/slices/my-team"',
-    );
-  }
-  const { owner, target, values } = place;
+  const place = /^https?:/.test(address) ? placeOfAddress(address, connection) : placeOfPath(address);
+  if (!place) throw importRefusal(id, ID_EXPECTED);
+  return importFrom(place, id, isAttribute ? { [ROUTES_ATTRIBUTE]: NO_ROUTES } : {});
+}
+
+/**
+ * @param said what somebody said to import, for messages
+ * @param form a state in whose form the routes are taken
+ * @throws GatewayError as above
+ */
+export async function importFrom(
+  { owner, target, values }: SlicePlace,
+  said: string,
+  form: ValueMap = {},
+): Promise<StateOutcome> {
   const published = await target.read();
   if (published.kind === "absent") {
-    throw refusal(values["file"] ? "there is no such file" : "nothing is published there");
+    throw importRefusal(said, values["file"] ? "there is no such file" : "nothing is published there");
   }
-  if (published.kind === "unreadable") throw refusal(published.reason);
+  if (published.kind === "unreadable") throw importRefusal(said, published.reason);
   const { document } = published;
-  if (document["owner"] !== owner) throw refusal(`it holds the slice of owner ${JSON.stringify(document["owner"])}`);
+  if (document["owner"] !== owner) {
+    throw importRefusal(said, `it holds the slice of owner ${JSON.stringify(document["owner"])}`);
+  }
   return {
     state: {
       owner,
@@ -52,23 +64,32 @@ export async function importBundle(id: string, connection: Connection): Promise<
       http: null,
       ...values,
       generation: 1,
-      ...publishedValues(published, isAttribute ? { [ROUTES_ATTRIBUTE]: NO_ROUTES } : {}),
+      ...publishedValues(published, form),
     },
     diagnostics: [],
   };
 }
 
-function filePlace(id: string): Place | undefined {
-  const directory = dirname(id);
-  const owner = basename(id, ".json");
-  if (!id.endsWith(".json") || owner === "") return undefined;
+export function importRefusal(said: string, reason: string): GatewayError {
+  return new GatewayError("terraform.import", `Cannot import "${said}": ${reason}`);
+}
+
+function placeOfPath(path: string): SlicePlace | undefined {
+  const owner = basename(path, ".json");
+  return path.endsWith(".json") && owner !== "" ? sliceInDirectory(dirname(path), owner) : undefined;
+}
+
+function placeOfAddress(address: string, connection: Connection): SlicePlace | undefined {
+  const [, url, owner] = /^(https?:\/\/.+?)\/+config\/slices\/([^/?#]+)$/.exec(address) ?? [];
+  return url === undefined || owner === undefined ? undefined : sliceOfGateway(url, owner, connection);
+}
+
+export function sliceInDirectory(directory: string, owner: string): SlicePlace {
   const target = createFileTarget({ directory, owner, mode: undefined });
   return { owner, target, values: { file: { directory, mode: null } } };
 }
 
-function httpPlace(id: string, connection: Connection): Place | undefined {
-  const [, url, owner] = /^(https?:\/\/.+?)\/+config\/slices\/([^/?#]+)$/.exec(id) ?? [];
-  if (url === undefined || owner === undefined) return undefined;
+export function sliceOfGateway(url: string, owner: string, connection: Connection): SlicePlace {
   const target = createHttpTarget({
     url,
     owner,

@@ -9,7 +9,9 @@ import { digestOf } from "../config/slice.ts";
 import { GatewayError } from "../errors.ts";
 import type { Connection } from "./admin-token.ts";
 import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
+import { bundleIdentity } from "./bundle-identity.ts";
 import { importBundle } from "./bundle-import.ts";
+import { moveBundle } from "./bundle-move.ts";
 import { publishingProblems } from "./bundle-rules.ts";
 import { publishBundle, targetOf } from "./bundle-target.ts";
 import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
@@ -30,6 +32,7 @@ export function createBundleResource(connection: Connection): Resource {
   const memory = createRouteMemory();
   return {
     schema: bundleSchema,
+    identity: bundleIdentity(connection),
 
     validate(config, caller) {
       const problems = publishingProblems(config, caller);
@@ -70,6 +73,8 @@ export function createBundleResource(connection: Connection): Resource {
     },
 
     importState: (id) => importBundle(id, connection),
+
+    moveState: moveBundle,
 
     upgradeState: upgradeBundleState,
   };

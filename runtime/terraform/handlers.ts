@@ -5,12 +5,15 @@
  * of our schema.
  */
 import { errorText, GatewayError } from "../errors.ts";
-import { type Diagnostic, wireDiagnostic, wirePath } from "./diagnostics.ts";
+import { type Diagnostic, wirePath } from "./diagnostics.ts";
+import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
+import { findType, mapEntries, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
 import type { Caller, DataSource, Provider, Resource, StateOutcome } from "./provider.ts";
+import { identityMember, readIdentity, upgradeIdentity, wireIdentitySchema } from "./resource-identity.ts";
 import { blockType, wireFunction, wireSchema } from "./schema-model.ts";
-import { encodeValue, parseJson, valueFromJson } from "./value-codec.ts";
+import { encodeValue, valueFromJson } from "./value-codec.ts";
 import { createValueMemory } from "./value-memory.ts";
-import type { Value, ValueMap, ValueType } from "./value.ts";
+import type { ValueMap, ValueType } from "./value.ts";
 import type { Message } from "./wire.ts";
 
 /** @throws GatewayError, FunctionError; whatever else it throws is a mistake of ours */
@@ -18,49 +21,33 @@ export type Handler = (request: Message) => Promise<Message> | Message;
 
 /** By method name. */
 export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
-  const capabilities = { planDestroy: true, schemaOptional: true };
+  const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
   const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
   // Implied types are asked for with every call but never change.
   const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
 
   const memory = createValueMemory();
+  const decode = (type: ValueType, msgpack: Uint8Array) => memory.decode(type, msgpack);
   const readObject = (type: ValueType, message: unknown): ValueMap | null =>
-    readDynamic(type, message) as ValueMap | null;
-  /** A value comes as MessagePack or, from some callers, as JSON. */
-  const readDynamic = (type: ValueType, message: unknown): Value => {
-    const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
-    if (msgpack && msgpack.length > 0) return memory.decode(type, msgpack);
-    return json && json.length > 0 ? valueFromJson(type, parseJson(Buffer.from(json).toString())) : null;
-  };
+    readDynamic(type, message, decode) as ValueMap | null;
   const writeOutcome = (type: ValueType, field: string, { state, diagnostics }: StateOutcome): Message => ({
     [field]: { msgpack: memory.encode(type, state) },
     diagnostics: wireDiagnostics(diagnostics),
   });
 
-  const dataSources = provider.dataSources ?? new Map<string, DataSource>();
-
+  const { dataSources = NONE, ephemerals = NONE } = provider;
   const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {
-    const name = request["typeName"] as string;
-    const source = dataSources.get(name);
-    if (!source)
-      throw new GatewayError(
-        "terraform.type",
-        `Cannot read data source "${name}": this provider has none of that name`,
-      );
+    const source = findType(dataSources, "data source", request["typeName"]);
     return { source, type: blockType(source.schema) };
   };
-
   const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
     const name = request["typeName"] as string;
-    const resource = provider.resources.get(name);
-    const type = types.get(name);
-    if (!resource || !type)
-      throw new GatewayError(
-        "terraform.type",
-        `Cannot serve resource type "${name}": this provider has none of that name`,
-      );
-    return { resource, type, name };
+    const resource = findType(provider.resources, "resource type", name);
+    return { resource, type: findType(types, "resource type", name), name };
   };
+  const identities = new Map(
+    [...provider.resources].flatMap(([name, { identity }]) => (identity ? [[name, identity]] : [])),
+  );
 
   return {
     GetMetadata: () => ({
@@ -68,15 +55,17 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
       dataSources: [...dataSources.keys()].map((name) => ({ name })),
       resources: [...provider.resources.keys()].map((name) => ({ name })),
       functions: [...provider.functions.keys()].map((name) => ({ name })),
+      ephemerals: [...ephemerals.keys()].map((name) => ({ name })),
     }),
     GetProviderSchema: () => ({
       provider: wireSchema(provider.schema),
       resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
       dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
+      ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
       functions: functions(),
       capabilities,
     }),
-    GetResourceIdentitySchemas: () => ({}),
+    GetResourceIdentitySchemas: () => ({ schemas: mapEntries(identities, wireIdentitySchema) }),
     GetFunctions: () => ({ functions: functions() }),
     ValidateProviderConfig: () => ({}),
     ConfigureProvider(request) {
@@ -93,17 +82,19 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     // Called at every refresh, also when the version is the same: the state comes as JSON and goes as MessagePack.
     UpgradeResourceState(request) {
       const { resource, type } = find(request);
-      const raw = request["state"] as { json?: Buffer } | undefined;
       const version = (request["version"] as number | undefined) ?? 0;
-      const json = raw?.json ? parseJson(raw.json.toString()) : null;
+      const json = readRaw(request["state"]);
       const state = valueFromJson(type, resource.upgradeState?.(json, version) ?? json);
       return { state: { msgpack: memory.encode(type, state) } };
     },
+    UpgradeResourceIdentity: (request) =>
+      upgradeIdentity(findType(identities, "identity of", request["typeName"]), request["identity"]),
     async ReadResource(request) {
       const { resource, type } = find(request);
       const state = readObject(type, request["state"]);
       const outcome = state ? await resource.read(state) : { state: null, diagnostics: [] };
-      return { ...writeOutcome(type, "state", outcome), private: request["private"] };
+      const identity = identityMember(resource, outcome.state);
+      return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
     },
     async PlanResourceChange(request) {
       const { resource, type } = find(request);
@@ -114,6 +105,7 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
         ...writeOutcome(type, "planned", planned),
         requiresReplace: planned.requiresReplace.map(wirePath),
         private: request["priorPrivate"],
+        ...identityMember(resource, planned.state),
       };
     },
     async ApplyResourceChange(request) {
@@ -125,7 +117,8 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
           // The state must survive a failure of ours, or Terraform would forget what is published.
           (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
         );
-      return { ...writeOutcome(type, "state", outcome), private: request["private"] };
+      const identity = identityMember(resource, outcome.state);
+      return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
     },
     ValidateDataResourceConfig(request) {
       const { source, type } = findDataSource(request);
@@ -138,9 +131,33 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
     },
     async ImportResourceState(request) {
       const { resource, type, name } = find(request);
-      const { state, diagnostics } = await resource.importState(request["id"] as string);
-      const imported = state ? [{ typeName: name, state: { msgpack: encodeValue(type, state) } }] : [];
-      return { imported, diagnostics: wireDiagnostics(diagnostics) };
+      const identity = resource.identity && readIdentity(resource.identity, request["identity"]);
+      const { state, diagnostics } = await (resource.identity && identity
+        ? resource.identity.importState(identity)
+        : resource.importState(request["id"] as string));
+      const imported = state && {
+        typeName: name,
+        state: { msgpack: encodeValue(type, state) },
+        ...identityMember(resource, state),
+      };
+      return { imported: imported ? [imported] : [], diagnostics: wireDiagnostics(diagnostics) };
+    },
+    MoveResourceState(request) {
+      const { resource, type, name } = find(request);
+      const [source, typeName] = [request["sourceProvider"] as string, request["sourceType"] as string];
+      if (!resource.moveState)
+        throw new GatewayError("terraform.move", `Cannot move "${typeName}": nothing becomes a "${name}"`);
+      const state = resource.moveState({
+        provider: source,
+        typeName,
+        version: (request["sourceVersion"] as number | undefined) ?? 0,
+        state: readRaw(request["sourceState"]),
+      });
+      return {
+        state: { msgpack: encodeValue(type, state) },
+        private: request["private"],
+        ...identityMember(resource, state),
+      };
     },
     CallFunction(request) {
       const name = request["name"] as string;
@@ -151,18 +168,17 @@ export function createHandlers(provider: Provider): Readonly<Record<string, Hand
           `Cannot call "${name}": this provider has no function of that name`,
         );
       const values = request["arguments"] as readonly unknown[];
-      const args = fn.schema.parameters.map(({ type }, index) => readDynamic(type, values[index]));
+      const args = fn.schema.parameters.map(({ type }, index) => readDynamic(type, values[index], decode));
       return { result: { msgpack: encodeValue(fn.schema.returns, fn.call(args)) } };
     },
+    ...createEphemeralHandlers(provider),
   };
 }
 
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
 function failure(error: unknown): Diagnostic {
   return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
-}
-
-function wireDiagnostics(diagnostics: readonly Diagnostic[]): readonly Message[] {
-  return diagnostics.map(wireDiagnostic);
 }
 
 function callerOf(request: Message): Caller {
@@ -178,7 +194,3 @@ function isNull(message: unknown): boolean {
 }
 
 const MSGPACK_NIL = 0xc0;
-
-function mapEntries<T>(entries: ReadonlyMap<string, T>, change: (value: T) => Message): Record<string, Message> {
-  return Object.fromEntries([...entries].map(([name, value]) => [name, change(value)]));
-}

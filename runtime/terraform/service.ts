@@ -23,12 +23,18 @@ const METHODS: Readonly<Record<string, readonly [request: string, response: stri
   StopProvider: ["Empty", "StopResponse"],
   ValidateResourceConfig: ["ValidateRequest", "ValidateResponse"],
   UpgradeResourceState: ["UpgradeRequest", "UpgradeResponse"],
+  UpgradeResourceIdentity: ["UpgradeIdentityRequest", "UpgradeIdentityResponse"],
   ReadResource: ["ReadRequest", "ReadResponse"],
   PlanResourceChange: ["PlanRequest", "PlanResponse"],
   ApplyResourceChange: ["ApplyRequest", "ApplyResponse"],
   ImportResourceState: ["ImportRequest", "ImportResponse"],
+  MoveResourceState: ["MoveRequest", "MoveResponse"],
   ValidateDataResourceConfig: ["ValidateRequest", "ValidateResponse"],
   ReadDataSource: ["ReadDataRequest", "ReadDataResponse"],
+  ValidateEphemeralResourceConfig: ["ValidateRequest", "ValidateResponse"],
+  OpenEphemeralResource: ["OpenRequest", "OpenResponse"],
+  RenewEphemeralResource: ["RenewRequest", "RenewResponse"],
+  CloseEphemeralResource: ["CloseRequest", "CloseResponse"],
   CallFunction: ["CallRequest", "CallResponse"],
 };
 

@@ -31,13 +31,18 @@ const TABLE: Readonly<Record<string, string>> = {
   ServerCapabilities: "planDestroy bool=1, schemaOptional bool=2, moveState bool=3",
   ClientCapabilities: "deferral bool=1, writeOnly bool=2",
   Named: "name string=1",
+  Timestamp: "seconds int64=1, nanos int32=2",
+  IdentityAttribute: "name string=1, type bytes=2, required bool=3, optional bool=4, description string=5",
+  IdentitySchema: "version int64=1, *attributes IdentityAttribute=2",
+  Identity: "data DynamicValue=1",
 
   MetadataResponse:
-    "capabilities ServerCapabilities=1, *diagnostics Diagnostic=2, *dataSources Named=3, *resources Named=4, *functions Named=5",
+    "capabilities ServerCapabilities=1, *diagnostics Diagnostic=2, *dataSources Named=3, *resources Named=4, *functions Named=5, " +
+    "*ephemerals Named=6",
   SchemaResponse:
     "provider Schema=1, {resources Schema=2, {dataSources Schema=3, *diagnostics Diagnostic=4, providerMeta Schema=5, " +
-    "capabilities ServerCapabilities=6, {functions Function=7",
-  IdentitySchemasResponse: "*diagnostics Diagnostic=2",
+    "capabilities ServerCapabilities=6, {functions Function=7, {ephemerals Schema=8",
+  IdentitySchemasResponse: "{schemas IdentitySchema=1, *diagnostics Diagnostic=2",
   FunctionsResponse: "{functions Function=1, *diagnostics Diagnostic=2",
   StopResponse: "error string=1",
 
@@ -49,20 +54,34 @@ const TABLE: Readonly<Record<string, string>> = {
   ValidateResponse: "*diagnostics Diagnostic=1",
   UpgradeRequest: "typeName string=1, version int64=2, state RawState=3",
   UpgradeResponse: "state DynamicValue=1, *diagnostics Diagnostic=2",
-  ReadRequest: "typeName string=1, state DynamicValue=2, private bytes=3",
-  ReadResponse: "state DynamicValue=1, *diagnostics Diagnostic=2, private bytes=3",
+  UpgradeIdentityRequest: "typeName string=1, version int64=2, identity RawState=3",
+  UpgradeIdentityResponse: "identity Identity=1, *diagnostics Diagnostic=2",
+  ReadRequest: "typeName string=1, state DynamicValue=2, private bytes=3, identity Identity=6",
+  ReadResponse: "state DynamicValue=1, *diagnostics Diagnostic=2, private bytes=3, identity Identity=5",
   PlanRequest:
     "typeName string=1, prior DynamicValue=2, proposed DynamicValue=3, config DynamicValue=4, priorPrivate bytes=5, " +
-    "providerMeta DynamicValue=6, capabilities ClientCapabilities=7",
-  PlanResponse: "planned DynamicValue=1, *requiresReplace Path=2, private bytes=3, *diagnostics Diagnostic=4",
+    "providerMeta DynamicValue=6, capabilities ClientCapabilities=7, identity Identity=8",
+  PlanResponse:
+    "planned DynamicValue=1, *requiresReplace Path=2, private bytes=3, *diagnostics Diagnostic=4, identity Identity=7",
   ApplyRequest:
-    "typeName string=1, prior DynamicValue=2, planned DynamicValue=3, config DynamicValue=4, private bytes=5",
-  ApplyResponse: "state DynamicValue=1, private bytes=2, *diagnostics Diagnostic=3",
-  ImportRequest: "typeName string=1, id string=2",
-  Imported: "typeName string=1, state DynamicValue=2, private bytes=3",
+    "typeName string=1, prior DynamicValue=2, planned DynamicValue=3, config DynamicValue=4, private bytes=5, " +
+    "identity Identity=7",
+  ApplyResponse: "state DynamicValue=1, private bytes=2, *diagnostics Diagnostic=3, identity Identity=5",
+  ImportRequest: "typeName string=1, id string=2, capabilities ClientCapabilities=3, identity Identity=4",
+  Imported: "typeName string=1, state DynamicValue=2, private bytes=3, identity Identity=4",
   ImportResponse: "*imported Imported=1, *diagnostics Diagnostic=2",
+  MoveRequest:
+    "sourceProvider string=1, sourceType string=2, sourceVersion int64=3, sourceState RawState=4, typeName string=5, " +
+    "private bytes=6, sourceIdentity RawState=7, sourceIdentityVersion int64=8",
+  MoveResponse: "state DynamicValue=1, *diagnostics Diagnostic=2, private bytes=3, identity Identity=4",
   ReadDataRequest: "typeName string=1, config DynamicValue=2",
   ReadDataResponse: "state DynamicValue=1, *diagnostics Diagnostic=2",
+  OpenRequest: "typeName string=1, config DynamicValue=2, capabilities ClientCapabilities=3",
+  OpenResponse: "*diagnostics Diagnostic=1, renewAt Timestamp=2, result DynamicValue=3, ?private bytes=4",
+  RenewRequest: "typeName string=1, ?private bytes=2",
+  RenewResponse: "*diagnostics Diagnostic=1, renewAt Timestamp=2, ?private bytes=3",
+  CloseRequest: "typeName string=1, ?private bytes=2",
+  CloseResponse: "*diagnostics Diagnostic=1",
   CallRequest: "name string=1, *arguments DynamicValue=2",
   CallError: "text string=1, ?argument int64=2",
   CallResponse: "result DynamicValue=1, error CallError=2",

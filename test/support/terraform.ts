@@ -88,28 +88,33 @@ export function createWorkspace(env: Readonly<Record<string, string>>): Workspac
 const TAKES_NO_COLOR = new Set(["init", "validate", "plan", "apply", "destroy", "import", "show"]);
 
 export interface InProcessProvider {
+  readonly socketPath: string;
   /** For createWorkspace. */
   readonly env: Readonly<Record<string, string>>;
   close(): void;
 }
 
-/** The provider in this process, as Terraform's reattach mode wants it: no TLS, nothing started. */
-export async function serveInProcess(): Promise<InProcessProvider> {
+/**
+ * The provider in this process, as Terraform's reattach mode wants it: no TLS, nothing started.
+ *
+ * @param addresses under which Terraform finds it
+ */
+export async function serveInProcess(addresses: readonly string[] = [PROVIDER_ADDRESS]): Promise<InProcessProvider> {
   const directory = mkdtempSync(join(tmpdir(), "gw-re-"));
   const socketPath = join(directory, "s");
   const ignore = (): void => {};
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
   const server = await serveProvider({ provider: bundleProvider(), log, socketPath, onShutdown: ignore });
-  const reattach = {
-    [PROVIDER_ADDRESS]: {
-      Protocol: "grpc",
-      ProtocolVersion: 6,
-      Pid: process.pid,
-      Test: true,
-      Addr: { Network: "unix", String: socketPath },
-    },
+  const running = {
+    Protocol: "grpc",
+    ProtocolVersion: 6,
+    Pid: process.pid,
+    Test: true,
+    Addr: { Network: "unix", String: socketPath },
   };
+  const reattach = Object.fromEntries(addresses.map((address) => [address, running]));
   return {
+    socketPath,
     env: { TF_REATTACH_PROVIDERS: JSON.stringify(reattach) },
     close: () => {
       server.close();
