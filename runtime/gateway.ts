@@ -9,6 +9,8 @@ import type { AdminPages } from "./admin/listener.ts";
 import { createMetrics, type Metrics } from "./admin/metrics.ts";
 import { traceSeries } from "./admin/trace-series.ts";
 import { openAdminCertificates } from "./admin/tls.ts";
+import { createMintedTokens } from "./admin/minted-tokens.ts";
+import { publishTokenEndpoint } from "./admin/publish-tokens.ts";
 import { sliceEndpoint } from "./admin/slices.ts";
 import { readBoot } from "./bundle/boot.ts";
 import { openBundle, type BundleStatus } from "./bundle/bundle.ts";
@@ -243,12 +245,17 @@ async function openAdmin(
     blocks: () => blocks.list().map(describeBlock),
   };
   if (worker !== undefined) return { admin: undefined, pages: own(createPages(told)) };
-  const endpoints = [sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }), bundle.parse)];
+  const mintedTokens = createMintedTokens({ store, clock });
+  const endpoints = [
+    sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }), bundle.parse),
+    publishTokenEndpoint(mintedTokens, log),
+  ];
   const maxConnections = connectionLimits(boot.maxConnections).other;
   const opened = await openAdminCertificates(boot.adminTls, log);
   const certificates = opened && own(opened);
   const { adminAddress: address, adminHosts: hosts, adminToken: token, publishTokens } = boot;
-  const listener = { address, hosts, certificates, token, publishTokens, endpoints, maxConnections, log };
+  const access = { hosts, certificates, token, publishTokens, mintedTokens };
+  const listener = { address, ...access, endpoints, maxConnections, log };
   const admin = own(await createAdmin({ ...told, ...listener }));
   return { admin, pages: admin.pages };
 }

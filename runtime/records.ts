@@ -1,4 +1,5 @@
 /** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
+import { MINTED_FORMATS } from "./admin/minted-tokens.ts";
 import { ISSUER_FORMATS } from "./issuer/records.ts";
 import { SESSION_FORMATS } from "./session/records.ts";
 import type { RecordFormats } from "./store/formats.ts";
@@ -7,7 +8,12 @@ import { openStore, type StoreDeps } from "./store/open.ts";
 import type { Store } from "./store/store.ts";
 import { UPSTREAM_FORMATS } from "./upstream/records.ts";
 
-export const recordFormats: RecordFormats = { ...SESSION_FORMATS, ...ISSUER_FORMATS, ...UPSTREAM_FORMATS };
+export const recordFormats: RecordFormats = {
+  ...SESSION_FORMATS,
+  ...ISSUER_FORMATS,
+  ...UPSTREAM_FORMATS,
+  ...MINTED_FORMATS,
+};
 
 /** @throws GatewayError as `openStore` does */
 export async function openRecords(url: string, deps: StoreDeps): Promise<Store> {

@@ -43,7 +43,7 @@ const rules: Readonly<Record<string, Rule>> = {
   kubernetes: { may: [...pure, "http", "terraform"], why: "a publisher like the provider, with its targets and seals" },
   doctor: { may: [...ground, "http"], why: "a client like any other: it sees what the wire shows" },
   "close-all": { may: ["ports"], why: "the ground, for the composition root" },
-  records: { may: ["store", "session", "issuer", "upstream"], why: "the kinds of records, from their owners" },
+  records: { may: ["store", "session", "issuer", "upstream", "admin"], why: "the kinds of records, from their owners" },
   commands: {
     may: [...middle, "bundle", "session", "issuer", "device", "records"],
     why: "administration from outside: records, no sockets",

@@ -10,6 +10,7 @@ import type { AdminEndpoint } from "./answer.ts";
 import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
+import type { MintedTokens } from "./minted-tokens.ts";
 import { storeHealth } from "./store-health.ts";
 import { upstreamSeries, type UpstreamStatus } from "./upstream-series.ts";
 
@@ -35,6 +36,7 @@ export interface AdminDeps extends PagesDeps {
   /** Undefined: only `/healthz` and `/readyz` answer. */
   readonly token: string | undefined;
   readonly publishTokens?: readonly PublishToken[] | undefined;
+  readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
   readonly endpoints?: readonly AdminEndpoint[];
   /** See `AdminListenerDeps`. */
   readonly maxConnections?: number | undefined;

@@ -10,6 +10,8 @@ export interface AdminRequest {
   readonly headers: IncomingHttpHeaders;
   /** Of the token; undefined: the operator's, who may do everything. */
   readonly scope: PublishScope | undefined;
+  /** SHA-256 (base64url) of the token, which the boot file has; undefined: it was minted for minutes. */
+  readonly token: string | undefined;
   /** The whole body; undefined when it is longer. Rejects when the sender went away. */
   readBody(maxBytes: number): Promise<Buffer | undefined>;
 }

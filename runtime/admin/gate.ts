@@ -8,15 +8,20 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 
 import type { PublishToken } from "../config/compiled.ts";
+import { hashSecret } from "../keys.ts";
+import type { MintedTokens } from "./minted-tokens.ts";
 import { type PublishScope, publishScope } from "./publish-scope.ts";
 
 /** Who has a token. */
 export interface Caller {
   /** Undefined: the operator. */
   readonly scope: PublishScope | undefined;
+  /** SHA-256 (base64url) of a token of the boot file; undefined: it is one that was minted for minutes. */
+  readonly token: string | undefined;
 }
 
-export type TokenRefusal = "no-token-set" | "missing" | "wrong";
+/** "unavailable": the store is down, which knows the tokens that were minted. */
+export type TokenRefusal = "no-token-set" | "missing" | "wrong" | "unavailable";
 
 /** @param names canonical; of `admin_hosts` and `admin_address` */
 export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
@@ -31,12 +36,28 @@ export function hostAllowed(header: string | undefined, names: ReadonlySet<strin
 export function createTokenGate(
   operator: string | undefined,
   publishers: readonly PublishToken[],
-): (header: string | undefined) => Caller | TokenRefusal {
+  minted?: Pick<MintedTokens, "find">,
+): (header: string | undefined) => Promise<Caller | TokenRefusal> {
+  const entryOf = (token: string, scope: PublishScope | undefined) => ({
+    digest: digest(token),
+    caller: { scope, token: hashSecret(token) },
+  });
   const known: readonly { readonly digest: Buffer; readonly caller: Caller }[] = [
-    ...(operator === undefined ? [] : [{ digest: digest(operator), caller: { scope: undefined } }]),
-    ...publishers.map(({ entry, token }) => ({ digest: digest(token), caller: { scope: publishScope(entry) } })),
+    ...(operator === undefined ? [] : [entryOf(operator, undefined)]),
+    ...publishers.map(({ entry, token }) => entryOf(token, publishScope(entry))),
   ];
-  return (header) => {
+  /** Good as long as the token that it was minted with is, for the one owner that it was minted for. */
+  const findMinted = async (text: string): Promise<Caller | TokenRefusal> => {
+    try {
+      const found = await minted?.find(text);
+      const by = found && known.find(({ caller }) => caller.token === found.by)?.caller;
+      if (!found || !by || by.scope?.covers(found.owner) === false) return "wrong";
+      return { scope: publishScope(found.owner), token: undefined };
+    } catch {
+      return "unavailable";
+    }
+  };
+  return async (header) => {
     if (known.length === 0) return "no-token-set";
     const text = /^Bearer +([^\s]+)$/i.exec(header ?? "")?.[1];
     if (text === undefined) return "missing";
@@ -44,7 +65,7 @@ export function createTokenGate(
     let found: Caller | undefined;
     // Hashes have one length, and all are compared, so the time tells nothing about a token, nor which one it was.
     for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
-    return found ?? "wrong";
+    return found ?? findMinted(text);
   };
 }
 

@@ -16,8 +16,9 @@ import { takeInTurn, TCP_KEEP_ALIVE } from "../http/connections-h1.ts";
 import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
-import { createTokenGate, hostAllowed } from "./gate.ts";
-import { outsideScope, type PublishScope, scopedStatus } from "./publish-scope.ts";
+import { type Caller, createTokenGate, hostAllowed } from "./gate.ts";
+import type { MintedTokens } from "./minted-tokens.ts";
+import { outsideScope, scopedStatus } from "./publish-scope.ts";
 import { createAdminServer } from "./tls.ts";
 
 /** What is told of one process, or of several together. */
@@ -38,6 +39,8 @@ export interface AdminListenerDeps {
   readonly token: string | undefined;
   /** Of owners, who get what is about their slices. */
   readonly publishTokens?: readonly PublishToken[] | undefined;
+  /** Those that were minted for minutes. */
+  readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
   readonly pages: AdminPages;
   readonly endpoints?: readonly AdminEndpoint[];
   /** Open connections; more are closed at once. Default: no limit but the system's. */
@@ -123,34 +126,48 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
 }
 
 function createAnswers(
-  { token, publishTokens = [], pages, hosts = new Set(), certificates, endpoints = [] }: AdminListenerDeps,
+  {
+    token,
+    publishTokens = [],
+    mintedTokens,
+    pages,
+    hosts = new Set(),
+    certificates,
+    endpoints = [],
+  }: AdminListenerDeps,
   host: string,
 ): (request: IncomingMessage) => Promise<Answer> {
   const names = host === "" ? hosts : new Set([...hosts, host]);
   const asksForCertificate = certificates?.clients !== undefined;
-  const callerOf = createTokenGate(token, publishTokens);
+  const callerOf = createTokenGate(token, publishTokens, mintedTokens);
   return async (request) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     const certificateMissing = asksForCertificate && !(request.socket as TLSSocket).authorized;
-    const caller = callerOf(request.headers.authorization);
-    const tokenRefusal = typeof caller === "string" ? caller : undefined;
-    const scope = typeof caller === "string" ? undefined : caller.scope;
+    const isOpen = path === "/healthz" || path === "/readyz";
+    const asked = isOpen ? "missing" : await callerOf(request.headers.authorization);
+    const [caller, tokenRefusal] = typeof asked === "string" ? [undefined, asked] : [asked];
+    const scope = caller?.scope;
     const endpoint = tokenRefusal || certificateMissing ? undefined : endpoints.find((each) => each.handles(path));
     // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
     const anyHost = endpoint?.anyHost === true;
     if (request.headers.host === undefined) return json(400, { error: "host" }, { connection: "close" });
     if (!anyHost && !hostAllowed(request.headers.host, names)) return json(421, { error: "host" });
-    const isOpen = path === "/healthz" || path === "/readyz";
     if (certificateMissing && !isOpen)
       return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
     // Before the path is looked up: without the token nobody learns which there are.
     const refusal = isOpen ? undefined : tokenRefusal;
     if (refusal === "no-token-set")
       return json(403, { error: "token", message: 'set "admin_token" to use this address' });
+    if (refusal === "unavailable")
+      return json(
+        503,
+        { error: "store", message: "the token cannot be checked now, try again" },
+        { "retry-after": "1" },
+      );
     if (refusal) return json(401, { error: "token" }, { "www-authenticate": "Bearer" });
     const isForOwners = isOpen || path === "/status" || endpoint?.forOwners === true;
     if (scope && !isForOwners) return outsideScope(scope);
-    if (endpoint) return endpoint.answer(readable(request, path, scope));
+    if (endpoint) return endpoint.answer(readable(request, path, caller));
     if (request.method !== "GET" && request.method !== "HEAD")
       return json(405, { error: "method" }, { allow: "GET, HEAD" });
     switch (path) {
@@ -172,12 +189,13 @@ function createAnswers(
   };
 }
 
-function readable(request: IncomingMessage, path: string, scope: PublishScope | undefined): AdminRequest {
+function readable(request: IncomingMessage, path: string, caller: Caller | undefined): AdminRequest {
   return {
     method: request.method ?? "",
     path,
     headers: request.headers,
-    scope,
+    scope: caller?.scope,
+    token: caller?.token,
     async readBody(maxBytes) {
       const chunks: Buffer[] = [];
       let length = 0;

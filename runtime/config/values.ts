@@ -22,6 +22,18 @@ export function parseDuration(text: string): Reading<number> {
   return total <= MAX_DURATION_MS ? read(total) : refuse("is too long, must be at most 3650d");
 }
 
+export const DEFAULT_TOKEN_LIFETIME = "10m";
+
+const LONGEST_TOKEN_LIFETIME_MS = 3_600_000;
+
+/** How long a publish token for minutes lasts → whole seconds. The gateway and its Terraform provider take the same. */
+export function parseTokenLifetime(text: string): Reading<number> {
+  const lifetime = parseDuration(text);
+  if (!lifetime.ok) return lifetime;
+  const isInRange = lifetime.value >= 1000 && lifetime.value <= LONGEST_TOKEN_LIFETIME_MS;
+  return isInRange ? read(Math.floor(lifetime.value / 1000)) : refuse('must be a duration from "1s" to "1h"');
+}
+
 /** An absolute http(s) URL without credentials and fragment. */
 export function parseHttpUrl(text: string): Reading<URL> {
   const wish = 'must be an absolute URL such as "https://app.example.com"';

@@ -34,6 +34,10 @@ export async function adminToken(ref: Value, connection: Connection): Promise<st
 /** @param ref as above. @param what it holds, for messages. @throws GatewayError `publish.token` */
 export async function readReference(ref: string, what: string): Promise<string> {
   const [kind, name] = [ref.slice(0, ref.indexOf(":")), ref.slice(ref.indexOf(":") + 1)];
+  // Not quoted: it may be the token itself.
+  if (kind !== "env" && kind !== "file") {
+    throw new GatewayError("publish.token", `Cannot read the ${what}: it must be "env:NAME" or "file:/path"`);
+  }
   const refuse = (reason: string, cause?: unknown): GatewayError =>
     new GatewayError("publish.token", `Cannot read the ${what} from "${ref}": ${reason}`, { cause });
   if (kind === "env") {

@@ -1,8 +1,9 @@
-/** The provider as a whole: one resource, one data source, a handful of functions. */
+/** The provider as a whole: one resource, one data source, one ephemeral resource, a handful of functions. */
 import type { Connection } from "./admin-token.ts";
 import { createBundleResource } from "./bundle-resource.ts";
 import { functionsByName } from "./functions.ts";
 import type { Provider } from "./provider.ts";
+import { createPublishToken, PUBLISH_TOKEN_TYPE } from "./publish-token.ts";
 import { BUNDLE_TYPE, providerBlock } from "./schema.ts";
 import { createStatusDataSource, STATUS_TYPE } from "./status-data-source.ts";
 
@@ -18,6 +19,7 @@ export function bundleProvider(): Provider {
     },
     resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
     dataSources: new Map([[STATUS_TYPE, createStatusDataSource(connection)]]),
+    ephemerals: new Map([[PUBLISH_TOKEN_TYPE, createPublishToken(connection)]]),
     functions: functionsByName,
   };
 }

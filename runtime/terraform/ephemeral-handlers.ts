@@ -32,8 +32,7 @@ export function createEphemeralHandlers({ ephemerals }: Provider): Readonly<Reco
       return { renewAt: timestamp(renewAt), private: request["private"] };
     },
     async CloseEphemeralResource(request) {
-      await find(request).close(handleOf(request));
-      return {};
+      return { diagnostics: wireDiagnostics(await find(request).close(handleOf(request))) };
     },
   };
 }

@@ -1,31 +1,41 @@
-/** Rules of the `http` block: where a bundle may be published to, and what of it would be unwise. */
+/** Rules of addresses of gateways: where a bundle may be published to, and what of it would be unwise. */
 import { isIPv4 } from "node:net";
 import { isAbsolute } from "node:path";
 
 import type { AttributePath, Diagnostic } from "./diagnostics.ts";
-import { isMap, type Value } from "./value.ts";
+import { isMap, type Value, type ValueMap } from "./value.ts";
 
 /** @param file the other target, beside which there is none */
 export function* httpProblems(http: Value | undefined, file: Value | undefined): Iterable<Diagnostic> {
   if (!isMap(http)) return;
   if (isMap(file)) yield fault([], 'A bundle is published to "http" or to "file", not to both.');
-  const { url, token_ref: ref } = http;
+  for (const { severity, attribute, detail } of addressProblems(http)) {
+    const path = blockPath([{ attribute }]);
+    if (severity === "warning") yield { severity, summary: "Doubtful gateway bundle", detail, path };
+    // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
+    else yield { ...fault([{ attribute }], detail), pointAt: blockPath([]) };
+  }
+}
+
+export interface AddressProblem {
+  readonly severity: Diagnostic["severity"];
+  readonly attribute: "url" | "token_ref";
+  readonly detail: string;
+}
+
+/** What is wrong with an address, and with where the token for it is. */
+export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
   if (typeof url === "string") {
     const wish = urlWish(url);
-    // Terraform prints the line that it points at, and this one may hold a password.
-    if (wish !== undefined) yield { ...fault([{ attribute: "url" }], `"url" ${wish}.`), pointAt: blockPath([]) };
+    if (wish !== undefined) yield { severity: "error", attribute: "url", detail: `"url" ${wish}.` };
     else if (!isPrivate(new URL(url))) {
       const detail = `"url" begins with http://, so the admin token crosses the network in clear text; use https:// or a tunnel.`;
-      yield {
-        severity: "warning",
-        summary: "Doubtful gateway bundle",
-        detail,
-        path: blockPath([{ attribute: "url" }]),
-      };
+      yield { severity: "warning", attribute: "url", detail };
     }
   }
   if (typeof ref === "string" && !isReference(ref)) {
-    yield fault([{ attribute: "token_ref" }], '"token_ref" must be "env:NAME" or "file:/absolute/path".');
+    const detail = '"token_ref" must be "env:NAME" or "file:/absolute/path".';
+    yield { severity: "error", attribute: "token_ref", detail };
   }
 }
 

@@ -83,8 +83,8 @@ export interface EphemeralResource {
   open(config: ValueMap): Promise<Opened>;
   /** @param handle of `open`. @returns when to renew again. @throws GatewayError */
   renew(handle: string): Promise<Date>;
-  /** @throws GatewayError */
-  close(handle: string): Promise<void>;
+  /** @returns what of it could not be done */
+  close(handle: string): Promise<readonly Diagnostic[]>;
 }
 
 export interface Opened {

@@ -8,20 +8,13 @@
 import type { Field } from "../config/fields.ts";
 import { routeFields } from "../config/route.ts";
 import { settingsFields } from "../config/settings.ts";
+import { TOKEN_REF } from "./ask-admin.ts";
 import { functionSchemas } from "./functions.ts";
 import { PROVIDER_TLS } from "./gateway-tls.ts";
 import { blockOf } from "./field-schema.ts";
 import { isGroup, nestFields } from "../config/groups.ts";
-import {
-  jsonFunction,
-  jsonSchema,
-  type SchemaAttribute,
-  type SchemaBlock,
-  type SchemaNested,
-  wireFunction,
-  wireSchema,
-} from "./schema-model.ts";
-import type { Message } from "./wire.ts";
+import { jsonFunction, jsonSchema, type SchemaAttribute, type SchemaBlock, type SchemaNested } from "./schema-model.ts";
+import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "./publish-token.ts";
 import { STATUS_TYPE, statusSchema } from "./status-data-source.ts";
 
 export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
@@ -126,12 +119,7 @@ const httpTarget: SchemaNested = {
         use: "required",
         doc: "Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.",
       },
-      {
-        name: "token_ref",
-        type: "string",
-        use: "optional",
-        doc: "Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
-      },
+      TOKEN_REF,
     ],
     blocks: [],
   },
@@ -186,15 +174,6 @@ export function makeBundleSchema(settings: readonly Field[], route: readonly Fie
   };
 }
 
-/** The schema as the message that Terraform asks for. */
-export function providerSchema(): Message {
-  return {
-    provider: wireSchema(providerBlock),
-    resources: { [BUNDLE_TYPE]: wireSchema(bundleSchema) },
-    functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, wireFunction(fn)])),
-  };
-}
-
 /** The schema exactly as `terraform providers schema -json` prints it; generators read it without Terraform. */
 export function providerSchemaJson(): unknown {
   return {
@@ -204,6 +183,7 @@ export function providerSchemaJson(): unknown {
         provider: jsonSchema(providerBlock),
         resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleSchema) },
         data_source_schemas: { [STATUS_TYPE]: jsonSchema(statusSchema) },
+        ephemeral_resource_schemas: { [PUBLISH_TOKEN_TYPE]: jsonSchema(publishTokenSchema) },
         functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, jsonFunction(fn)])),
       },
     },

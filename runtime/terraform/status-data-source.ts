@@ -3,17 +3,15 @@
  *
  * Untrusted: the answer, which is bounded and read member by member; what is missing becomes null or empty.
  */
-import { errorText, GatewayError } from "../errors.ts";
-import { adminToken, type Connection } from "./admin-token.ts";
-import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
-import { DATA_SOURCE_TLS, gatewayTls } from "./gateway-tls.ts";
+import { GatewayError } from "../errors.ts";
+import type { Connection } from "./admin-token.ts";
+import { askAdmin, reasonOf, TOKEN_REF } from "./ask-admin.ts";
+import { DATA_SOURCE_TLS } from "./gateway-tls.ts";
 import type { DataSource } from "./provider.ts";
 import type { SchemaBlock } from "./schema-model.ts";
 import { isUnknown, type Value, type ValueMap } from "./value.ts";
 
 export const STATUS_TYPE = "gateway_status";
-
-const TIMEOUT_MS = 15_000;
 
 export const statusSchema: SchemaBlock = {
   doc: "What a running gateway serves: the digest and generation in force, and its slices.",
@@ -24,12 +22,7 @@ export const statusSchema: SchemaBlock = {
       use: "required",
       doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
     },
-    {
-      name: "token_ref",
-      type: "string",
-      use: "optional",
-      doc: "Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
-    },
+    TOKEN_REF,
     ...DATA_SOURCE_TLS,
     { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },
     {
@@ -75,25 +68,11 @@ export function createStatusDataSource(connection: Connection): DataSource {
       // Terraform itself waits with the reading while the address is unknown.
       if (isUnknown(url) || typeof url !== "string")
         throw new GatewayError("status.url", 'Cannot ask the gateway: "url" is not known');
-      const base = url.replace(/\/+$/, "");
-      const authorization = `Bearer ${await adminToken(config["token_ref"] ?? null, connection)}`;
-      const tls = await gatewayTls(connection, config);
-      const answer = await askGateway({
-        method: "GET",
-        url: `${base}/status`,
-        headers: { authorization },
-        body: undefined,
-        timeoutMs: TIMEOUT_MS,
-        tls,
-      }).catch((error: unknown) => {
-        throw new GatewayError("status.read", `Cannot reach the gateway at "${base}": ${errorText(error)}`, {
-          cause: error,
-        });
-      });
+      const answer = await askAdmin(config, connection, { method: "GET", path: "/status", code: "status.read" });
       if (answer.status !== 200 || !answer.body) {
         throw new GatewayError(
           "status.read",
-          `Cannot read the status of the gateway at "${base}": it answered ${answer.status}${reasonOf(answer)}`,
+          `Cannot read the status of the gateway at "${answer.base}": it answered ${answer.status}${reasonOf(answer)}`,
         );
       }
       return { ...config, ...statusValues(answer.body) };
@@ -116,11 +95,6 @@ function statusValues(body: Readonly<Record<string, unknown>>): ValueMap {
     })),
     seal_key: body["seal_key"] ? JSON.stringify(body["seal_key"]) : null,
   };
-}
-
-function reasonOf({ status, body }: GatewayAnswer): string {
-  if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
-  return typeof body?.["message"] === "string" ? ` (${body["message"]})` : "";
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {

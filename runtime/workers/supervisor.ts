@@ -8,6 +8,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { createAdminListener } from "../admin/listener.ts";
+import { createMintedTokens } from "../admin/minted-tokens.ts";
+import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
 import { openAdminCertificates } from "../admin/tls.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
@@ -90,6 +92,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
     const certificates = await openAdminCertificates(settings.adminTls, log);
     if (certificates) own(certificates);
+    const mintedTokens = createMintedTokens({ store, clock: systemClock });
     const admin = own(
       await createAdminListener({
         address: settings.adminAddress,
@@ -97,8 +100,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         certificates,
         token: settings.adminToken,
         publishTokens: settings.publishTokens,
+        mintedTokens,
         pages,
-        endpoints: [sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner))],
+        endpoints: [
+          sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),
+          publishTokenEndpoint(mintedTokens, log),
+        ],
         log,
       }),
     );

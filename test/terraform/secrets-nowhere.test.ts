@@ -1,6 +1,6 @@
 /** Where secrets must not be found: state, plan, published slice, Terraform's and the gateway's logs, everything. */
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -177,5 +177,103 @@ data "gateway_status" "now" {
     expect(stderr.replaceAll(/[\s│]+/g, " ")).toMatch(/Refused by the gateway.*cannot be read by the gateway/);
     expect(stderr).not.toContain(secret);
     expect(await workspace.succeed("state", "list")).not.toContain("gateway_bundle");
+  });
+
+  test("that the gateway mints for a run publishes, is renewed, ends with it, and is nowhere", async () => {
+    const output = join(root, "token");
+    // Answers when the token has been renewed.
+    const renewals = createServer((_request, response) => {
+      const timer = setInterval(() => {
+        if (!gateway.log().includes("publish token renewed")) return;
+        clearInterval(timer);
+        response.end("ok");
+      }, 20);
+    });
+    await new Promise<void>((resolve) => renewals.listen(0, "127.0.0.1", resolve));
+    const wait = `http://127.0.0.1:${(renewals.address() as AddressInfo).port}`;
+    workspace.close();
+    workspace = createWorkspace({
+      TF_CLI_CONFIG_FILE: cliConfigFile,
+      TF_VAR_operator: gateway.adminToken,
+      TF_LOG: "trace",
+      TF_LOG_PATH: "terraform.log",
+    });
+    const script = join(root, "long.mjs");
+    const source = [
+      'import { writeFileSync } from "node:fs";',
+      `await fetch("${wait}");`,
+      `writeFileSync("${output}", process.env.TOKEN);`,
+    ];
+    writeFileSync(script, source.join("\n"));
+    workspace.write(
+      "main.tf",
+      `terraform {
+  required_providers {
+    gateway = { source = "gateform/gateway" }
+  }
+}
+variable "operator" {
+  type      = string
+  ephemeral = true
+}
+provider "gateway" {
+  alias       = "operator"
+  admin_token = var.operator
+}
+ephemeral "gateway_publish_token" "run" {
+  provider = gateway.operator
+  url      = "${gateway.adminOrigin}"
+  owner    = "team"
+  lifetime = "8s"
+}
+provider "gateway" {
+  admin_token = ephemeral.gateway_publish_token.run.token
+}
+resource "terraform_data" "long" {
+  provisioner "local-exec" {
+    command     = "'${process.execPath}' '${script}'"
+    environment = { TOKEN = ephemeral.gateway_publish_token.run.token }
+  }
+}
+resource "gateway_bundle" "main" {
+  owner      = "team"
+  depends_on = [terraform_data.long]
+  http {
+    url = "${gateway.adminOrigin}"
+  }
+  route "app" {
+    from   = "http://app.example.com"
+    to     = ["${upstreamOrigin}"]
+    policy = jsonencode([{ allow = { or = [{ accept = true }] } }])
+  }
+}
+`,
+    );
+    try {
+      const said = [
+        await workspace.succeed("init"),
+        await workspace.succeed("plan", "-out=plan"),
+        await workspace.succeed("apply", "plan"),
+        await workspace.succeed("show", "-json"),
+        await workspace.succeed("plan", "-detailed-exitcode"),
+      ].join("");
+      const token = readFileSync(output, "utf8");
+      expect(token).toMatch(/^gateway-publish-[A-Za-z0-9_-]{43}$/);
+      expect((await visit(gateway.origin, "app.example.com")).status).toBe(200);
+      expect((await createAdminClient(gateway.adminOrigin, token).get("/status")).status).toBe(401);
+      // Each run had one of its own.
+      const [minted, ended] = ["minted", "ended"].map(
+        (word) => gateway.log().split(`publish token ${word}`).length - 1,
+      );
+      expect([minted, ended]).toEqual([3, 3]);
+      const all = await traces(said);
+      expect([...all].filter(([, text]) => text.includes("gateway-publish-")).map(([name]) => name)).toEqual([]);
+      expect([...all].filter(([, text]) => text.includes(gateway.adminToken)).map(([name]) => name)).toEqual([]);
+      expect(all.get("terraform.log")).toContain("method=RenewEphemeralResource");
+      expect(all.get("terraform.tfstate")).toContain("app.example.com");
+    } finally {
+      renewals.closeAllConnections();
+      await new Promise((resolve) => renewals.close(resolve));
+    }
   });
 });

@@ -61,6 +61,10 @@ output "status" { value = data.gateway_status.live }
     expect(await failing("plan", "-no-color")).toContain("it answered 401");
     delete process.env["STATUS_TOKEN"];
     expect(await failing("plan", "-no-color")).toContain("environment variable is not set");
+    terraform.workspace.write("main.tf", program(`  url = "${gateway.adminOrigin}"\n  token_ref = "hush-hush"`));
+    const refused = await failing("plan", "-no-color");
+    expect(refused).toContain('must be "env:NAME" or "file:/path"');
+    expect(refused).not.toContain("hush");
     terraform.workspace.write("main.tf", program('  url = "http://127.0.0.1:1"\n  token_ref = "env:PATH"'));
     expect(await failing("plan", "-no-color")).toContain("Cannot reach the gateway");
     terraform.workspace.write("main.tf", program('  url = "gateway.example.com"'));

@@ -1,0 +1,202 @@
+/**
+ * Publish tokens for minutes: whoever was given one, or found one in a log, that wants more owners, more time, or another
+ * token.
+ */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { createTokenGate } from "../../runtime/admin/gate.ts";
+import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
+import { createTestClock } from "../support/clock.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
+
+const A = "publish-token-of-team-a";
+const B = "publish-token-of-team-b";
+const CLUSTER = "publish-token-of-the-controller";
+const OWNERS = {
+  "team-a": { publish_token: A, allowed_from: ["*.a.example"] },
+  "team-b": { publish_token: B },
+  "kubernetes.*": { publish_token: CLUSTER },
+};
+const TOKENS = "/publish-tokens";
+
+const clock = createTestClock();
+const minted: string[] = [];
+let directory: string;
+let storageUrl: string;
+let gateway: TestGateway;
+let [operator, teamA, teamB, cluster]: AdminClient[] = [];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "gateway-minted-tokens-"));
+  storageUrl = `sqlite:${join(directory, "gateway.db")}`;
+  gateway = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS, storage_url: storageUrl } });
+  [operator, teamA, teamB, cluster] = [gateway.adminToken, A, B, CLUSTER].map((token) => client(token));
+});
+afterAll(async () => {
+  await gateway.close();
+  await rm(directory, { recursive: true });
+});
+
+const client = (token: string, of = gateway): AdminClient => createAdminClient(of.adminOrigin, token);
+const ask = (by: AdminClient | undefined, body: unknown): Promise<AdminAnswer> =>
+  by!.ask("POST", TOKENS, {}, typeof body === "string" ? body : JSON.stringify(body));
+interface Minted {
+  readonly token: string;
+  readonly id: string;
+  readonly expires_at: number;
+}
+const mint = async (by: AdminClient | undefined, owner: string, lifetime?: string): Promise<Minted> => {
+  const answer = await ask(by, { owner, lifetime });
+  expect(answer.status).toBe(201);
+  const made = answer.body as unknown as Minted;
+  minted.push(made.token);
+  return made;
+};
+const slice = (owner: string): string =>
+  JSON.stringify({
+    version: 1,
+    owner,
+    routes: { app: { from: `http://${owner}.a.example`, to: "http://upstream.example", policy: [] } },
+  });
+const isTaken = async (token: string, of = gateway): Promise<boolean> =>
+  (await client(token, of).get("/config/slices")).status === 200;
+
+describe("a token for minutes", () => {
+  test("publishes, reads and removes the slice of its owner, and reads its part of /status", async () => {
+    for (const by of [teamA, operator]) {
+      const { token } = await mint(by, "team-a");
+      const own = client(token);
+      expect((await own.publish("team-a", slice("team-a"))).status).toBe(200);
+      expect((await own.get("/config/slices/team-a")).body["owner"]).toBe("team-a");
+      expect(Object.keys((await own.get("/status")).body).toSorted()).toEqual(["bundle", "seal_key", "store"]);
+      expect((await own.remove("team-a")).status).toBe(200);
+    }
+  });
+
+  test("opens nothing of another owner, no page of the operator, and makes, renews and ends no token", async () => {
+    const { token, id } = await mint(operator, "team-a");
+    const other = await mint(teamB, "team-b");
+    for (const [method, path, body] of [
+      ["PUT", "/config/slices/team-b", slice("team-b")],
+      ["GET", "/config/slices/team-b", undefined],
+      ["DELETE", "/config/slices/team-b", undefined],
+      ["POST", "/config/rollback", "{}"],
+      ["GET", "/metrics", undefined],
+      ["POST", TOKENS, '{"owner":"team-a"}'],
+      ["POST", TOKENS, '{"owner":"team-b"}'],
+      ["POST", `${TOKENS}/${id}`, undefined],
+      ["DELETE", `${TOKENS}/${id}`, undefined],
+      ["DELETE", `${TOKENS}/${other.id}`, undefined],
+    ] as const) {
+      expect((await client(token).ask(method, path, {}, body)).status).toBe(403);
+    }
+    expect(await isTaken(token)).toBe(true);
+    expect(await isTaken(other.token)).toBe(true);
+  });
+
+  test("is minted by an owner for itself alone, by a controller for its namespaces, by the operator for all", async () => {
+    for (const [by, owner] of [
+      [teamA, "team-b"],
+      [teamA, "team-a.other"],
+      [cluster, "kubernetes"],
+      [cluster, "team-a"],
+    ] as const) {
+      const answer = await ask(by, { owner });
+      expect([answer.status, answer.body["error"]]).toEqual([403, "owner"]);
+    }
+    const { token } = await mint(cluster, "kubernetes.shop");
+    const empty = JSON.stringify({ version: 1, owner: "kubernetes.shop", routes: {} });
+    expect((await client(token).publish("kubernetes.shop", empty)).status).toBe(200);
+    expect((await client(token).get("/config/slices/kubernetes.other")).status).toBe(403);
+    expect((await operator!.remove("kubernetes.shop")).status).toBe(200);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no owner", {}, "must be JSON such as"],
+    ["a pattern", { owner: "kubernetes.*" }, '"owner" must be'],
+    ["everybody", { owner: "*" }, '"owner" must be'],
+    ["the boot file", { owner: "gateway" }, '"owner" must be'],
+    ["days", { owner: "team-a", lifetime: "1d" }, '"lifetime" must be a duration from "1s" to "1h"'],
+    ["nothing", { owner: "team-a", lifetime: "0s" }, '"lifetime" must be a duration from "1s" to "1h"'],
+    ["a number", { owner: "team-a", lifetime: 60 }, "must be JSON such as"],
+    ["something more", { owner: "team-a", scope: "*" }, "must be JSON such as"],
+    ["no JSON", "owner=team-a", "must be JSON such as"],
+    ["a long body", `"${"x".repeat(5000)}"`, "must be JSON such as"],
+  ])("is not minted for %s", async (_name, body, text) => {
+    const answer = await ask(operator, body);
+    expect(answer.status).toBe(400);
+    expect(answer.body["message"]).toContain(text);
+  });
+
+  test("ends when the run that asked for it says so, and not by anybody else", async () => {
+    const { token, id } = await mint(teamA, "team-a");
+    const path = `${TOKENS}/${id}`;
+    expect((await teamB!.ask("DELETE", path)).body).toEqual({ ended: false });
+    expect((await teamB!.ask("POST", path)).status).toBe(404);
+    expect(await isTaken(token)).toBe(true);
+    expect((await teamA!.ask("POST", path)).body).toMatchObject({ id, owner: "team-a" });
+    expect((await teamA!.ask("DELETE", path)).body).toEqual({ ended: true });
+    expect(await isTaken(token)).toBe(false);
+    expect((await teamA!.ask("DELETE", path)).body).toEqual({ ended: false });
+    expect((await teamA!.ask("POST", path)).status).toBe(404);
+    for (const wrong of ["", "x", token, `${id}x`, "..%2fslices"]) {
+      expect((await operator!.ask("POST", `${TOKENS}/${wrong}`)).status).toBe(404);
+    }
+    expect((await operator!.ask("PUT", path)).status).toBe(405);
+    expect((await operator!.ask("GET", TOKENS)).status).toBe(405);
+  });
+
+  test("is compared as a whole", async () => {
+    const { token, id } = await mint(teamA, "team-a");
+    for (const wrong of [token.slice(0, -1), `${token}x`, id, token.replace("gateway-publish-", "")]) {
+      expect(await isTaken(wrong)).toBe(false);
+    }
+  });
+
+  test("is good at every replica, and as long as the token that it was minted with is in the boot file", async () => {
+    const { token } = await mint(teamA, "team-a");
+    const byOperator = await mint(operator, "team-a");
+    const replica = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS, storage_url: storageUrl } });
+    expect(await isTaken(token, replica)).toBe(true);
+    await replica.close();
+    const rotated = { ...OWNERS, "team-a": { publish_token: `${A}-new`, allowed_from: ["*.a.example"] } };
+    const later = await startGateway({ yaml: "routes: []\n", boot: { owners: rotated, storage_url: storageUrl } });
+    expect(await isTaken(token, later)).toBe(false);
+    expect(await isTaken(byOperator.token, later)).toBe(true);
+    await later.close();
+  });
+
+  test("stands neither in the store nor in the log", async () => {
+    const files = (await readdir(directory)).map((name) => readFile(join(directory, name), "latin1"));
+    const texts = [gateway.log(), ...(await Promise.all(files))];
+    expect(minted.length).toBeGreaterThan(5);
+    for (const token of minted) expect(texts.filter((text) => text.includes(token))).toEqual([]);
+    expect(gateway.log()).toContain("publish token minted");
+  });
+});
+
+test("a token for minutes lasts as long as was asked, and longer when it is renewed in time", async () => {
+  const timed = await startGateway({ yaml: "routes: []\n", boot: { owners: OWNERS }, clock });
+  const by = client(A, timed);
+  const start = Math.floor(clock.now() / 1000);
+  const { token, id, expires_at } = await mint(by, "team-a", "90s");
+  expect(expires_at).toBe(start + 90);
+  clock.advance(80_000);
+  expect((await by.ask("POST", `${TOKENS}/${id}`)).body["expires_at"]).toBe(start + 170);
+  clock.advance(80_000);
+  expect(await isTaken(token, timed)).toBe(true);
+  clock.advance(10_000);
+  expect(await isTaken(token, timed)).toBe(false);
+  expect((await by.ask("POST", `${TOKENS}/${id}`)).status).toBe(404);
+  await timed.close();
+});
+
+test("createTokenGate() takes nobody for anybody while the store cannot be asked", async () => {
+  const gate = createTokenGate(A, [], { find: () => Promise.reject(new Error("down")) });
+  expect(await gate("Bearer gateway-publish-whatever")).toBe("unavailable");
+  expect(await gate(`Bearer ${A}`)).toMatchObject({ scope: undefined });
+});
