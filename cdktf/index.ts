@@ -53,7 +53,7 @@ export {
 export { Route, type RouteProps } from "./route.ts";
 export type { RouteRedirect, RouteResponse, RoutingSettings } from "./routing.ts";
 export { Secret } from "./secret.ts";
-export type { AuthorizeLogField, GatewaySettings, RuntimeFlags } from "./settings.ts";
+export type { AuthorizeLogField, GatewaySettings, HostCertificate, RuntimeFlags } from "./settings.ts";
 export {
   UpstreamOauth2,
   type UpstreamOauth2Credentials,

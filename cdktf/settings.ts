@@ -162,6 +162,12 @@ export interface GatewaySettings {
    */
   readonly setResponseHeaders?: Readonly<Record<string, string>>;
   /**
+   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`; "*.example.com" is for one
+   * label below. They go before a wildcard of the boot file's `certificates`.
+   * @default - `certificates` alone
+   */
+  readonly hostCertificates?: Readonly<Record<string, HostCertificate>>;
+  /**
    * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more
    * are answered 429.
    * @default 250
@@ -172,6 +178,17 @@ export interface GatewaySettings {
    * @default 30s
    */
   readonly defaultUpstreamTimeout?: string;
+}
+
+/** A certificate for one host. */
+export interface HostCertificate {
+  /** PEM: the certificate, then those between it and the root. Must be for the host. */
+  readonly certificate: string;
+  /**
+   * PEM of its private key, without a passphrase.
+   * @default - one must be given
+   */
+  readonly certificateKey?: Secret;
 }
 
 /** Switches of experimental parts. */

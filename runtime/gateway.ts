@@ -24,6 +24,7 @@ import { openCertificates } from "./http/certificates.ts";
 import { connectionLimits } from "./http/connection-limits.ts";
 import { startRedirectServer } from "./http/redirect-server.ts";
 import { createSafeFetch } from "./http/safe-fetch.ts";
+import { createHostCertificates } from "./http/host-certificates.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createFetchDocument } from "./issuer/fetch-document.ts";
 import { createIssuer } from "./issuer/issuer.ts";
@@ -260,13 +261,16 @@ async function openAdmin(
   return { admin, pages: admin.pages };
 }
 
-async function listen({ boot, metrics, log }: Ground, proxy: Proxy, own: Own) {
+async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own: Own) {
   const clients = boot.downstreamMtls && {
     caFile: boot.downstreamMtls.caFile,
     rejectConnection: boot.downstreamMtls.enforcement === "reject_connection",
   };
+  const hosts = createHostCertificates(bundle);
   const certificates =
-    boot.certificates.length === 0 ? undefined : own(await openCertificates(boot.certificates, { log, clients }));
+    boot.certificates.length === 0
+      ? undefined
+      : own(await openCertificates(boot.certificates, { log, clients, hosts }));
   const limits = connectionLimits(boot.maxConnections);
   const server = await createHttpServer({
     address: boot.address,

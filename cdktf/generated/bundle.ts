@@ -214,6 +214,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly runtimeFlags?: BundleRuntimeFlags;
   /**
+  * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`. Default: `certificates` alone
+  *
+  */
+  readonly hostCertificates?: { [key: string]: BundleHostCertificates } | cdktf.IResolvable;
+  /**
   * A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.
   *
   */
@@ -564,6 +569,288 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get mcpInput() {
     return this._mcp;
+  }
+}
+export interface BundleHostCertificates {
+  /**
+  * PEM: the certificate, then those between it and the root. Must be for the host.
+  *
+  */
+  readonly certificate: string;
+  /**
+  * PEM of its private key, without a passphrase. Stored in the Terraform state and the bundle as plain text; prefer `certificate_key_ref`.
+  *
+  */
+  readonly certificateKey?: string;
+  /**
+  * Where the gateway reads `certificate_key` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly certificateKeyRef?: string;
+  /**
+  * `certificate_key` encrypted to the gateway's public key (compact JWE). Computed from `certificate_key_wo`.
+  *
+  */
+  readonly certificateKeySealed?: string;
+  /**
+  * `certificate_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `certificate_key_wo_version`.
+  *
+  */
+  readonly certificateKeyWo?: string;
+  /**
+  * Grows when `certificate_key_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly certificateKeyWoVersion?: number;
+}
+
+export function bundleHostCertificatesToTerraform(struct?: BundleHostCertificates | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    certificate: cdktf.stringToTerraform(struct!.certificate),
+    certificate_key: cdktf.stringToTerraform(struct!.certificateKey),
+    certificate_key_ref: cdktf.stringToTerraform(struct!.certificateKeyRef),
+    certificate_key_sealed: cdktf.stringToTerraform(struct!.certificateKeySealed),
+    certificate_key_wo: cdktf.stringToTerraform(struct!.certificateKeyWo),
+    certificate_key_wo_version: cdktf.numberToTerraform(struct!.certificateKeyWoVersion),
+  }
+}
+
+
+export function bundleHostCertificatesToHclTerraform(struct?: BundleHostCertificates | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    certificate: {
+      value: cdktf.stringToHclTerraform(struct!.certificate),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate_key: {
+      value: cdktf.stringToHclTerraform(struct!.certificateKey),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate_key_ref: {
+      value: cdktf.stringToHclTerraform(struct!.certificateKeyRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate_key_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.certificateKeySealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate_key_wo: {
+      value: cdktf.stringToHclTerraform(struct!.certificateKeyWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate_key_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.certificateKeyWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleHostCertificatesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleHostCertificates | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._certificate !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificate = this._certificate;
+    }
+    if (this._certificateKey !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificateKey = this._certificateKey;
+    }
+    if (this._certificateKeyRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificateKeyRef = this._certificateKeyRef;
+    }
+    if (this._certificateKeySealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificateKeySealed = this._certificateKeySealed;
+    }
+    if (this._certificateKeyWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificateKeyWo = this._certificateKeyWo;
+    }
+    if (this._certificateKeyWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificateKeyWoVersion = this._certificateKeyWoVersion;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleHostCertificates | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._certificate = undefined;
+      this._certificateKey = undefined;
+      this._certificateKeyRef = undefined;
+      this._certificateKeySealed = undefined;
+      this._certificateKeyWo = undefined;
+      this._certificateKeyWoVersion = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._certificate = value.certificate;
+      this._certificateKey = value.certificateKey;
+      this._certificateKeyRef = value.certificateKeyRef;
+      this._certificateKeySealed = value.certificateKeySealed;
+      this._certificateKeyWo = value.certificateKeyWo;
+      this._certificateKeyWoVersion = value.certificateKeyWoVersion;
+    }
+  }
+
+  // certificate - computed: false, optional: false, required: true
+  private _certificate?: string; 
+  public get certificate() {
+    return this.getStringAttribute('certificate');
+  }
+  public set certificate(value: string) {
+    this._certificate = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateInput() {
+    return this._certificate;
+  }
+
+  // certificate_key - computed: false, optional: true, required: false
+  private _certificateKey?: string; 
+  public get certificateKey() {
+    return this.getStringAttribute('certificate_key');
+  }
+  public set certificateKey(value: string) {
+    this._certificateKey = value;
+  }
+  public resetCertificateKey() {
+    this._certificateKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateKeyInput() {
+    return this._certificateKey;
+  }
+
+  // certificate_key_ref - computed: false, optional: true, required: false
+  private _certificateKeyRef?: string; 
+  public get certificateKeyRef() {
+    return this.getStringAttribute('certificate_key_ref');
+  }
+  public set certificateKeyRef(value: string) {
+    this._certificateKeyRef = value;
+  }
+  public resetCertificateKeyRef() {
+    this._certificateKeyRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateKeyRefInput() {
+    return this._certificateKeyRef;
+  }
+
+  // certificate_key_sealed - computed: true, optional: true, required: false
+  private _certificateKeySealed?: string; 
+  public get certificateKeySealed() {
+    return this.getStringAttribute('certificate_key_sealed');
+  }
+  public set certificateKeySealed(value: string) {
+    this._certificateKeySealed = value;
+  }
+  public resetCertificateKeySealed() {
+    this._certificateKeySealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateKeySealedInput() {
+    return this._certificateKeySealed;
+  }
+
+  // certificate_key_wo - computed: false, optional: true, required: false
+  private _certificateKeyWo?: string; 
+  public get certificateKeyWo() {
+    return this.getStringAttribute('certificate_key_wo');
+  }
+  public set certificateKeyWo(value: string) {
+    this._certificateKeyWo = value;
+  }
+  public resetCertificateKeyWo() {
+    this._certificateKeyWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateKeyWoInput() {
+    return this._certificateKeyWo;
+  }
+
+  // certificate_key_wo_version - computed: false, optional: true, required: false
+  private _certificateKeyWoVersion?: number; 
+  public get certificateKeyWoVersion() {
+    return this.getNumberAttribute('certificate_key_wo_version');
+  }
+  public set certificateKeyWoVersion(value: number) {
+    this._certificateKeyWoVersion = value;
+  }
+  public resetCertificateKeyWoVersion() {
+    this._certificateKeyWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateKeyWoVersionInput() {
+    return this._certificateKeyWoVersion;
+  }
+}
+
+export class BundleHostCertificatesMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleHostCertificates } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleHostCertificatesOutputReference {
+    return new BundleHostCertificatesOutputReference(this.terraformResource, this.terraformAttribute, key);
   }
 }
 export interface BundleRouteRoutingRedirect {
@@ -6400,6 +6687,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._file.internalValue = config.file;
     this._http.internalValue = config.http;
     this._runtimeFlags.internalValue = config.runtimeFlags;
+    this._hostCertificates.internalValue = config.hostCertificates;
     this._route.internalValue = config.route;
   }
 
@@ -7075,6 +7363,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._runtimeFlags.internalValue;
   }
 
+  // host_certificates - computed: false, optional: true, required: false
+  private _hostCertificates = new BundleHostCertificatesMap(this, "host_certificates");
+  public get hostCertificates() {
+    return this._hostCertificates;
+  }
+  public putHostCertificates(value: { [key: string]: BundleHostCertificates } | cdktf.IResolvable) {
+    this._hostCertificates.internalValue = value;
+  }
+  public resetHostCertificates() {
+    this._hostCertificates.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostCertificatesInput() {
+    return this._hostCertificates.internalValue;
+  }
+
   // route - computed: false, optional: true, required: false
   private _route = new BundleRouteMap(this, "route");
   public get route() {
@@ -7138,6 +7442,7 @@ export class Bundle extends cdktf.TerraformResource {
       file: bundleFileToTerraform(this._file.internalValue),
       http: bundleHttpToTerraform(this._http.internalValue),
       runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
+      host_certificates: cdktf.hashMapper(bundleHostCertificatesToTerraform)(this._hostCertificates.internalValue),
       route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
     };
   }
@@ -7389,6 +7694,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "BundleRuntimeFlags",
+      },
+      host_certificates: {
+        value: cdktf.hashMapperHcl(bundleHostCertificatesToHclTerraform)(this._hostCertificates.internalValue),
+        isBlock: true,
+        type: "map",
+        storageClassType: "BundleHostCertificatesMap",
       },
       route: {
         value: cdktf.hashMapperHcl(bundleRouteToHclTerraform)(this._route.internalValue),

@@ -15,14 +15,17 @@ import { type RouteDoc, routeFields } from "../config/route.ts";
 import { type SecretSource, secretUses } from "../config/secrets.ts";
 import { type SettingsDoc, settingsFields } from "../config/settings.ts";
 import { canonicalJson } from "../config/slice.ts";
-import { errorText, GatewayError } from "../errors.ts";
-import type { RouteText } from "./protocol.ts";
+import { errorText } from "../errors.ts";
+import { buildCertificates, type CompiledCertificates, sameCertificates } from "./build-certificates.ts";
+import type { CertificateText, RouteText } from "./protocol.ts";
+import { compiledWith, recording, sameSecrets, type Secrets } from "./recorded-secrets.ts";
 import { secretNeeds, type SecretNeeds } from "./secret-needs.ts";
 
 /** What one build leaves for the next. */
 export interface Build {
   readonly settings: LiveSettings;
   readonly routes: readonly CompiledRoute[];
+  readonly certificates: CompiledCertificates;
   readonly holdsOwnersApart: boolean;
   /** Nothing differs from the build before. */
   readonly unchanged: boolean;
@@ -38,13 +41,12 @@ interface Compiled {
   readonly secrets: Secrets;
 }
 
-/** What was read while compiling: reference or sealed text → value. */
-type Secrets = ReadonlyMap<string, string>;
-
 export interface BuildInput {
   readonly settings: SettingsDoc;
   /** The boot file has `owners`. */
   readonly holdsOwnersApart: boolean;
+  /** Of slices, by host. */
+  readonly certificates: readonly CertificateText[];
   readonly routes: readonly RouteText[];
   readonly secrets: SecretSource;
   /** File to name when an owner's route cannot be compiled. */
@@ -102,13 +104,15 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
       turnStartedMs = performance.now();
     }
   }
+  const certificates = await buildCertificates(input, last?.certificates ?? new Map(), told);
+  if (!last || !sameCertificates(certificates, last.certificates)) unchanged = false;
   if (problems.length > 0) return { ok: false, problems, failures };
-  const build = { settings: settings.value, holdsOwnersApart, routes, unchanged, compiled };
+  const build = { settings: settings.value, certificates, holdsOwnersApart, routes, unchanged, compiled };
   return { ok: true, stale, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
 }
 
 /** Gets what is found on the way. */
-interface Told {
+export interface Told {
   readonly problems: Problem[];
   readonly failures: Failure[];
   readonly stale: Stale[];
@@ -175,46 +179,4 @@ function compileOne(
     failures.push({ key, text, message: problem.message, needs: secretNeeds(secretUses(routeFields, doc)) });
     return undefined;
   }
-}
-
-/** Compiled with secrets that were read before; undefined when others are needed, or those do not do any more. */
-function compiledWith<T>(secrets: Secrets, compile: (source: SecretSource) => T): T | undefined {
-  const read = (name: string): string => {
-    const value = secrets.get(name);
-    if (value === undefined) throw new GatewayError("config.secret", "Cannot read a secret: it was not read before");
-    return value;
-  };
-  try {
-    return compile({ resolve: (ref) => read(`ref ${ref}`), open: (sealed) => read(`sealed ${sealed}`) });
-  } catch {
-    return undefined;
-  }
-}
-
-function recording(source: SecretSource): { readonly source: SecretSource; readonly secrets: Secrets } {
-  const secrets = new Map<string, string>();
-  const recorded = (name: string, value: string): string => {
-    secrets.set(name, value);
-    return value;
-  };
-  return {
-    secrets,
-    source: {
-      resolve: (ref) => recorded(`ref ${ref}`, source.resolve(ref)),
-      open: (sealed) => recorded(`sealed ${sealed}`, source.open(sealed)),
-    },
-  };
-}
-
-/** Whether everything read then would be read alike now. */
-function sameSecrets(before: Secrets, now: SecretSource): boolean {
-  for (const [name, value] of before) {
-    try {
-      const [kind, rest] = [name.slice(0, name.indexOf(" ")), name.slice(name.indexOf(" ") + 1)];
-      if ((kind === "ref" ? now.resolve(rest) : now.open(rest)) !== value) return false;
-    } catch {
-      return false;
-    }
-  }
-  return true;
 }

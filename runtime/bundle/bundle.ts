@@ -191,10 +191,10 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
         return;
       }
       fingerprint = secrets.fingerprint;
-      const { settings, slices: files, boot: bootDoc } = checked;
+      const { settings, certificates, slices: files, boot: bootDoc } = checked;
       const fileOf = (owner: string): string => files.find((slice) => slice.owner === owner)?.file ?? path;
       const holdsOwnersApart = bootDoc.owners !== undefined;
-      const input = { settings, holdsOwnersApart, routes: validator.routes(), secrets, fileOf };
+      const input = { settings, certificates, holdsOwnersApart, routes: validator.routes(), secrets, fileOf };
       const outcome = await buildSnapshot(input, build);
       // The owners of what cannot be compiled give way; of the boot file nobody can.
       if (!outcome.ok && (await refused.add(outcome.failures, secretDeps()))) continue;
@@ -234,8 +234,9 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       return keep();
     }
     const { settings, routes, holdsOwnersApart } = next;
+    const certificates = [...next.certificates.values()].map(({ certificate }) => certificate);
     const generation = (previous?.generation ?? 0) + 1;
-    const snapshot: Snapshot = { digest, generation, settings, routes, holdsOwnersApart };
+    const snapshot: Snapshot = { digest, generation, settings, certificates, routes, holdsOwnersApart };
     for (const work of preparations) {
       try {
         await work(snapshot);

@@ -2,11 +2,15 @@
  * Judging slices before they are published, as if they were: together with the files and the other published slices,
  * off the event loop, with the secrets that they ask for.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { compileHostCertificate } from "../config/compile-certificate.ts";
+import type { HostCertificateDoc } from "../config/host-certificates.ts";
 import { formatPath, type Problem } from "../config/problem.ts";
 import { errorText } from "../errors.ts";
 import {
   publishedName,
-  type CandidateSecret,
+  type Judged,
   type PublishedSource,
   type PublishedSources,
   type SealedSlice,
@@ -52,21 +56,34 @@ export function createJudge(
 ): Judge {
   return async (slices, owners) => {
     const found = await validator.judge(publishedSources(slices), owners, await kept?.());
-    return { problems: [...found.problems, ...(await unreadable(found.secrets, secrets()))] };
+    return { problems: [...found.problems, ...(await unusable(found, secrets()))] };
   };
 }
 
-/** A slice whose secrets cannot be read would be stored and then refused by every process. */
-async function unreadable(uses: readonly CandidateSecret[], deps: SecretDeps): Promise<readonly Problem[]> {
+/** A slice whose secrets cannot be read, or do not fit, would be stored and then refused by every process. */
+async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDeps): Promise<readonly Problem[]> {
   const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
   const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
   const secrets = await readSecrets({ refs: [...new Set(refs)], sealed: [...new Set(sealed)] }, deps);
-  return uses.flatMap(({ file, path, form, values }) =>
+  const unreadable = uses.flatMap(({ file, path, form, values }) =>
     values.flatMap((value): Problem[] => {
       const message = faultOf(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
       return message === undefined ? [] : [{ severity: "error", file, path: formatPath(path), message }];
     }),
   );
+  if (unreadable.length > 0) return unreadable;
+  const problems: Problem[] = [];
+  for (const { file, path, owner, host, text } of certificates) {
+    try {
+      compileHostCertificate({ host, owner, doc: JSON.parse(text) as HostCertificateDoc }, secrets);
+    } catch (error) {
+      const message = `cannot be used: ${errorText(error).replace(/^Cannot use .*?: /, "")}`;
+      problems.push({ severity: "error", file, path: formatPath(path), message });
+    }
+    // Each takes a third of a millisecond, and there may be a thousand.
+    await nextTurn();
+  }
+  return problems;
 }
 
 function faultOf(read: () => string): string | undefined {

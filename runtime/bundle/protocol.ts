@@ -60,11 +60,21 @@ export interface RouteText {
   readonly reach?: UpstreamReach;
 }
 
+/** A checked certificate of a slice; the document is in `text`, canonical JSON. */
+export interface CertificateText {
+  readonly key: string;
+  readonly owner: string;
+  readonly host: string;
+  readonly text: string;
+}
+
 export interface CheckedSettings {
   readonly boot: BootDoc;
   readonly settings: SettingsDoc;
+  /** By host; at most one for each, so that they are handed over whole. */
+  readonly certificates: readonly CertificateText[];
   readonly digest: string;
-  /** Of settings and all routes. */
+  /** Of settings, certificates and all routes. */
   readonly needs: SecretNeeds;
 }
 
@@ -103,6 +113,12 @@ export interface CandidateSecret {
   readonly values: readonly string[];
 }
 
+/** A certificate that a slice to be published brings. */
+export interface CandidateCertificate extends CertificateText {
+  readonly file: string;
+  readonly path: ValuePath;
+}
+
 export type ToWorker =
   /** Read and validate; `published` stays what it was when absent. */
   | {
@@ -139,7 +155,14 @@ export type FromWorker =
   | { readonly type: "done" }
   | ({ readonly type: "kept" } & KeptChanges)
   | { readonly type: "parsed"; readonly slice: ParsedSlice }
-  | { readonly type: "judged"; readonly problems: readonly Problem[]; readonly secrets: readonly CandidateSecret[] };
+  | ({ readonly type: "judged" } & Judged);
+
+/** What is wrong with candidates as texts, and what of them only shows with the secrets at hand. */
+export interface Judged {
+  readonly problems: readonly Problem[];
+  readonly secrets: readonly CandidateSecret[];
+  readonly certificates: readonly CandidateCertificate[];
+}
 
 /** Name of a published slice in messages. */
 export function publishedName(owner: string): string {

@@ -9,21 +9,18 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { type KeptSlice, loadByOwner, type OwnersOutcome, type OwnerStanding } from "../config/load-by-owner.ts";
 import { createRouteMemory, type CheckedConfig, type Problem } from "../config/load.ts";
-import { readOutline } from "../config/outline.ts";
-import { isMembers } from "../config/problem.ts";
+import { hostCertificateFields } from "../config/host-certificates.ts";
 import { routeFields } from "../config/route.ts";
 import { secretUses } from "../config/secrets.ts";
 import { settingsFields } from "../config/settings.ts";
-import { readSource } from "../config/source.ts";
+import { candidateParts } from "./candidates.ts";
 import { createKeptSlices } from "./kept-slices.ts";
 import { parseSlice } from "./parse-slice.ts";
 import {
   publishedName,
-  type CandidateSecret,
   type DegradedOwner,
   type Findings,
   type FromWorker,
-  type PublishedSource,
   type PublishedSources,
   type Refusals,
   type RouteText,
@@ -97,11 +94,13 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     if (!config) return send({ type: "bad", ...findings });
     ({ standings } = outcome);
     const { boot, settings, digest } = config;
+    const certificates = config.certificates.map(({ key, owner, host, text }) => ({ key, owner, host, text }));
     const needs = secretNeeds([
       ...secretUses(settingsFields, settings),
+      ...config.certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
       ...config.routes.flatMap((route) => [...secretUses(routeFields, route.doc)]),
     ]);
-    send({ type: "good", boot, settings, digest, needs, fresh, ...findings });
+    send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...findings });
     fresh = false;
     await sendChanges(config);
     send({ type: "done" });
@@ -150,12 +149,18 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
     const outcome = judgeReading({ ...reading, sources }, kept.byOwner);
     const problems = objections(reading, outcome, candidates);
-    if (problems.length > 0) return send({ type: "judged", problems: few(problems), secrets: [] });
+    if (problems.length > 0) return send({ type: "judged", problems: few(problems), secrets: [], certificates: [] });
     const isGood = outcome.standings.every(({ standing }) => standing === "current");
     if (isGood && reading.signature !== undefined) judged = { signature: reading.signature, outcome };
     const warnings = outcome.problems.filter(({ severity }) => severity === "warning");
-    const secrets = slices.sources.filter(({ file }) => names.has(file)).flatMap(candidateSecrets);
-    send({ type: "judged", problems: few(warnings), secrets });
+    const found = slices.sources.filter(({ file }) => names.has(file)).map(candidateParts);
+    const secrets = found.flatMap((each) => each.secrets);
+    send({
+      type: "judged",
+      problems: few(warnings),
+      secrets,
+      certificates: found.flatMap((each) => each.certificates),
+    });
   }
 
   /** Everything for which a change must not be made. */
@@ -261,16 +266,4 @@ function few(problems: readonly Problem[]): readonly Problem[] {
   const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
   const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
   return [...shown, { severity: first.severity, file: first.file, path: "", message }];
-}
-
-/** Every reference and sealed text of a slice that was found good. */
-function candidateSecrets({ file, text }: PublishedSource): readonly CandidateSecret[] {
-  const { value } = readSource(file, text);
-  if (!isMembers(value)) return [];
-  const { settings, settingsPath, routes } = readOutline(value, () => {});
-  const uses = [
-    ...secretUses(settingsFields, settings, settingsPath),
-    ...routes.flatMap((route) => [...secretUses(routeFields, route.value, route.path)]),
-  ];
-  return uses.flatMap(({ path, form, values }) => (form === "plain" ? [] : [{ file, path, form, values }]));
 }

@@ -3,13 +3,12 @@ import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 
-import type { Problem } from "../config/load.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import type {
-  CandidateSecret,
   CheckedSettings,
   Findings,
   FromWorker,
+  Judged,
   KeptChanges,
   ParsedSlice,
   PublishedSources,
@@ -24,11 +23,6 @@ export type Validation =
   | { readonly kind: "unchanged" }
   | ({ readonly kind: "bad" } & Findings)
   | ({ readonly kind: "good" } & Findings & CheckedSettings);
-
-export interface Judged {
-  readonly problems: readonly Problem[];
-  readonly secrets: readonly CandidateSecret[];
-}
 
 /** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {

@@ -16,6 +16,7 @@ import { readSources } from "../bundle/sources.ts";
 import { type CheckReport, formatCheck } from "../config/check.ts";
 import type { BootSettings } from "../config/compiled.ts";
 import { loadByOwner } from "../config/load-by-owner.ts";
+import { hostCertificateFields } from "../config/host-certificates.ts";
 import { type CheckedConfig, loadSlices, type Problem, type SliceSource } from "../config/load.ts";
 import { routeFields } from "../config/route.ts";
 import { secretUses } from "../config/secrets.ts";
@@ -106,16 +107,18 @@ async function attempt<T>(work: () => Promise<T>, report: Report): Promise<T | u
 
 /** Secrets of settings and routes, and what is made of them: keys and certificates of connections to upstreams. */
 async function secretProblems(
-  { boot, settings, routes }: CheckedConfig,
+  { boot, settings, certificates, routes }: CheckedConfig,
   from: SecretDeps,
   fileOf: (owner: string) => string,
 ): Promise<readonly Problem[]> {
   const uses = [
     ...secretUses(settingsFields, settings),
+    ...certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
     ...routes.flatMap(({ doc }) => [...secretUses(routeFields, doc)]),
   ];
   const secrets = await readSecrets(secretNeeds(uses), from);
   const holdsOwnersApart = boot.owners !== undefined;
-  const outcome = await buildSnapshot({ settings, holdsOwnersApart, routes, secrets, fileOf }, undefined);
+  const input = { settings, certificates, holdsOwnersApart, routes, secrets, fileOf };
+  const outcome = await buildSnapshot(input, undefined);
   return outcome.ok ? [] : outcome.problems;
 }

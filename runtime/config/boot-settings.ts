@@ -15,6 +15,7 @@ import {
   url,
 } from "./kinds.ts";
 import { canonicalHost } from "./domains.ts";
+import { HOST_CERTIFICATES } from "./host-certificates.ts";
 import { liveShape } from "./live-settings.ts";
 import { isHeaderName } from "./header-names.ts";
 import { ownerPatternProblem } from "./owners.ts";
@@ -27,6 +28,9 @@ const fileWish = (path: string): string | undefined =>
 
 /** Of `owners.<name>.allowed_tokens`. */
 const OWNER_TOKENS: readonly string[] = ["external", "provider"];
+
+/** Of `owners.<name>.allowed_settings`. Certificates hold for the owner's own hosts, for which there is leave already. */
+const OWNER_SETTINGS: readonly string[] = ["*", ...Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)];
 
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
@@ -228,11 +232,9 @@ export const bootShape = {
       allowed_settings: textList({
         doc: 'Live settings its slice may write, by name; "*" for all. They hold for the routes of all owners.',
         default: "- none",
-        itemValues: ["*", ...Object.keys(liveShape)],
+        itemValues: OWNER_SETTINGS,
         check: (value) =>
-          value === "*" || Object.hasOwn(liveShape, value)
-            ? undefined
-            : quotedWish(value, "must be the name of a live setting"),
+          OWNER_SETTINGS.includes(value) ? undefined : quotedWish(value, "must be the name of a live setting"),
       }),
       allowed_tokens: textList({
         doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`.",

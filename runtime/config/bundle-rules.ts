@@ -3,6 +3,7 @@ import { certificateRules } from "./access-rules.ts";
 import { matchesDomain, parseDomainPattern } from "./domains.ts";
 import { setNames } from "./header-rules.ts";
 import { routePrecedence } from "./in-force.ts";
+import { hostCertificateProblems } from "./host-certificates.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "./maglev-rules.ts";
 import { usesDiscovery } from "./mcp-rules.ts";
 import { ownerProblems } from "./owner-rules.ts";
@@ -32,6 +33,8 @@ export function judgeBundle(bundle: Bundle): void {
     if (boot && !slice.source.boot) {
       for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
     }
+    // Without the boot file nobody knows all that will be there.
+    if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     for (const route of slice.routes) {
       for (const finding of routeRules(route, bundle, { origins, listeners })) report(route, finding);
     }

@@ -150,6 +150,17 @@ export interface Lifetimes {
   readonly authorizationCode: number;
 }
 
+/** A certificate of the public listener that a slice brings. */
+export interface HostCertificate {
+  /** "app.example.com", or "*.example.com" for one label. */
+  readonly host: string;
+  readonly owner: string;
+  /** PEM, with those between it and the root. */
+  readonly certificate: string;
+  /** PEM. */
+  readonly key: string;
+}
+
 export interface Upstream {
   /** "http://host:port": what undici dispatches to. */
   readonly origin: string;
@@ -374,11 +385,13 @@ export interface CompiledRoute {
 
 /** One consistent configuration in force. */
 export interface Snapshot {
-  /** SHA-256 (hex) of the canonical JSON of settings and routes. */
+  /** SHA-256 (hex) of the canonical JSON of settings, routes and certificates. */
   readonly digest: string;
   /** Grows by one with each swap of this process. */
   readonly generation: number;
   readonly settings: LiveSettings;
+  /** Of slices, one for a host at most. */
+  readonly certificates?: readonly HostCertificate[];
   /** Sorted by key. */
   readonly routes: readonly CompiledRoute[];
   /** The boot file has `owners`: their applications are held apart. */

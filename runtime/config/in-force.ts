@@ -48,6 +48,10 @@ function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, { owner, 
     const claim = claimOf(route, whole);
     return slices().some(({ routes }) => routes.some((other) => claimOf(other, whole) === claim));
   }
+  const certificate = slice.certificates.find((each) => each.path.every((part, index) => part === path[index]));
+  // A renewal is another text for the same host.
+  if (certificate)
+    return slices().some(({ certificates }) => certificates.some(({ host }) => host === certificate.host));
   const name = path.slice(slice.settingsPath.length);
   const value = JSON.stringify(valueAt(slice.settings, name));
   return slices().some(({ settings }) => JSON.stringify(valueAt(settings, name)) === value);

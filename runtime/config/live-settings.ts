@@ -4,6 +4,7 @@ import { bearerShape } from "./access.ts";
 import { checkScope, readable } from "./checks.ts";
 import { setRequestHeaderWish } from "./header-names.ts";
 import { responseHeaderMap } from "./header-settings.ts";
+import { hostCertificateShape } from "./host-certificates.ts";
 import {
   block,
   choice,
@@ -136,6 +137,7 @@ export const liveShape = {
     default: "- none",
     ...responseHeaderMap,
   }),
+  ...hostCertificateShape,
   max_streams_per_user: count({
     doc: "Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
     default: "250",

@@ -8,7 +8,8 @@ import type { UpstreamReach } from "./compiled.ts";
 import { findOwnerRights } from "./owners.ts";
 import type { Problem } from "./problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import type { SliceSource } from "./read-slice.ts";
+import type { HostCertificateDoc } from "./host-certificates.ts";
+import type { ReadSlice, SliceSource } from "./read-slice.ts";
 import { compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -34,12 +35,26 @@ export interface CheckedRoute {
   readonly reach?: UpstreamReach;
 }
 
+/** A certificate that a slice brings for one host. */
+export interface CheckedCertificate {
+  /** "<owner>/<host>". */
+  readonly key: string;
+  readonly owner: string;
+  readonly host: string;
+  readonly doc: HostCertificateDoc;
+  /** Canonical JSON of `doc`. */
+  readonly text: string;
+}
+
 export interface CheckedConfig {
   readonly boot: BootDoc;
+  /** Without `host_certificates`. */
   readonly settings: SettingsDoc;
+  /** By host. */
+  readonly certificates: readonly CheckedCertificate[];
   /** Sorted by key. */
   readonly routes: readonly CheckedRoute[];
-  /** SHA-256 (hex) of the canonical JSON of settings and routes. */
+  /** SHA-256 (hex) of the canonical JSON of settings, routes, and certificates where there are any. */
   readonly digest: string;
 }
 
@@ -82,8 +97,25 @@ export function checkedConfig({ slices, boot, settings }: Omit<ReadSlices, "prob
   }
   routes.sort((a, b) => compare(a.key, b.key));
   // The same text as canonicalJson({ routes: { <key>: doc }, settings }), without writing every route twice.
-  const members = routes.map(({ key, text }) => `${JSON.stringify(key)}:${text}`).join(",");
-  return { boot, settings, routes, digest: sha256(`{"routes":{${members}},"settings":${canonicalJson(settings)}}`) };
+  const members = membersText(routes);
+  const certificates = slices.flatMap(certificatesOf).toSorted((a, b) => compare(a.host, b.host));
+  const own = certificates.length === 0 ? "" : `"certificates":{${membersText(certificates)}},`;
+  const digest = sha256(`{${own}"routes":{${members}},"settings":${canonicalJson(settings)}}`);
+  return { boot, settings, certificates, routes, digest };
+}
+
+function certificatesOf({ owner, certificates }: ReadSlice): readonly CheckedCertificate[] {
+  return certificates.map(({ host, doc }) => ({
+    key: `${owner}/${host}`,
+    owner,
+    host,
+    doc,
+    text: canonicalJson(doc),
+  }));
+}
+
+function membersText(items: readonly { readonly key: string; readonly text: string }[]): string {
+  return items.map(({ key, text }) => `${JSON.stringify(key)}:${text}`).join(",");
 }
 
 /** Without `owners` nobody is held apart from the operator. */

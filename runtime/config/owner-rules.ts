@@ -6,11 +6,12 @@
  * that this owner may. Without `owners` nothing but secret references is held back.
  */
 import { coversHosts, parseDomainPattern } from "./domains.ts";
+import { hostCertificateFields } from "./host-certificates.ts";
 import { findOwnerRights } from "./owners.ts";
 import { below, doubt, fault, type Finding, quote, type ValuePath } from "./problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { routeFields } from "./route.ts";
-import { secretUses } from "./secrets.ts";
+import { type SecretUse, secretUses } from "./secrets.ts";
 import { type BootDoc, settingsFields } from "./settings.ts";
 import { parseTemplate } from "./template.ts";
 import { isLoopbackHost } from "./values.ts";
@@ -118,7 +119,7 @@ function* referenceProblems(
     return fault(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
   };
   const uses = [
-    ...secretUses(settingsFields, slice.settings, slice.settingsPath),
+    ...settingUses(slice),
     ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.sound, route.path)]),
   ];
   for (const { form, path, values } of uses) {
@@ -126,8 +127,15 @@ function* referenceProblems(
   }
 }
 
+function settingUses({ settings, certificates, settingsPath }: ReadSlice): readonly SecretUse[] {
+  return [
+    ...secretUses(settingsFields, settings, settingsPath),
+    ...certificates.flatMap(({ doc, path }) => [...secretUses(hostCertificateFields, doc, path)]),
+  ];
+}
+
 function bootReferences(slice: ReadSlice): readonly string[] {
-  const uses = [...secretUses(settingsFields, slice.boot), ...secretUses(settingsFields, slice.settings)];
+  const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
   return uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
 }
 

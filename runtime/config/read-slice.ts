@@ -1,6 +1,7 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
 import type { Field } from "./fields.ts";
 import { twiceNamed } from "./header-rules.ts";
+import { HOST_CERTIFICATES, type ReadHostCertificate } from "./host-certificates.ts";
 import type { InForce } from "./in-force.ts";
 import { judge } from "./judge.ts";
 import { type Outline, readOutline } from "./outline.ts";
@@ -56,7 +57,9 @@ export interface ReadSlice {
   /** Path of the settings: [] in a hand-written file. */
   readonly settingsPath: ValuePath;
   readonly boot: BootDoc;
+  /** Without `host_certificates`, which are no settings of all routes. */
   readonly settings: SettingsDoc;
+  readonly certificates: readonly ReadHostCertificate[];
   readonly routes: readonly ReadRoute[];
   /** Adds a problem at its place. */
   readonly report: (finding: Finding) => void;
@@ -101,13 +104,14 @@ function readSettings(
   { owner, settings: value, settingsPath: path }: Outline,
   source: SliceSource,
   report: ReadSlice["report"],
-): { readonly boot: BootDoc; readonly settings: SettingsDoc } {
+): Pick<ReadSlice, "boot" | "settings" | "certificates"> {
   const publisher = source.boot ? undefined : owner;
   const known = [...settingsFields, ...(path.length === 0 ? [{ name: "routes" } as Field] : [])];
   const { sound } = judge(settingsSchema, value, known, (finding) => report(below(path, finding)));
   const boot: Record<string, unknown> = {};
   const live: Record<string, unknown> = {};
   for (const [name, member] of Object.entries(sound)) {
+    if (name === HOST_CERTIFICATES) continue;
     if (!bootNames.has(name)) live[name] = member;
     else if (source.boot) boot[name] = member;
     else report(fault([...path, name], "belongs in the file given to `gateway run`, a published slice cannot set it"));
@@ -117,7 +121,10 @@ function readSettings(
   for (const name of ["set_response_headers", "jwt_claims_headers"] as const) {
     for (const finding of twiceNamed(Object.keys(sound[name] ?? {}), name)) report(below(path, finding));
   }
-  return { boot, settings: live };
+  const certificates = Object.entries(sound.host_certificates ?? {}).map(([host, doc]) => {
+    return { host, doc, path: [...path, HOST_CERTIFICATES, host] };
+  });
+  return { boot, settings: live, certificates };
 }
 
 function placeRoute(

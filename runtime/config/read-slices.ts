@@ -1,6 +1,7 @@
 /** Sources → their slices, with what is wrong with each and between them. */
 import { judgeBundle } from "./bundle-rules.ts";
 import { judgeConflicts } from "./conflicts.ts";
+import { judgeHostCertificates } from "./host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
 import { DEFAULT_OWNER } from "./owners.ts";
 import { type PlacedProblem, type Problem, quote } from "./problem.ts";
@@ -32,6 +33,7 @@ export function readSlices(
   const { boot, settings } = mergeSettings(slices);
   const routes = slices.flatMap((slice) => slice.routes);
   judgeConflicts(routes);
+  judgeHostCertificates(slices);
   // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
   const hasBoot = ordered.some((source) => source.boot);
   if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });

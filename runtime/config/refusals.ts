@@ -6,7 +6,7 @@ import { secretUses } from "./secrets.ts";
 import { type SettingsDoc, settingsFields } from "./settings.ts";
 
 export interface Refusal {
-  /** Of the route; undefined: the merged settings. */
+  /** Of the route or certificate; undefined: the merged settings. */
   readonly key: string | undefined;
   /** Canonical JSON of what could not be compiled; anything else is not meant. */
   readonly text: string;
@@ -16,17 +16,22 @@ export interface Refusal {
 /** Reports refusals to the slices that they mean. The boot file's are told where it is compiled: it has no stand-in. */
 export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refusals: readonly Refusal[]): void {
   const published = slices.filter(({ source }) => !source.boot);
-  const ofRoutes = new Map(refusals.map((refusal) => [`${refusal.key ?? ""} ${refusal.text}`, refusal.message]));
+  const ofParts = new Map(refusals.map((refusal) => [`${refusal.key ?? ""} ${refusal.text}`, refusal.message]));
   const keys = new Set(refusals.map(({ key }) => key));
   for (const slice of published) {
     for (const { name, path, doc, canonical } of slice.routes) {
       const key = `${slice.owner}/${name}`;
-      const message = doc && keys.has(key) ? ofRoutes.get(`${key} ${canonical(name).text}`) : undefined;
+      const message = doc && keys.has(key) ? ofParts.get(`${key} ${canonical(name).text}`) : undefined;
       if (message !== undefined) slice.report(below(path, fault([], message)));
+    }
+    for (const { host, path, doc } of slice.certificates) {
+      const key = `${slice.owner}/${host}`;
+      const message = keys.has(key) ? ofParts.get(`${key} ${canonicalJson(doc)}`) : undefined;
+      if (message !== undefined) slice.report(fault(path, message));
     }
   }
   if (!keys.has(undefined)) return;
-  const message = ofRoutes.get(` ${canonicalJson(settings)}`);
+  const message = ofParts.get(` ${canonicalJson(settings)}`);
   if (message === undefined) return;
   for (const slice of published) {
     // Secrets are all that can be wrong with settings this late.

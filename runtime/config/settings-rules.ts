@@ -1,5 +1,6 @@
 /** Rules between the settings of one source. */
 import { adminTokenRules } from "./admin-tokens.ts";
+import { hostCertificateRules } from "./host-certificates.ts";
 import { fault, type Finding } from "./problem.ts";
 import { decodeSharedSecret } from "./boot-settings.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
@@ -13,6 +14,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* tlsListener(settings);
   yield* proxyHeaders(settings);
   yield* tracingHeaders(settings);
+  yield* hostCertificateRules(settings.host_certificates ?? {});
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
     yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');

@@ -1,17 +1,20 @@
 /**
- * The certificates of the public listener: read from files, chosen by the name a client asks for (SNI), read anew when
- * the files change.
+ * The certificates of the public listener: read from files, and brought by slices for their hosts; chosen by the name a
+ * client asks for (SNI), read anew when the files change.
  *
  * Promise: a change that cannot be used (half written, key of another certificate) keeps what was there before and is
  * logged; connections that are open keep the certificate they began with.
  */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 
+import { checkKey, namesOf, wildcardAbove } from "../config/certificate.ts";
+import type { HostCertificate } from "../config/compiled.ts";
 import { errorText, GatewayError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Closable } from "../ports.ts";
+import type { HostCertificates } from "./host-certificates.ts";
 
 export interface CertificateFiles {
   /** PEM: the certificate, then those between it and the root. */
@@ -44,6 +47,8 @@ export interface Certificates extends Closable {
 export interface CertificateDeps {
   readonly log: Log;
   readonly clients?: ClientAuthorities | undefined;
+  /** Of slices; absent: there are none. */
+  readonly hosts?: HostCertificates | undefined;
   /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
   readonly pollMs?: number;
 }
@@ -60,20 +65,26 @@ const POLL_MS = 2_000;
 /** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
 export async function openCertificates(
   files: readonly CertificateFiles[],
-  { log, clients, pollMs = POLL_MS }: CertificateDeps,
+  { log, clients, hosts, pollMs = POLL_MS }: CertificateDeps,
 ): Promise<Certificates> {
   let loaded = await loadCertificates(files, clients?.caFile);
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
   /** So that a broken file is reported once, not with each look. */
   let complaint = "";
+  /** Made with the first client that asks for the host, and with the authorities of now. */
+  let contexts = new WeakMap<HostCertificate, SecureContext>();
 
   const certificates: Certificates = {
     clients,
     get fallback() {
       return (loaded[0] as LoadedCertificate).options;
     },
-    find: (serverName) => byName.get(serverName) ?? byName.get(serverName.replace(/^[^.]+/, "*")),
+    find(serverName) {
+      const above = wildcardAbove(serverName);
+      const own = byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName));
+      return own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
+    },
     async reload() {
       try {
         const next = await loadCertificates(files, clients?.caFile, loaded);
@@ -81,6 +92,7 @@ export async function openCertificates(
         if (next.every((each, index) => each === loaded[index])) return false;
         loaded = next;
         byName = indexOf(loaded);
+        contexts = new WeakMap();
         listener(certificates.fallback);
         log.info({ names: [...byName.keys()] }, "certificates reloaded");
         return true;
@@ -102,6 +114,24 @@ export async function openCertificates(
   const timer = setInterval(() => void certificates.reload(), pollMs);
   timer.unref();
   return certificates;
+
+  function contextOf(certificate: HostCertificate | undefined): SecureContext | undefined {
+    if (!certificate) return undefined;
+    const known = contexts.get(certificate);
+    if (known) return known;
+    // Without the authorities of client certificates those of the whole world would be believed.
+    const { ca } = certificates.fallback;
+    const { certificate: cert, key } = certificate;
+    try {
+      const made = createSecureContext({ cert, key, ...(ca !== undefined && { ca }) });
+      contexts.set(certificate, made);
+      return made;
+    } catch (error) {
+      // It was tried when it was loaded; whatever else may come must not end the process in the middle of a handshake.
+      log.error({ host: certificate.host, reason: errorText(error) }, "certificate of a slice cannot be used");
+      return undefined;
+    }
+  }
 }
 
 /**
@@ -132,8 +162,7 @@ async function load(
     const text = [cert, key, ca ?? ""].map((each) => each.toString("latin1")).join("\0");
     if (earlier?.text === text) return earlier;
     const leaf = new X509Certificate(cert);
-    // OpenSSL takes any pair and fails with the first handshake.
-    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new TypeError("the key is not the certificate's");
+    checkKey(leaf, key);
     // OpenSSL passes over what is none, and then takes nobody.
     if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
     const options = { cert, key, ...(ca && { ca }) };
@@ -142,12 +171,6 @@ async function load(
     const file = JSON.stringify(files.certificateFile);
     throw new GatewayError("http.certificate", `Cannot use certificate ${file}: ${errorText(cause)}`, { cause });
   }
-}
-
-/** DNS names of the certificate, lower case (RFC 6125 §6.4: the common name is not looked at). */
-function namesOf(leaf: X509Certificate): readonly string[] {
-  const found = (leaf.subjectAltName ?? "").matchAll(/(?:^|, )DNS:([^,\s"]+)/g);
-  return [...found].map(([, name = ""]) => name.toLowerCase());
 }
 
 /** Of two certificates for one name the first in the list is taken. */

@@ -45,6 +45,7 @@ const serverFields = server.map((field) => (field.name === "path" ? { ...field, 
 const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, Prop>])[] = [
   ["GatewaySettings", live, propsOf("GatewaySettings")],
   ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
+  ["HostCertificate", fieldsAt(live, "host_certificates"), propsOf("HostCertificate")],
   ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
   ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
   ["MaglevLbConfig", fieldsAt(routeFields, "maglev_lb_config"), propsOf("MaglevLbConfig")],
@@ -99,6 +100,7 @@ test("every block of the Field tree is covered above", () => {
     fields.flatMap((field) => (field.fields ? [field.name, ...blocks(field.fields)] : []));
   const known = [
     "runtime_flags",
+    "host_certificates",
     "mcp",
     "server",
     "upstream_oauth2",

@@ -7,6 +7,7 @@ import {
   type OwnersInput,
   type OwnersOutcome,
 } from "../../../runtime/config/load-by-owner.ts";
+import { makeTestCertificate } from "../../support/certificates.ts";
 import { createRouteMemory, formatProblem, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
 
 const boot = (more: object = {}): SliceSource => ({
@@ -359,6 +360,60 @@ describe("loadByOwner()", () => {
     });
     const last = new Map([kept(1, slice("a", { r: route("old") }))]);
     expect(hosts(load({ sources, refusals: [refusal], kept: last }))).toEqual(["a/r old", "b/r b"]);
+  });
+
+  describe("certificates of hosts", () => {
+    const certificate = (): object => ({
+      certificate: makeTestCertificate({ name: "x", dns: ["x.example.com"] }).cert,
+      certificate_key_ref: "env:KEY",
+    });
+    const brings = (owner: string, entry?: object): SliceSource =>
+      slice(
+        owner,
+        { r: { ...route("x"), prefix: `/${owner}` } },
+        entry && { host_certificates: { "x.example.com": entry } },
+      );
+    const owners = { owners: { a: { allowed_refs: ["env:KEY"] }, b: { allowed_refs: ["env:KEY"] } } };
+
+    test("a newcomer takes none from who had one, though both slices changed and the newcomer was there before", () => {
+      const last = new Map([kept(1, brings("a")), kept(2, brings("b", certificate()))]);
+      const outcome = load({
+        sources: [boot(owners), brings("a", certificate()), brings("b", certificate())],
+        kept: last,
+      });
+
+      expect(standings(outcome)).toEqual({ a: "kept", b: "current" });
+      expect(outcome.config?.certificates.map(({ key }) => key)).toEqual(["b/x.example.com"]);
+    });
+
+    test("two at once get none", () => {
+      const outcome = load({ sources: [boot(owners), brings("a", certificate()), brings("b", certificate())] });
+
+      expect(standings(outcome)).toEqual({ a: "absent", b: "absent" });
+    });
+
+    test("one that could not be compiled is a mistake of its slice, and of no other text", () => {
+      const [mine, theirs] = [certificate(), certificate()];
+      const sources = [boot(owners), brings("a", mine), slice("b", { r: route("b") })];
+      const text = loadSlices(sources).config?.certificates[0]?.text ?? "";
+      const refusal = { key: "a/x.example.com", text, message: "the key is not the certificate's" };
+
+      const outcome = load({ sources, refusals: [refusal], kept: new Map([kept(1, brings("a", theirs))]) });
+      expect(standings(outcome)).toEqual({ a: "kept", b: "current" });
+      expect(errors(outcome)[0]).toContain('"settings.host_certificates["x.example.com"]" the key is not');
+      expect(standings(load({ sources, refusals: [{ ...refusal, text: "{}" }] }))).toEqual({
+        a: "current",
+        b: "current",
+      });
+    });
+
+    test("are part of the digest, and settings of nobody", () => {
+      const without = loadSlices([boot(owners), brings("a")]).config;
+      const config = loadSlices([boot(owners), brings("a", certificate())]).config;
+
+      expect(config?.digest).not.toBe(without?.digest);
+      expect(config?.settings).toEqual(without?.settings);
+    });
   });
 
   const OWNERS = ["a", "b", "c", "d", "e"] as const;
