@@ -3,8 +3,8 @@
  * name, `preserveHostHeader` for `preserve_host_header`. Only values with a type of their own are folded here; what they
  * may be is judged by the same loader that reads files.
  */
-import type { Field } from "../runtime/config/fields.ts";
-import { nearest } from "../runtime/config/problem.ts";
+import type { Field } from "../runtime/settings/field.ts";
+import { nearest } from "../runtime/settings/problem.ts";
 import { routeFields } from "../runtime/config/route.ts";
 import { type Domain, domainPatterns } from "./domains.ts";
 import { Token } from "./framework.ts";
@@ -86,7 +86,7 @@ function mapValues(map: unknown, change: (name: string, value: unknown) => unkno
   return Object.fromEntries(Object.entries(map as object).map(([name, value]) => [name, change(name, value)]));
 }
 
-/** The resource has no plain secret among the flat settings of a route, see runtime/terraform/field-schema.ts. */
+/** The resource has no plain secret among the flat settings of a route, see runtime/terraform/schema/field-schema.ts. */
 function plainSecret(prop: string, place: string): Error {
   return new Error(
     `Cannot make ${place}: "${prop}" is given in plain text, must be Secret.fromFile(…), Secret.fromEnvironment(…) or Secret.sealed(…)`,

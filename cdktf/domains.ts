@@ -1,5 +1,5 @@
-import { parseDomainPattern } from "../runtime/config/domains.ts";
-import { errorText } from "../runtime/errors.ts";
+import { parseDomainPattern } from "../runtime/settings/domains.ts";
+import { errorText } from "../runtime/shared/errors.ts";
 import { hasUnresolved } from "./terraform-text.ts";
 
 /** A domain pattern that was checked: `example.com`, or `*.example.com` for its subdomains at any depth. */

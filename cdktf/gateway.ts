@@ -1,4 +1,4 @@
-import { DEFAULT_OWNER } from "../runtime/config/owners.ts";
+import { DEFAULT_OWNER } from "../runtime/features/process/owners.ts";
 import type { Slice } from "../runtime/config/slice.ts";
 import { settingsFields } from "../runtime/config/settings.ts";
 import { canonicalDocument, routeBlocks, settingsConfig } from "./bundle-config.ts";

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-import { providerSchemaJson } from "../runtime/terraform/schema.ts";
+import { providerSchemaJson } from "../runtime/terraform/schema/schema.ts";
 
 /** Where Terraform finds the provider, and its local name. */
 const PROVIDER = { name: "gateway", source: "gateform/gateway" } as const;

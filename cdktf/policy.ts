@@ -11,7 +11,7 @@
  * A request passes when some allow rule matches and no deny rule does. `mcpTool` is false for everything that is not a
  * tool call, so it belongs under `deny`: an allowlist of tools is `deny(mcpTool.notIn([...]))`.
  */
-import { judgePolicy } from "../runtime/policy/judge.ts";
+import { judgePolicy } from "../runtime/policy/validate-rules.ts";
 import { parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
 
 /** One condition, such as `email.is("a@example.com")`. */

@@ -5,7 +5,7 @@
  * gateway itself runs.
  */
 import type { Slice } from "../runtime/config/slice.ts";
-import { otherReading } from "../runtime/http/target.ts";
+import { otherReading } from "../runtime/shared/http/target.ts";
 import { routePolicy } from "../runtime/policy/access-keys.ts";
 import { compilePolicy } from "../runtime/policy/evaluate.ts";
 import { explain, formatExplanation } from "../runtime/policy/explain.ts";

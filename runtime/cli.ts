@@ -4,18 +4,18 @@ import { resolve } from "node:path";
 
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 
-import type { ReadyOptions } from "./commands/ready.ts";
-import { addAdministration } from "./commands/program.ts";
-import { configJsonSchema } from "./config/json-schema.ts";
-import { DEFAULT_OWNER } from "./config/owners.ts";
-import { configReference } from "./config/reference.ts";
-import { readSources } from "./bundle/sources.ts";
-import { errorText, GatewayError } from "./errors.ts";
-import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./explain.ts";
-import { IMPORT_FORMATS, importConfig } from "./import/import.ts";
+import type { ReadyOptions } from "./tools/commands/ready.ts";
+import { addAdministration } from "./tools/commands/program.ts";
+import { configJsonSchema } from "./config/surfaces/json-schema.ts";
+import { DEFAULT_OWNER } from "./features/process/owners.ts";
+import { configReference } from "./config/surfaces/reference.ts";
+import { readSources } from "./control/bundle/sources.ts";
+import { errorText, GatewayError } from "./shared/errors.ts";
+import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./tools/explain.ts";
+import { IMPORT_FORMATS, importConfig } from "./tools/import/import.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
 import type { TranslateCommand } from "./kubernetes/translate-command.ts";
-import type { WatchCommand } from "./kubernetes/watch-command.ts";
+import type { WatchCommand } from "./kubernetes/controller/watch-command.ts";
 
 type ExplainCommand = ExplainOptions & { config: string; certificate?: string; invalidCertificate?: true };
 
@@ -49,7 +49,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--to <generation>", "as it was after this generation", generationNumber)
     .option("--list", "say which generations there are, change nothing")
     .action(async ({ config, list, ...wish }: { config: string; list?: true; owner?: string; to?: number }) => {
-      const { listGenerations, rollbackSlices } = await import("./commands/rollback.ts");
+      const { listGenerations, rollbackSlices } = await import("./tools/commands/rollback.ts");
       const result = await (list ? listGenerations(config) : rollbackSlices(config, wish));
       console.log(result.text);
       exitCode = result.ok ? 0 : 1;
@@ -64,7 +64,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       "another machine will run it: do not look for its secrets, certificates and directories here",
     )
     .action(async (paths: string[], { elsewhere = false }: { elsewhere?: boolean }) => {
-      const { checkConfiguration } = await import("./commands/check.ts");
+      const { checkConfiguration } = await import("./tools/commands/check.ts");
       const result = await checkConfiguration(paths, { env: process.env, elsewhere });
       console.log(result.text);
       exitCode = result.ok ? 0 : 1;
@@ -108,8 +108,8 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .argument("<url>", "the address that users give to their clients")
     .option("--json", "for machines")
     .action(async (url: string, { json }: { json?: boolean }) => {
-      const { examine } = await import("./doctor/doctor.ts");
-      const { formatDoctorReport } = await import("./doctor/text.ts");
+      const { examine } = await import("./tools/doctor/doctor.ts");
+      const { formatDoctorReport } = await import("./tools/doctor/text.ts");
       const report = await examine(url);
       console.log(json ? JSON.stringify(report, null, 2) : formatDoctorReport(report));
       exitCode = report.ok ? 0 : 1;
@@ -122,7 +122,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--ca <file>", "PEM of the authorities of its certificate")
     .option("--server-name <name>", "name in its certificate, where it is asked by an address")
     .action(async (address: string, options: ReadyOptions) => {
-      const { askReadiness } = await import("./commands/ready.ts");
+      const { askReadiness } = await import("./tools/commands/ready.ts");
       const { ok, text } = await askReadiness(address, options);
       console.log(text);
       exitCode = ok ? 0 : 1;
@@ -201,7 +201,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--lease <namespace/name>", "of several controllers the holder of this Lease publishes")
     .option("--no-leader-election", "there is only this one")
     .action(async (options: WatchCommand) => {
-      const { watchUntilSignal } = await import("./kubernetes/watch-command.ts");
+      const { watchUntilSignal } = await import("./kubernetes/controller/watch-command.ts");
       exitCode = await watchUntilSignal(options);
     });
 
@@ -245,7 +245,7 @@ function withIngressOptions(command: Command): Command {
 async function readCertificate(file: string, isValid: boolean): Promise<CertificateFacts> {
   const [{ X509Certificate }, { certificateFacts }] = await Promise.all([
     import("node:crypto"),
-    import("./http/client-certificate.ts"),
+    import("./http/listener/client-certificate.ts"),
   ]);
   try {
     return certificateFacts(new X509Certificate(await readFile(file)), isValid);

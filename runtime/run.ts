@@ -1,6 +1,6 @@
 /** `gateway run`: serves until a signal says stop. */
 import { startGateway } from "./gateway.ts";
-import { startSupervisor } from "./workers/supervisor.ts";
+import { startSupervisor } from "./control/workers/supervisor.ts";
 
 export interface RunOptions {
   readonly config: string;

@@ -43,14 +43,14 @@ export const requirements: readonly Requirement[] = [
     id: "does.reverse-proxy",
     section: does,
     text: "The service is a reverse proxy in front of upstream applications.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#is the host of `"],
+    verifiedBy: ["test/runtime/features/headers/header-settings.test.ts#is the host of `"],
   },
   {
     id: "does.authenticates",
     section: does,
     text: "Users authenticate to the service.",
     verifiedBy: [
-      "test/runtime/session/sign-in.test.ts#brings a browser to the provider and back to where it was, signed in",
+      "test/runtime/identity/sign-in/sign-in.test.ts#brings a browser to the provider and back to where it was, signed in",
     ],
   },
   {
@@ -127,8 +127,8 @@ export const requirements: readonly Requirement[] = [
     section: does,
     text: "The service rewrites or sets headers per route: upstream Host, request headers, response headers.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
-      "test/runtime/proxy/header-settings.test.ts#replaces the upstream's, the route's before the global ones, whatever their case",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#replaces the upstream's, the route's before the global ones, whatever their case",
     ],
   },
 
@@ -137,7 +137,7 @@ export const requirements: readonly Requirement[] = [
     id: "tokens.te-represents-session",
     section: tokens,
     text: "The External Token is issued by the service to represent the user's session.",
-    verifiedBy: ["test/runtime/session/authenticate.test.ts#never takes a token for another user than its session's"],
+    verifiedBy: ["test/runtime/identity/authenticate.test.ts#never takes a token for another user than its session's"],
   },
   {
     id: "tokens.te-authenticates",
@@ -168,7 +168,7 @@ export const requirements: readonly Requirement[] = [
     text: "The Internal Token is refreshed automatically.",
     verifiedBy: [
       "test/flows/upstream-requests.test.ts#a token is renewed before its end, in the background",
-      "test/runtime/upstream/vault.test.ts#refreshes an expired token with the resource of the first request, and keeps the rotated one",
+      "test/runtime/oauth/client/tokens/token-store.test.ts#refreshes an expired token with the resource of the first request, and keeps the rotated one",
     ],
   },
   {
@@ -176,7 +176,7 @@ export const requirements: readonly Requirement[] = [
     section: tokens,
     text: "The Internal Token is stored by the service and used only toward upstream services.",
     verifiedBy: [
-      "test/runtime/upstream/vault.test.ts#gives what was kept, without asking anybody, while it lasts",
+      "test/runtime/oauth/client/tokens/token-store.test.ts#gives what was kept, without asking anybody, while it lasts",
       "test/flows/upstream-requests.test.ts#no Internal Token, code, verifier or client secret is in any response, log line or record, whatever goes wrong",
     ],
   },
@@ -210,7 +210,7 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "`mcp_allowed_client_id_domains` supports wildcards such as `*.<domain>`.",
     verifiedBy: [
-      "test/runtime/config/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
+      "test/runtime/settings/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
     ],
   },
   {
@@ -224,7 +224,7 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "A wildcard matches subdomains but not the bare domain.",
     verifiedBy: [
-      "test/runtime/config/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
+      "test/runtime/settings/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
     ],
   },
   {
@@ -232,21 +232,21 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "`mcp_allowed_as_metadata_domains` lists the domains the service may contact during upstream OAuth discovery.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+      "test/runtime/oauth/client/discovery/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
     ],
   },
   {
     id: "global.as-domains-resource-metadata",
     section: global,
     text: "The list covers `resource_metadata` URLs from `WWW-Authenticate` headers.",
-    verifiedBy: ["test/runtime/upstream/discover.test.ts#a challenge cannot send us anywhere else"],
+    verifiedBy: ["test/runtime/oauth/client/discovery/discover.test.ts#a challenge cannot send us anywhere else"],
   },
   {
     id: "global.as-domains-servers",
     section: global,
     text: "The list covers `authorization_servers` entries from protected-resource-metadata documents.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+      "test/runtime/oauth/client/discovery/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
     ],
   },
   {
@@ -254,7 +254,7 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "`mcp_allowed_as_metadata_domains` supports wildcards.",
     verifiedBy: [
-      "test/runtime/config/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
+      "test/runtime/settings/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
     ],
   },
   {
@@ -262,7 +262,7 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "The host of the route's `to` URL is used for PRM fetches and is validated against the list.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+      "test/runtime/oauth/client/discovery/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
     ],
   },
   {
@@ -270,26 +270,26 @@ export const requirements: readonly Requirement[] = [
     section: global,
     text: "Third-party authorization-server domains inside PRM documents must be listed explicitly; they are not inferred from routes.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+      "test/runtime/oauth/client/discovery/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
     ],
   },
   {
     id: "global.log-fields",
     section: global,
     text: "`authorize_log_fields` lists the fields included in authorization logs.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
   },
   {
     id: "global.log-fields-mcp",
     section: global,
     text: "The MCP log fields are `mcp-method`, `mcp-tool` and `mcp-tool-parameters`.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#every field has a value when everything is known"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#every field has a value when everything is known"],
   },
   {
     id: "global.log-fields-other",
     section: global,
     text: "Other log fields are `request-id`, `user` and `email`.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#every field has a value when everything is known"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#every field has a value when everything is known"],
   },
 
   // Route: MCP server
@@ -309,13 +309,13 @@ export const requirements: readonly Requirement[] = [
     id: "server.client-id",
     section: server,
     text: "`upstream_oauth2.client_id` is the OAuth client identifier for the upstream service.",
-    verifiedBy: ["test/runtime/config/fields.test.ts#has every setting"],
+    verifiedBy: ["test/runtime/settings/fields.test.ts#has every setting"],
   },
   {
     id: "server.client-secret",
     section: server,
     text: "`upstream_oauth2.client_secret` is the OAuth client secret.",
-    verifiedBy: ["test/runtime/config/secrets.test.ts#takes plain text as it is, resolves references, opens seals"],
+    verifiedBy: ["test/runtime/settings/secrets.test.ts#takes plain text as it is, resolves references, opens seals"],
   },
   {
     id: "server.client-secret-per-refresh",
@@ -323,28 +323,28 @@ export const requirements: readonly Requirement[] = [
     text: "The client secret is never stored per user; it is read from the route configuration at each token refresh.",
     verifiedBy: [
       "test/flows/upstream-requests.test.ts#the client secret is read from the route at each refresh",
-      "test/runtime/upstream/vault.test.ts#the secret of the route is stored nowhere",
+      "test/runtime/oauth/client/tokens/token-store.test.ts#the secret of the route is stored nowhere",
     ],
   },
   {
     id: "server.auth-url",
     section: server,
     text: "`upstream_oauth2.endpoint.auth_url` is the upstream authorization endpoint.",
-    verifiedBy: ["test/runtime/config/fields.test.ts#has every setting"],
+    verifiedBy: ["test/runtime/settings/fields.test.ts#has every setting"],
   },
   {
     id: "server.token-url",
     section: server,
     text: "`upstream_oauth2.endpoint.token_url` is the upstream token endpoint.",
-    verifiedBy: ["test/runtime/config/fields.test.ts#has every setting"],
+    verifiedBy: ["test/runtime/settings/fields.test.ts#has every setting"],
   },
   {
     id: "server.auth-style",
     section: server,
     text: "`upstream_oauth2.endpoint.auth_style` is `header` or `params`: how client credentials reach the token endpoint.",
     verifiedBy: [
-      "test/runtime/upstream/token-endpoint.test.ts#auth_style header sends the client's credentials as Basic, and not in the body",
-      "test/runtime/upstream/token-endpoint.test.ts#auth_style params sends the client's credentials in the body, and no header",
+      "test/runtime/oauth/client/connect/token-endpoint.test.ts#auth_style header sends the client's credentials as Basic, and not in the body",
+      "test/runtime/oauth/client/connect/token-endpoint.test.ts#auth_style params sends the client's credentials in the body, and no header",
     ],
   },
   {
@@ -369,7 +369,7 @@ export const requirements: readonly Requirement[] = [
     text: "`max_request_bytes` is the maximum request body size in bytes, default 4 KiB.",
     verifiedBy: [
       "test/hostile/mcp-messages.test.ts#an oversize chunked body is refused when it passes the limit",
-      "test/runtime/config/fields.test.ts#carry the defaults that requirements state",
+      "test/runtime/settings/fields.test.ts#carry the defaults that requirements state",
     ],
   },
   {
@@ -385,7 +385,7 @@ export const requirements: readonly Requirement[] = [
     section: server,
     text: "`authorization_server_url` (HTTPS required) is the fallback issuer when PRM discovery fails.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#authorization_server_url of the route is asked when there is no protected resource metadata",
+      "test/runtime/oauth/client/discovery/discover.test.ts#authorization_server_url of the route is asked when there is no protected resource metadata",
     ],
   },
 
@@ -491,7 +491,7 @@ export const requirements: readonly Requirement[] = [
     id: "policy.route-fields",
     section: policy,
     text: "The route fields `from`, `to`, `policy`, `mcp`.",
-    verifiedBy: ["test/runtime/config/fields.test.ts#has every setting"],
+    verifiedBy: ["test/runtime/settings/fields.test.ts#has every setting"],
   },
   {
     id: "policy.is",
@@ -564,13 +564,13 @@ export const requirements: readonly Requirement[] = [
     id: "jwt.claims",
     section: jwt,
     text: "It carries `email`, `groups` (list of strings), `iss`, `name`, `sub`, `aud` and others.",
-    verifiedBy: ["test/runtime/session/assertion.test.ts#makes an ES256 JWT with exactly the promised claims"],
+    verifiedBy: ["test/runtime/identity/tokens/assertion.test.ts#makes an ES256 JWT with exactly the promised claims"],
   },
   {
     id: "jwt.verifiable",
     section: jwt,
     text: "It can be verified with standard JWT libraries or the service's SDK.",
-    verifiedBy: ["test/runtime/session/assertion.test.ts#is what verifyAssertion() needs"],
+    verifiedBy: ["test/runtime/identity/tokens/assertion.test.ts#is what verifyAssertion() needs"],
   },
 
   // Authorization log record
@@ -578,53 +578,53 @@ export const requirements: readonly Requirement[] = [
     id: "record.mcp-method",
     section: record,
     text: "`mcp-method` is the JSON-RPC method.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#tools/list and other methods have no tool, nor parameters"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#tools/list and other methods have no tool, nor parameters"],
   },
   {
     id: "record.mcp-tool",
     section: record,
     text: "`mcp-tool` is the tool name for `tools/call`.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#a permitted tool call, fields as by default"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#a permitted tool call, fields as by default"],
   },
   {
     id: "record.mcp-tool-parameters",
     section: record,
     text: "`mcp-tool-parameters` is an object of the tool arguments.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#are the arguments as sent, numbers untouched"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#are the arguments as sent, numbers untouched"],
   },
   {
     id: "record.user-email",
     section: record,
     text: "`email` and `user` identify the caller.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#a permitted tool call, fields as by default"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#a permitted tool call, fields as by default"],
   },
   {
     id: "record.allow",
     section: record,
     text: "`allow`, `allow-why-true` and `allow-why-false` tell the verdict and its reasons.",
     verifiedBy: [
-      "test/runtime/policy/record.test.ts#a permitted tool call, fields as by default",
-      "test/runtime/policy/record.test.ts#a blocked tool call",
+      "test/runtime/audit/record.test.ts#a permitted tool call, fields as by default",
+      "test/runtime/audit/record.test.ts#a blocked tool call",
     ],
   },
   {
     id: "record.deny",
     section: record,
     text: "`deny` and `deny-why-false` tell the deny rules' outcome.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#a blocked tool call"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#a blocked tool call"],
   },
   {
     id: "record.envelope",
     section: record,
     text: "`level`, `request-id`, `service`, `time` and `message` complete the record.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#a permitted tool call, fields as by default"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#a permitted tool call, fields as by default"],
   },
   {
     id: "record.reason-codes",
     section: record,
     text: "The reason codes are `domain-ok`, `mcp-tool-ok`, `mcp-tool-unauthorized`, `authenticated-user`.",
     verifiedBy: [
-      "test/runtime/policy/record.test.ts#a permitted tool call, fields as by default",
+      "test/runtime/audit/record.test.ts#a permitted tool call, fields as by default",
       "test/runtime/policy/evaluate.test.ts#name every criterion that spoke for the outcome, sorted and once",
     ],
   },
@@ -634,26 +634,28 @@ export const requirements: readonly Requirement[] = [
     id: "headers.preserve-host",
     section: headers,
     text: "`preserve_host_header` passes the incoming Host upstream instead of the host of `to`.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#preserve_host_header passes the incoming one"],
+    verifiedBy: ["test/runtime/features/headers/header-settings.test.ts#preserve_host_header passes the incoming one"],
   },
   {
     id: "headers.host-rewrite",
     section: headers,
     text: "`host_rewrite` sets Host to a fixed value.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#host_rewrite sets a fixed value"],
+    verifiedBy: ["test/runtime/features/headers/header-settings.test.ts#host_rewrite sets a fixed value"],
   },
   {
     id: "headers.host-rewrite-header",
     section: headers,
     text: "`host_rewrite_header` sets Host from the named incoming request header.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#host_rewrite_header takes the value of the named header"],
+    verifiedBy: [
+      "test/runtime/features/headers/header-settings.test.ts#host_rewrite_header takes the value of the named header",
+    ],
   },
   {
     id: "headers.host-regex-pattern",
     section: headers,
     text: "`host_path_regex_rewrite_pattern` is applied to the request path to derive Host.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
+      "test/runtime/features/headers/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
     ],
   },
   {
@@ -661,7 +663,7 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`host_path_regex_rewrite_substitution` is the substitution, with capture groups written `\\1`.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
+      "test/runtime/features/headers/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
       "test/runtime/config/compile.test.ts#derives Host from the path by the regex pair",
     ],
   },
@@ -670,8 +672,8 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`set_request_headers` sets headers on the upstream request; values may contain substitutions.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
-      "test/runtime/proxy/header-settings.test.ts#replaces its substitutions, once",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
     ],
   },
   {
@@ -679,7 +681,7 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`remove_request_headers` removes headers before the request goes upstream.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#removes headers, and wins over set_request_headers and over our own",
+      "test/runtime/features/headers/header-settings.test.ts#removes headers, and wins over set_request_headers and over our own",
     ],
   },
   {
@@ -687,7 +689,7 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`set_response_headers` sets static response headers and takes precedence over the global setting.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces the upstream's, the route's before the global ones, whatever their case",
+      "test/runtime/features/headers/header-settings.test.ts#replaces the upstream's, the route's before the global ones, whatever their case",
     ],
   },
   {
@@ -695,35 +697,35 @@ export const requirements: readonly Requirement[] = [
     section: headers,
     text: "`rewrite_response_headers` is a list of objects with `header`, `prefix`, `value`.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
     ],
   },
   {
     id: "headers.default-host",
     section: headers,
     text: "By default the upstream Host is the host of the route's `to` URL.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#is the host of `"],
+    verifiedBy: ["test/runtime/features/headers/header-settings.test.ts#is the host of `"],
   },
   {
     id: "headers.authority",
     section: headers,
     text: "The Host settings affect Host and `:authority` identically.",
-    verifiedBy: ["test/runtime/proxy/http2-upstream.test.ts#The Host settings affect Host and"],
+    verifiedBy: ["test/runtime/upstreams/http2-upstream.test.ts#The Host settings affect Host and"],
   },
   {
     id: "headers.kubernetes",
     section: headers,
     text: "In Kubernetes each setting is an annotation `ingress.gateway.io/<setting>` with the same name and type.",
     verifiedBy: [
-      "test/runtime/kubernetes/annotations.test.ts#takes the header setting %s as an annotation of the same name and type",
-      "test/runtime/kubernetes/annotations.test.ts#each header setting of a route has an annotation of its own name",
+      "test/runtime/kubernetes/translate/annotations.test.ts#takes the header setting %s as an annotation of the same name and type",
+      "test/runtime/kubernetes/translate/annotations.test.ts#each header setting of a route has an annotation of its own name",
     ],
   },
   {
     id: "headers.kubernetes-yaml",
     section: headers,
     text: "Map and list annotation values are written as YAML text.",
-    verifiedBy: ["test/runtime/kubernetes/annotations.test.ts#takes YAML text of a map written as %s"],
+    verifiedBy: ["test/runtime/kubernetes/translate/annotations.test.ts#takes YAML text of a map written as %s"],
   },
   {
     id: "headers.terraform",
@@ -913,8 +915,8 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`set_request_headers` and `remove_request_headers` apply to the upstream request.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
-      "test/runtime/proxy/header-settings.test.ts#removes headers, and wins over set_request_headers and over our own",
+      "test/runtime/features/headers/header-settings.test.ts#sets headers and overwrites what the client sent, in any spelling",
+      "test/runtime/features/headers/header-settings.test.ts#removes headers, and wins over set_request_headers and over our own",
     ],
   },
   {
@@ -930,8 +932,8 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`${gateway.access_token}` is the access token from the identity provider.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces its substitutions, once",
-      "test/runtime/session/identities.test.ts#are sealed at rest and newest when asked for",
+      "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
+      "test/runtime/identity/identities.test.ts#are sealed at rest and newest when asked for",
     ],
   },
   {
@@ -939,8 +941,8 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`${gateway.id_token}` is the ID token from the identity provider.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces its substitutions, once",
-      "test/runtime/session/identities.test.ts#are sealed at rest and newest when asked for",
+      "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
+      "test/runtime/identity/identities.test.ts#are sealed at rest and newest when asked for",
     ],
   },
   {
@@ -954,7 +956,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`${gateway.client_cert_fingerprint}` is the SHA-256 fingerprint of the client certificate when mTLS is enabled.",
     verifiedBy: [
-      "test/runtime/http/client-certificate.test.ts#is the SHA-256 fingerprint of the presented client certificate",
+      "test/runtime/http/listener/client-certificate.test.ts#is the SHA-256 fingerprint of the presented client certificate",
     ],
   },
   {
@@ -962,7 +964,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "`${gateway.jwt}` is the JWT, the same value as the `X-Gateway-Jwt-Assertion` header.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces its substitutions, once",
+      "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
       "test/hostile/forged-headers.test.ts#are the gateway's own, under both names, once each",
     ],
   },
@@ -971,8 +973,8 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: '`${gateway.request.headers["<NAME>"]}` is the value of the named incoming request header.',
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces its substitutions, once",
-      "test/runtime/proxy/header-settings.test.ts#substitutions see neither our credentials nor forged identity",
+      "test/runtime/features/headers/header-settings.test.ts#replaces its substitutions, once",
+      "test/runtime/features/headers/header-settings.test.ts#substitutions see neither our credentials nor forged identity",
     ],
   },
   {
@@ -986,21 +988,23 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "A literal `$` in a header value is written `$$`.",
     verifiedBy: [
-      "test/runtime/config/template.test.ts#property: text without dollar renders as itself; every dollar doubled renders as itself",
+      "test/runtime/features/headers/template.test.ts#property: text without dollar renders as itself; every dollar doubled renders as itself",
     ],
   },
   {
     id: "behavior.host-from-header",
     section: behavior,
     text: "When `host_rewrite_header` is set, Host takes the value of the named header.",
-    verifiedBy: ["test/runtime/proxy/header-settings.test.ts#host_rewrite_header takes the value of the named header"],
+    verifiedBy: [
+      "test/runtime/features/headers/header-settings.test.ts#host_rewrite_header takes the value of the named header",
+    ],
   },
   {
     id: "behavior.host-from-path",
     section: behavior,
     text: "The pattern `^/(.+)/.+$` with `\\1` turns the path `/<host>/<rest>` into `<host>`.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
+      "test/runtime/features/headers/header-settings.test.ts#host_path_regex_rewrite_pattern and host_path_regex_rewrite_substitution derive it from the path",
     ],
   },
   {
@@ -1008,7 +1012,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "A response header value that starts with `prefix` has that prefix replaced by `value`.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
     ],
   },
   {
@@ -1016,7 +1020,7 @@ export const requirements: readonly Requirement[] = [
     section: behavior,
     text: "Response rewriting works for any header, for example `Location`.",
     verifiedBy: [
-      "test/runtime/proxy/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
+      "test/runtime/features/headers/header-settings.test.ts#replaces a prefix of any header, rule after rule, and leaves what does not begin so",
     ],
   },
 
@@ -1124,14 +1128,14 @@ export const requirements: readonly Requirement[] = [
     id: "events.fields",
     section: events,
     text: "Which fields appear is controlled by `authorize_log_fields`.",
-    verifiedBy: ["test/runtime/policy/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
+    verifiedBy: ["test/runtime/audit/record.test.ts#only what is listed, in a fixed order, unknown names passed over"],
   },
   {
     id: "events.permitted",
     section: events,
     text: "A permitted tool call records `allow: true`, `mcp-tool-ok` in `allow-why-true`, and `mcp-tool`.",
     verifiedBy: [
-      "test/runtime/policy/record.test.ts#a permitted tool call, fields as by default",
+      "test/runtime/audit/record.test.ts#a permitted tool call, fields as by default",
       "test/flows/story.test.ts#each check leaves one record, with the words of the requirements",
     ],
   },
@@ -1140,7 +1144,7 @@ export const requirements: readonly Requirement[] = [
     section: events,
     text: "A blocked tool call records `allow: false`, `mcp-tool-unauthorized` in `allow-why-false`, and `mcp-tool`.",
     verifiedBy: [
-      "test/runtime/policy/record.test.ts#a blocked tool call",
+      "test/runtime/audit/record.test.ts#a blocked tool call",
       "test/flows/story.test.ts#each check leaves one record, with the words of the requirements",
     ],
   },
@@ -1195,7 +1199,7 @@ export const requirements: readonly Requirement[] = [
     text: "A tool call rejected by policy is denied with log reason `mcp-tool-unauthorized`.",
     verifiedBy: [
       "test/hostile/mcp-messages.test.ts#a denied tool is answered with a JSON-RPC error of the same id",
-      "test/runtime/policy/record.test.ts#a blocked tool call",
+      "test/runtime/audit/record.test.ts#a blocked tool call",
     ],
   },
   {
@@ -1211,7 +1215,7 @@ export const requirements: readonly Requirement[] = [
     section: errors,
     text: "The service does not contact an upstream discovery URL whose domain is not listed.",
     verifiedBy: [
-      "test/runtime/upstream/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
+      "test/runtime/oauth/client/discovery/discover.test.ts#no host is contacted that is not listed, the upstream's own included",
     ],
   },
 
@@ -1221,7 +1225,7 @@ export const requirements: readonly Requirement[] = [
     section: limits,
     text: "`max_request_bytes` defaults to 4 KiB and is configurable.",
     verifiedBy: [
-      "test/runtime/config/fields.test.ts#carry the defaults that requirements state",
+      "test/runtime/settings/fields.test.ts#carry the defaults that requirements state",
       "test/hostile/mcp-messages.test.ts#an oversize chunked body is refused when it passes the limit",
     ],
   },
@@ -1236,7 +1240,7 @@ export const requirements: readonly Requirement[] = [
     section: limits,
     text: "In both allowlists `*.<domain>` matches subdomains, not the bare domain.",
     verifiedBy: [
-      "test/runtime/config/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
+      "test/runtime/settings/domains.test.ts#property: a wildcard matches only longer names that end in its domain",
     ],
   },
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/shared/log.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type DemoUser, type IdentityProvider, startIdentityProvider } from "./identity-provider.ts";
 import { type RunningMcpServer, startMcpServer } from "./mcp-server.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 import { synthBundle } from "../../cdktf/testing.ts";
 import { startGateway } from "../../runtime/gateway.ts";
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/shared/log.ts";
 import { createBrowser, type Send } from "../../test/support/browser.ts";
 import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { startIdentityProvider } from "../demo/identity-provider.ts";

@@ -8,15 +8,15 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
-import { ANNOTATION_PREFIX } from "../../runtime/config/annotations.ts";
-import { knownAnnotations } from "../../runtime/kubernetes/known-annotations.ts";
-import { readManifests } from "../../runtime/kubernetes/manifests.ts";
-import type { EndpointSlice, KubeObjects, Secret } from "../../runtime/kubernetes/objects.ts";
-import { formatIngressProblem } from "../../runtime/kubernetes/problem.ts";
+import { ANNOTATION_PREFIX } from "../../runtime/config/surfaces/annotations.ts";
+import { knownAnnotations } from "../../runtime/kubernetes/translate/annotations/known-annotations.ts";
+import { readManifests } from "../../runtime/kubernetes/translate/manifests.ts";
+import type { EndpointSlice, KubeObjects, Secret } from "../../runtime/kubernetes/translate/objects.ts";
+import { formatIngressProblem } from "../../runtime/kubernetes/translate/ingress-problem.ts";
 import { renderSlices } from "../../runtime/kubernetes/render.ts";
-import { translate } from "../../runtime/kubernetes/translate.ts";
+import { translate } from "../../runtime/kubernetes/translate/translate.ts";
 import { sealTo } from "../../runtime/kubernetes/translate-command.ts";
-import { silentLog } from "../../runtime/log.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { createSteps } from "../demo/steps.ts";
 
 const steps = createSteps();

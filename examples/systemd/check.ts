@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 
 import { parse } from "yaml";
 
-import { checkFiles } from "../../runtime/config/check.ts";
+import { checkFiles } from "../../runtime/tools/check.ts";
 import { createSteps } from "../demo/steps.ts";
 
 /** Of 100 tenths: above it the unit fails. Unhardened services have 96. */

@@ -9,7 +9,7 @@ import type { TerraformStack } from "cdktf";
 
 import { synthBundle } from "../../cdktf/testing.ts";
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/shared/log.ts";
 import { startIdentityProvider } from "../demo/identity-provider.ts";
 
 export interface SmallStage {

@@ -1,6 +1,6 @@
 /** Folds the shorthands of a route into the one spelling that digests, diffs and key comparisons use. */
 import { canonicalPolicy } from "../policy/parse.ts";
-import { parseFrom } from "./from.ts";
+import { parseFrom } from "../features/routing/from.ts";
 import type { RouteDoc } from "./route.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** One checked route → its compiled form. */
 import { createSecureContext } from "node:tls";
 
-import { errorText, GatewayError } from "../errors.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
 import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import type {
@@ -16,20 +16,20 @@ import type {
   UpstreamConnect,
   UpstreamOAuth,
 } from "./compiled.ts";
-import { compileBalancing, compileLimits, durationMs } from "./compile-balancing.ts";
-import { baseOf, compileAnswer, compileMatch, compileRewrite } from "./compile-routing.ts";
-import { parseExtraPath } from "./extra-paths.ts";
-import { type From, parseFrom } from "./from.ts";
-import { headerValueWish } from "./header-names.ts";
-import { compileHostRegex } from "./host-regex.ts";
+import { compileBalancing, compileLimits, durationMs } from "../features/balancing/compile.ts";
+import { baseOf, compileAnswer, compileMatch, compileRewrite } from "../features/routing/compile.ts";
+import { parseExtraPath } from "../features/mcp/extra-paths.ts";
+import { type From, parseFrom } from "../features/routing/from.ts";
+import { headerValueWish } from "../features/headers/names.ts";
+import { compileHostRegex } from "../features/headers/host-regex.ts";
 import type { CheckedRoute } from "./load.ts";
-import { DEFAULT_MAX_REQUEST_BYTES } from "./mcp.ts";
-import type { McpServerDoc } from "./mcp-rules.ts";
+import { DEFAULT_MAX_REQUEST_BYTES } from "../features/mcp/settings.ts";
+import type { McpServerDoc } from "../features/mcp/rules.ts";
 import type { RouteDoc } from "./route.ts";
-import { type SecretSource, secretValues } from "./secrets.ts";
+import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
 import { canonicalJson, sha256 } from "./slice.ts";
-import { parseStaticValue, parseTemplate } from "./template.ts";
-import { parseDuration, parseHostHeader, parseUpstream } from "./values.ts";
+import { parseStaticValue, parseTemplate } from "../features/headers/template.ts";
+import { parseDuration, parseHostHeader, parseUpstream } from "../settings/values.ts";
 
 /** @throws GatewayError `config.secret` */
 export function compileRoute(route: CheckedRoute, settings: LiveSettings, secrets: SecretSource): CompiledRoute {

@@ -3,10 +3,10 @@
  * resolved. Immutable; made by compile.ts from a checked configuration; never serialised.
  */
 import type { CompiledPolicy } from "../policy/evaluate.ts";
-import type { DomainPattern } from "./domains.ts";
-import type { ExtraPath } from "./extra-paths.ts";
-import type { PatternStart } from "./path-pattern.ts";
-import type { Template } from "./template.ts";
+import type { DomainPattern } from "../settings/domains.ts";
+import type { ExtraPath } from "../features/mcp/extra-paths.ts";
+import type { PatternStart } from "../features/routing/path-pattern.ts";
+import type { Template } from "../features/headers/template.ts";
 
 /** A token with which owners publish. */
 export interface PublishToken {
@@ -123,7 +123,7 @@ export interface IdpSettings {
   readonly clientId: string;
   /** Absent = public client. */
   readonly clientSecret: string | undefined;
-  /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (session/idp-scopes.ts). */
+  /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (identity/provider/idp-scopes.ts). */
   readonly scopes: readonly string[] | undefined;
   /** Claim that carries the groups. */
   readonly groupsClaim: string;
@@ -326,7 +326,7 @@ export interface McpServer {
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;
   readonly authorizationServerUrl: string | undefined;
-  /** Owners whose applications may call it, beside its own, as config/owners.ts reads them. */
+  /** Owners whose applications may call it, beside its own, as features/process/owners.ts reads them. */
   readonly allowedApplications: readonly string[];
 }
 

@@ -5,7 +5,7 @@
  * text is new, and so is the rival's. What an owner had in force stays that owner's through any change beside it.
  */
 import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource } from "./read-slice.ts";
-import type { ValuePath } from "./problem.ts";
+import type { ValuePath } from "../settings/problem.ts";
 import { canonicalJson } from "./slice.ts";
 
 /** An owner's slice as it was last in force, read when somebody asks. */

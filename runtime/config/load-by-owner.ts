@@ -8,7 +8,7 @@
  * what they would get if the others were not there; the same input in any order gives the same outcome.
  */
 import { checkedConfig, type CheckedConfig } from "./load.ts";
-import type { PlacedProblem, Problem, Rival, ValuePath } from "./problem.ts";
+import type { PlacedProblem, Problem, Rival, ValuePath } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { inForce, type InForce, precedenceAt } from "./in-force.ts";
 import type { ReadSlice, SliceSource } from "./read-slice.ts";

@@ -5,17 +5,17 @@
  * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
  */
 import type { UpstreamReach } from "./compiled.ts";
-import { findOwnerRights } from "./owners.ts";
-import type { Problem } from "./problem.ts";
+import { findOwnerRights } from "../features/process/owners.ts";
+import type { Problem } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import type { HostCertificateDoc } from "./host-certificates.ts";
+import type { HostCertificateDoc } from "../features/listener/host-certificates.ts";
 import type { ReadSlice, SliceSource } from "./read-slice.ts";
 import { compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { canonicalJson, sha256 } from "./slice.ts";
 
-export { formatProblem, type Problem } from "./problem.ts";
+export { formatProblem, type Problem } from "../settings/problem.ts";
 export { createRouteMemory, type RouteMemory } from "./read-route.ts";
 export type { SliceSource } from "./read-slice.ts";
 

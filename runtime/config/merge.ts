@@ -1,5 +1,5 @@
 /** Settings of several slices → one: lists are joined, blocks and maps member by member, anything else must agree. */
-import { quote, type ValuePath } from "./problem.ts";
+import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
 

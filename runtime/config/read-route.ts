@@ -4,23 +4,23 @@
  * A reload judges thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
  * nothing but the text of the route and whose it is.
  */
-import { accessRules } from "./access-rules.ts";
-import { balancingRules } from "./balancing.ts";
+import { accessRules } from "../features/access/rules.ts";
+import { balancingRules } from "../features/balancing/settings.ts";
 import { canonicalRoute, derivedName } from "./canonical.ts";
-import { extraPathRules } from "./extra-paths.ts";
-import { type From, parseFrom } from "./from.ts";
-import { headerRules } from "./header-rules.ts";
-import { judge } from "./judge.ts";
-import { mcpRules } from "./mcp-rules.ts";
-import type { PlacedUpstream } from "./own-addresses.ts";
-import { type PatternWork, patternWork } from "./pattern-conflicts.ts";
-import { pathRules, upstreamTlsRules } from "./path-rules.ts";
-import { type Finding, isMembers } from "./problem.ts";
+import { extraPathRules } from "../features/mcp/extra-paths.ts";
+import { type From, parseFrom } from "../features/routing/from.ts";
+import { headerRules } from "../features/headers/rules.ts";
+import { judge } from "../settings/validate.ts";
+import { mcpRules } from "../features/mcp/rules.ts";
+import type { PlacedUpstream } from "./rules/own-addresses.ts";
+import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
+import { pathRules, upstreamTlsRules } from "../features/routing/path-rules.ts";
+import { type Finding, isMembers } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
-import { routingRules } from "./routing-rules.ts";
-import { secretRules } from "./secrets.ts";
+import { routingRules } from "../features/routing/rules.ts";
+import { secretRules } from "../settings/secret-spellings.ts";
 import { canonicalJson } from "./slice.ts";
-import { parseUpstream } from "./values.ts";
+import { parseUpstream } from "../settings/values.ts";
 
 export interface RouteReading {
   /** Its members without problems; complete exactly when `doc` is set. */

@@ -1,9 +1,9 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
-import type { Field } from "./fields.ts";
-import { twiceNamed } from "./header-rules.ts";
-import { HOST_CERTIFICATES, type ReadHostCertificate } from "./host-certificates.ts";
+import type { Field } from "../settings/field.ts";
+import { twiceNamed } from "../features/headers/rules.ts";
+import { HOST_CERTIFICATES, type ReadHostCertificate } from "../features/listener/host-certificates.ts";
 import type { InForce } from "./in-force.ts";
-import { judge } from "./judge.ts";
+import { judge } from "../settings/validate.ts";
 import { type Outline, readOutline } from "./outline.ts";
 import {
   below,
@@ -14,12 +14,12 @@ import {
   isMembers,
   type PlacedProblem,
   type ValuePath,
-} from "./problem.ts";
+} from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
-import { secretRules } from "./secrets.ts";
+import { secretRules } from "../settings/secret-spellings.ts";
 import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
-import { settingsRules } from "./settings-rules.ts";
-import { readSource, type SourceText } from "./source.ts";
+import { settingsRules } from "../features/process/rules.ts";
+import { readSource, type SourceText } from "../settings/source.ts";
 
 export interface SliceSource {
   /** Name for messages. */

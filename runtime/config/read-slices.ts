@@ -1,10 +1,10 @@
 /** Sources → their slices, with what is wrong with each and between them. */
-import { judgeBundle } from "./bundle-rules.ts";
-import { judgeConflicts } from "./conflicts.ts";
-import { judgeHostCertificates } from "./host-certificates.ts";
+import { judgeBundle } from "./rules/bundle.ts";
+import { judgeConflicts } from "./rules/conflicts.ts";
+import { judgeHostCertificates } from "../features/listener/host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
-import { DEFAULT_OWNER } from "./owners.ts";
-import { type PlacedProblem, type Problem, quote } from "./problem.ts";
+import { DEFAULT_OWNER } from "../features/process/owners.ts";
+import { type PlacedProblem, type Problem, quote } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
 import { type Refusal, refuse } from "./refusals.ts";

@@ -1,8 +1,8 @@
 /** What only shows when a checked text is compiled (a secret that is missing, a key that is none), told to its source. */
 import { canonicalJson } from "./slice.ts";
-import { below, fault } from "./problem.ts";
+import { below, fault } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
-import { secretUses } from "./secrets.ts";
+import { secretUses } from "../settings/secret-spellings.ts";
 import { type SettingsDoc, settingsFields } from "./settings.ts";
 
 export interface Refusal {

@@ -1,11 +1,11 @@
 /** Everything that may be written for one route. */
-import { balancingShape } from "./balancing.ts";
-import { accessShape } from "./access.ts";
-import { quotedWish, readable } from "./checks.ts";
-import { canonicalHost } from "./domains.ts";
-import { parseFrom } from "./from.ts";
-import { ROUTING, UPSTREAM } from "./groups.ts";
-import { headerShape } from "./header-settings.ts";
+import { balancingShape } from "../features/balancing/settings.ts";
+import { accessShape } from "../features/access/settings.ts";
+import { quotedWish, readable } from "../settings/types/checks.ts";
+import { canonicalHost } from "../settings/domains.ts";
+import { parseFrom } from "../features/routing/from.ts";
+import { ROUTING, UPSTREAM } from "../settings/groups.ts";
+import { headerShape } from "../features/headers/settings.ts";
 import {
   type DocOf,
   document,
@@ -18,10 +18,10 @@ import {
   text,
   url,
   urlList,
-} from "./kinds.ts";
-import { mcpShape } from "./mcp.ts";
-import { routingShape } from "./routing.ts";
-import { parseRoutePath, parseUpstream } from "./values.ts";
+} from "../settings/types/kinds.ts";
+import { mcpShape } from "../features/mcp/settings.ts";
+import { routingShape } from "../features/routing/settings.ts";
+import { parseRoutePath, parseUpstream } from "../settings/values.ts";
 
 /** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
 export function routeNameWish(name: string): string | undefined {

@@ -1,7 +1,7 @@
 /** Everything that may be written beside the routes. */
-import { bootShape } from "./boot-settings.ts";
-import { type DocOf, document, fieldsOf } from "./kinds.ts";
-import { liveShape } from "./live-settings.ts";
+import { bootShape } from "../features/process/settings.ts";
+import { type DocOf, document, fieldsOf } from "../settings/types/kinds.ts";
+import { liveShape } from "../features/sign-in/settings.ts";
 
 export const settingsSchema = document({ ...bootShape, ...liveShape });
 const bootSchema = document(bootShape);

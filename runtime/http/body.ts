@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Exchange } from "./exchange.ts";
-import { parseQuery, type Parameters } from "./query.ts";
+import { parseQuery, type Parameters } from "../shared/http/query.ts";
 
 export type BodyRefusal = "too-large" | "aborted" | "timeout" | "unsupported-encoding";
 

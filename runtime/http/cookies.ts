@@ -1,5 +1,5 @@
 /** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are passed over, not judged. */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** All cookies of a request. When a name stands twice neither is believed: another host may have planted one. */

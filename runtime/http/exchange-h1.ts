@@ -3,16 +3,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 
-import type { AddedHeaders } from "./added-headers.ts";
+import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import { breakOff } from "./break-off.ts";
-import { clientCertificateOf, type ClientCertificate } from "./client-certificate.ts";
+import { clientCertificateOf, type ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
-import type { ForwardedFor } from "./forwarded-for.ts";
-import { allHeaders, findHeader } from "./header-lookup.ts";
-import type { HeaderTraits } from "./headers.ts";
+import type { ForwardedFor } from "./listener/forwarded-for.ts";
+import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
+import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { closeLingering, MAX_DISCARDED_BYTES } from "./linger.ts";
-import { createRequestId } from "./request-id.ts";
-import { acceptOf } from "./websocket.ts";
+import { createRequestId } from "../shared/http/request-id.ts";
+import { acceptOf } from "./listener/websocket.ts";
 
 /** What the exchange asks of the server it belongs to. */
 export interface ExchangeOwner {

@@ -2,14 +2,14 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
-import type { Http2Head } from "./accept-h2.ts";
-import type { AddedHeaders } from "./added-headers.ts";
-import type { ClientCertificate } from "./client-certificate.ts";
+import type { Http2Head } from "./listener/accept-h2.ts";
+import type { AddedHeaders } from "../features/headers/apply-added.ts";
+import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
-import type { ForwardedFor } from "./forwarded-for.ts";
-import { allHeaders, findHeader } from "./header-lookup.ts";
-import { headerTraits, type HeaderTraits } from "./headers.ts";
-import { createRequestId } from "./request-id.ts";
+import type { ForwardedFor } from "./listener/forwarded-for.ts";
+import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
+import { headerTraits, type HeaderTraits } from "../shared/http/header-traits.ts";
+import { createRequestId } from "../shared/http/request-id.ts";
 
 /** What the streams of one connection have in common. */
 export interface Http2Peer {

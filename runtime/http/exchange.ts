@@ -7,10 +7,10 @@
  */
 import type { Duplex, Readable } from "node:stream";
 
-import type { AddedHeaders } from "./added-headers.ts";
-import type { ClientCertificate } from "./client-certificate.ts";
-import type { ForwardedFor } from "./forwarded-for.ts";
-import type { HeaderTraits } from "./headers.ts";
+import type { AddedHeaders } from "../features/headers/apply-added.ts";
+import type { ClientCertificate } from "./listener/client-certificate.ts";
+import type { ForwardedFor } from "./listener/forwarded-for.ts";
+import type { HeaderTraits } from "../shared/http/header-traits.ts";
 
 export interface Exchange {
   /** Request id: ours, always fresh; in every answer we make and in every log line. */

@@ -1,7 +1,7 @@
 /** Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. */
 import { errorPage, errorTitle } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
-import { withAddedHeaders } from "./added-headers.ts";
+import { withAddedHeaders } from "../features/headers/apply-added.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface ErrorParts {

@@ -9,10 +9,10 @@ import type { Duplex } from "node:stream";
 
 import type { Http1Exchange } from "./exchange-h1.ts";
 import type { Exchange } from "./exchange.ts";
-import { findHeader } from "./header-lookup.ts";
+import { findHeader } from "../shared/http/header-lookup.ts";
 import { closeLingering } from "./linger.ts";
 import { respondError } from "./respond.ts";
-import { isKey, WEBSOCKET_VERSION } from "./websocket.ts";
+import { isKey, WEBSOCKET_VERSION } from "./listener/websocket.ts";
 
 export interface Upgrades {
   /** Cuts all that are open. */

@@ -2,9 +2,9 @@
 import { stringify } from "yaml";
 
 import { canonicalJson, type Slice } from "../config/slice.ts";
-import { leftAloneText } from "./left-alone.ts";
-import { formatIngressProblem } from "./problem.ts";
-import type { Translation } from "./translate.ts";
+import { leftAloneText } from "./translate/left-alone.ts";
+import { formatIngressProblem } from "./translate/ingress-problem.ts";
+import type { Translation } from "./translate/translate.ts";
 
 export type SliceFormat = "yaml" | "json";
 

@@ -2,18 +2,18 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 
-import { isOwner, OWNER_EXPECTED } from "../config/owners.ts";
-import { quote } from "../config/problem.ts";
-import { errorText, GatewayError } from "../errors.ts";
-import { checkSealKey, sealSecret } from "../terraform/seal.ts";
-import { readManifests } from "./manifests.ts";
-import { createDirectoryPublisher } from "./directory-publisher.ts";
-import { readHostList } from "./host-list.ts";
-import { sliceTexts } from "./publisher.ts";
+import { isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
+import { quote } from "../settings/problem.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
+import { checkSealKey, sealSecret } from "../terraform/resource/seal.ts";
+import { readManifests } from "./translate/manifests.ts";
+import { createDirectoryPublisher } from "./controller/directory-publisher.ts";
+import { readHostList } from "./translate/host-list.ts";
+import { sliceTexts } from "./controller/publisher.ts";
 import { renderProblems, renderSlices } from "./render.ts";
-import type { Seal } from "./secret-values.ts";
-import { DEFAULT_OWNER, ownerOf } from "./slices.ts";
-import { translate, type TranslateOptions } from "./translate.ts";
+import type { Seal } from "./translate/secret-values.ts";
+import { DEFAULT_OWNER, ownerOf } from "./translate/slices.ts";
+import { translate, type TranslateOptions } from "./translate/translate.ts";
 
 /** As written on the command line. */
 export interface TranslateCommand {

@@ -6,9 +6,9 @@
  * stream that announced it may live. Nothing is stored, so any replica can open it.
  * @see MCP 2024-11-05, HTTP with SSE
  */
-import { canonicalPath } from "../http/target.ts";
-import { MESSAGE_ADDRESS_PARAMETER } from "../http/query.ts";
-import type { Keys } from "../keys.ts";
+import { canonicalPath } from "../shared/http/target.ts";
+import { MESSAGE_ADDRESS_PARAMETER } from "../shared/http/query.ts";
+import type { Keys } from "../shared/keys.ts";
 import type { SessionBinding } from "./sessions.ts";
 
 export interface MessageAddress {

@@ -1,5 +1,5 @@
 /** The request headers that say how an MCP body is to be read, or repeat something of it. Untrusted: all of them. */
-import { trimBlanks } from "../http/headers.ts";
+import { trimBlanks } from "../shared/http/header-traits.ts";
 
 /** Values trimmed of outer blanks, as received (latin1). */
 export interface MessageHeaders {

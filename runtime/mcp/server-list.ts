@@ -8,19 +8,19 @@
  * @see requirements, "List MCP servers"; design D19
  */
 import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
-import { errorText, GatewayError } from "../errors.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
 import { readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError, respondJson } from "../http/respond.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../shared/log.ts";
 import { mayReachSomething } from "../policy/reach.ts";
-import { serversOpenTo } from "../session/application-reach.ts";
-import { isFromOwnOrigin } from "../session/csrf.ts";
-import type { Blocks } from "../session/blocks.ts";
-import type { AuthResult, Principal, User } from "../session/principal.ts";
-import { respondBlocked } from "../session/refuse-blocked.ts";
-import type { Authenticator } from "../session/sessions.ts";
+import { serversOpenTo } from "../identity/application-reach.ts";
+import { isFromOwnOrigin } from "../identity/csrf.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { AuthResult, Principal, User } from "../identity/principal.ts";
+import { respondBlocked } from "../identity/refuse-blocked.ts";
+import type { Authenticator } from "../identity/interfaces.ts";
 
 export const SERVER_LIST_PATH = "/.gateway/mcp/routes";
 export const DISCONNECT_LIST_PATH = `${SERVER_LIST_PATH}/disconnect`;

@@ -5,7 +5,7 @@
  * client and route; it is visible ASCII; nothing is stored, so any replica can open it. A foreign or broken one opens to
  * nothing, which the client must see as 404 (never 401): it then starts a new session. @see MCP 2025-11-25, Session Management
  */
-import type { Keys } from "../keys.ts";
+import type { Keys } from "../shared/keys.ts";
 
 /** Whose session it is. */
 export interface SessionBinding {

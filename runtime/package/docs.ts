@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { PROVIDER_SOURCE, providerSchemaJson } from "../terraform/schema.ts";
+import { PROVIDER_SOURCE, providerSchemaJson } from "../terraform/schema/schema.ts";
 
 interface Attribute {
   readonly type?: unknown;

@@ -13,7 +13,7 @@ import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { PROVIDER_ADDRESS } from "../terraform/schema.ts";
+import { PROVIDER_ADDRESS } from "../terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../terraform/version.ts";
 import { cliConfig } from "../terraform/dev-mirror.ts";
 import { writeProvider } from "./build.ts";

@@ -2,10 +2,10 @@
  * The incident brake, as a decision: what administrators have blocked, found by who calls where with what.
  *
  * Pure. A block only ever takes away: it is looked for before a route's policy is asked, and no policy answers it. Where it
- * is asked: `proxy/decide.ts` (every request to a route), `proxy/streams.ts` (what is open), `session/refuse-blocked.ts` (our
- * own pages and lists), sign-in, and the token endpoint. Where it comes from: `session/blocks.ts`.
+ * is asked: `proxy/decide.ts` (every request to a route), `proxy/forwarding/streams.ts` (what is open), `identity/refuse-blocked.ts` (our
+ * own pages and lists), sign-in, and the token endpoint. Where it comes from: `identity/blocks.ts`.
  */
-import { lowerAscii } from "./ascii.ts";
+import { lowerAscii } from "../shared/ascii.ts";
 import { refusedDecision } from "./evaluate.ts";
 import type { Decision } from "./facts.ts";
 

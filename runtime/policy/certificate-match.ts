@@ -1,5 +1,5 @@
 /** The data of `client_certificate`: which certificates are meant. */
-import { lowerAscii } from "./ascii.ts";
+import { lowerAscii } from "../shared/ascii.ts";
 import {
   type JsonSchema,
   type Report,

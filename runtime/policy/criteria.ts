@@ -4,7 +4,7 @@
  * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
  * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
  */
-import { lowerAscii, upperAscii } from "./ascii.ts";
+import { lowerAscii, upperAscii } from "../shared/ascii.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import {
   LIST_MATCH_SCHEMA,

@@ -8,7 +8,7 @@
  * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
  * So it is with devices of which none is proven, and with groups and claims that the provider left out.
  */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import { PATH_AMBIGUOUS, TOOL_OK } from "./criteria.ts";
 import type { Criterion } from "./criteria.ts";
 import type { Decision, Facts } from "./facts.ts";

@@ -1,7 +1,7 @@
 /** How criteria read what they judge out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
 import ipaddr from "ipaddr.js";
 
-import { lowerAscii } from "./ascii.ts";
+import { lowerAscii } from "../shared/ascii.ts";
 import { describe, isRecord } from "./match.ts";
 import type { Report } from "./match.ts";
 

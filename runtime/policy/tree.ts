@@ -1,5 +1,5 @@
 /** The compiled form of a policy: operators over leaves, each leaf with the findings it can give. */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import {
   CERTIFICATE_REQUIRED,
   DEVICE_UNAUTHENTICATED,

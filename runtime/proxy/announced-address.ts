@@ -13,9 +13,9 @@ import {
   type UpstreamFailure,
   type UpstreamHeaders,
   type UpstreamReceiver,
-} from "./forward-transport.ts";
-import type { Passage } from "./passage.ts";
-import { upstreamPath } from "./upstream-path.ts";
+} from "../upstreams/transport-types.ts";
+import type { Passage } from "./request-context.ts";
+import { upstreamPath } from "./forwarding/upstream-path.ts";
 
 /** An address, opened, with the upstream that announced it: others know nothing of the session. */
 export interface OpenedAddress {

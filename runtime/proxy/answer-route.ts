@@ -2,9 +2,9 @@
 import type { RouteAnswer } from "../config/compiled.ts";
 import { redirect, respondError, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Passage } from "./passage.ts";
-import type { RoutePlan } from "./route-plan.ts";
-import { swapPrefix } from "./rewrite-path.ts";
+import type { Passage } from "./request-context.ts";
+import type { RoutePlan } from "./prepared-route.ts";
+import { swapPrefix } from "../features/routing/apply-rewrite.ts";
 
 type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
 

@@ -3,7 +3,7 @@ import { respondError } from "../http/respond.ts";
 import { denialAnswer } from "../mcp/refuse.ts";
 import { BLOCKED, blockedDecision } from "../policy/blocks.ts";
 import { recordDecision } from "./decide.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-context.ts";
 import { proceed, type StepDeps } from "./steps.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Routes of a gateway that asks for client certificates: without a valid one nothing further is looked at. */
 import { respondError } from "../http/respond.ts";
 import { recordRefusal } from "./decide.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-context.ts";
 import { proceed, type StepDeps } from "./steps.ts";
 
 /** @returns true when the request was answered here */

@@ -5,7 +5,7 @@
  * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
-import type { AddedHeaders } from "../http/added-headers.ts";
+import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { Exchange, UpgradeOffer } from "../http/exchange.ts";
 import { respondBytes } from "../http/respond.ts";
 import type { Readable } from "node:stream";

@@ -3,12 +3,12 @@ import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
 import type { Decision, Facts, McpFacts } from "../policy/facts.ts";
-import { formatRecord } from "../policy/record.ts";
-import type { RecordWriter } from "../policy/record-writer.ts";
-import type { Clock } from "../ports.ts";
-import type { Blocks } from "../session/blocks.ts";
-import type { AuthFailureReason, Principal } from "../session/principal.ts";
-import type { Passage, ProxyMetrics } from "./passage.ts";
+import { formatRecord } from "../audit/record.ts";
+import type { RecordWriter } from "../audit/record-writer.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { AuthFailureReason, Principal } from "../identity/principal.ts";
+import type { Passage, ProxyMetrics } from "./request-context.ts";
 
 export interface DecideDeps {
   readonly records: RecordWriter;

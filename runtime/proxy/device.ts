@@ -13,10 +13,10 @@ import type { DeviceMatch } from "../policy/device-match.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
 import type { Decision } from "../policy/facts.ts";
-import type { AuthResult, Principal } from "../session/principal.ts";
-import { isNavigation } from "../session/sign-in.ts";
+import type { AuthResult, Principal } from "../identity/principal.ts";
+import { isNavigation } from "../identity/sign-in/sign-in.ts";
 import { foresee } from "./decide.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-context.ts";
 import { proceed, type StepDeps } from "./steps.ts";
 
 /** Not of any standard; what the reference answers. */

@@ -3,11 +3,11 @@
  * upstream that answered below `/.gateway/` could speak in our name.
  */
 import type { Snapshot } from "../config/compiled.ts";
-import { errorText } from "../errors.ts";
+import { errorText } from "../shared/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../shared/log.ts";
 import { answerEndpointPreflight, withCorsForEveryone } from "./cors.ts";
 
 export interface EndpointFinder {

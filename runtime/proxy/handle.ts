@@ -1,7 +1,7 @@
 /**
  * A request's way through the gateway, as a list.
  *
- * accept, exchange (http/server.ts) → host → own endpoints → route → preflight and Origin → authenticate → inspect →
+ * accept, exchange (http/listener/server.ts) → host → own endpoints → route → preflight and Origin → authenticate → inspect →
  * decide and record (web-route.ts, mcp-route.ts) → request headers → forward → response headers (forward.ts).
  *
  * Untrusted input: every Exchange. Promises: what is not understood, not authenticated or not allowed does not reach an
@@ -9,7 +9,7 @@
  */
 import { respondError } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Keys } from "../keys.ts";
+import type { Keys } from "../shared/keys.ts";
 import type { Snapshot } from "../config/compiled.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
@@ -17,23 +17,23 @@ import { refuseBlockedRoute } from "./blocked.ts";
 import { refuseWithoutCertificate } from "./client-certificate.ts";
 import { recordRefusal } from "./decide.ts";
 import { createEndpointFinder } from "./endpoints.ts";
-import { buildRouteTable, prepareRouteTable, type RouteTable } from "./find-route.ts";
-import type { NoRouteReason } from "./host-routes.ts";
-import { poolKeyOf, type Transport } from "./forward-transport.ts";
-import { createHealthChecks, type HealthChecks } from "./health-checks.ts";
+import { buildRouteTable, prepareRouteTable, type RouteTable } from "../features/routing/apply-find-route.ts";
+import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
+import { poolKeyOf, type Transport } from "../upstreams/transport-types.ts";
+import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";
 import { refusalOf } from "./internal-token.ts";
-import { createMaglevTables } from "./maglev-tables.ts";
+import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
 import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
-import { beginPassage, type Passage, type ProxyDeps } from "./passage.ts";
-import { createPasses } from "./passes.ts";
-import type { RoutePlan } from "./route-plan.ts";
+import { beginPassage, type Passage, type ProxyDeps } from "./request-context.ts";
+import { createPasses } from "./forwarding/hop-count.ts";
+import type { RoutePlan } from "./prepared-route.ts";
 import { guard, proceed } from "./steps.ts";
-import { createStreams, type Streams } from "./streams.ts";
-import { createTransport } from "./transport.ts";
-import { createUpstreamStates, statusOf, type UpstreamStatus } from "./upstream-state.ts";
+import { createStreams, type Streams } from "./forwarding/streams.ts";
+import { createTransport } from "../upstreams/transport.ts";
+import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
 import { serveWebRoute } from "./web-route.ts";
 
-export type { ProxyDeps, ProxyMetrics } from "./passage.ts";
+export type { ProxyDeps, ProxyMetrics } from "./request-context.ts";
 
 export interface Proxy {
   handle(exchange: Exchange): void;

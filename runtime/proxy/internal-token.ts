@@ -5,11 +5,11 @@
  * is sent at most twice; warm connections cost no promise.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
-import { namesMessageAddress } from "../http/query.ts";
+import { namesMessageAddress } from "../shared/http/query.ts";
 import { respondError, respondJson } from "../http/respond.ts";
-import { upstreamHeader, type UpstreamHeaders } from "./forward-transport.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "./cors.ts";
-import type { Passage, ProxyDeps } from "./passage.ts";
+import type { Passage, ProxyDeps } from "./request-context.ts";
 import { proceed, type StepDeps } from "./steps.ts";
 
 /** A token to send, ready for the header. */

@@ -6,7 +6,7 @@
  * gets nothing that it could read so.
  */
 import type { CompiledRoute, McpServer } from "../config/compiled.ts";
-import { canonicalPath } from "../http/target.ts";
+import { canonicalPath } from "../shared/http/target.ts";
 
 export interface McpPaths {
   /** @returns the path behind that of `to`, "" for `to` itself; undefined for one that is not served */

@@ -1,18 +1,18 @@
 /** The way of a request on an MCP server route: programs with an External Token (D10, D11). */
 import type { Exchange } from "../http/exchange.ts";
-import { namesMessageAddress } from "../http/query.ts";
+import { namesMessageAddress } from "../shared/http/query.ts";
 import { respondBytes, respondJson } from "../http/respond.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/sessions.ts";
-import { epochSeconds } from "../ports.ts";
-import type { AuthFailureReason, AuthResult } from "../session/principal.ts";
+import { epochSeconds } from "../shared/clock.ts";
+import type { AuthFailureReason, AuthResult } from "../identity/principal.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
 import { decide, recordRefusal } from "./decide.ts";
 import { withInternalToken } from "./internal-token.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-context.ts";
 import { answerUnavailable, forwardAllowed, guard, proceed, type StepDeps } from "./steps.ts";
 
 export interface McpDeps extends StepDeps {

@@ -1,12 +1,12 @@
 /** What the ways of ordinary and MCP server routes have in common. */
-import { errorText } from "../errors.ts";
+import { errorText } from "../shared/errors.ts";
 import { respondError } from "../http/respond.ts";
-import type { ForwardDeps } from "./forward.ts";
-import { forward } from "./forward.ts";
+import type { ForwardDeps } from "./forwarding/forward.ts";
+import { forward } from "./forwarding/forward.ts";
 import { answerRoute, refuseRewrite } from "./answer-route.ts";
-import type { Passage, ProxyDeps } from "./passage.ts";
-import { rewritePath } from "./rewrite-path.ts";
-import { upgrade } from "./upgrade.ts";
+import type { Passage, ProxyDeps } from "./request-context.ts";
+import { rewritePath } from "../features/routing/apply-rewrite.ts";
+import { upgrade } from "./forwarding/upgrade.ts";
 
 export interface StepDeps extends ProxyDeps {
   readonly forwarding: ForwardDeps;

@@ -4,11 +4,11 @@ import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
 import type { Decision } from "../policy/facts.ts";
-import type { AuthResult } from "../session/principal.ts";
+import type { AuthResult } from "../identity/principal.ts";
 import { answerBlocked } from "./blocked.ts";
 import { decide, recordRefusal } from "./decide.ts";
 import { answerDevice, deviceReason, withNewestDevices } from "./device.ts";
-import type { Passage } from "./passage.ts";
+import type { Passage } from "./request-context.ts";
 import { answerUnavailable, forwardAllowed, proceed, type StepDeps } from "./steps.ts";
 
 export function serveWebRoute(deps: StepDeps, passage: Passage): void {

@@ -4,7 +4,7 @@
  * PostgreSQL text has no NUL and no lone surrogates, and its indexes bound the length of a key; JSON has no undefined,
  * no bigint and no cycles. All of it is refused before a back end sees it.
  */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import type { PutOptions } from "./store.ts";
 
 const MAX_NAME_BYTES = 1024;

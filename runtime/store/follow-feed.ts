@@ -4,8 +4,8 @@
  * Promises: entries of other processes are seen within the store's hint, or within a second when that is lost; a store
  * that is away is logged once, and read on where it stopped when it is back.
  */
-import { errorText } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
 import type { Json, Store } from "./store.ts";
 
 export interface FeedFollower {

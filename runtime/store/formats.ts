@@ -6,7 +6,7 @@
  * one into the next; a step is never changed once released. Promise: nobody sees a record in a form that this program
  * does not know: one from a newer program (a replica that is ahead during an update) is unavailable, not guessed at.
  */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 import type { Json, Store, StoredRecord } from "./store.ts";
 
 export interface RecordFormat {

@@ -4,9 +4,9 @@
  * A strict fake: values go through JSON, callers never share objects with the store or each other, and whatever a
  * database would refuse is refused here too (check.ts). Every answer comes on a later turn of the microtask queue.
  */
-import { GatewayError } from "../errors.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
-import { randomSecret } from "../keys.ts";
+import { GatewayError } from "../shared/errors.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { randomSecret } from "../shared/keys.ts";
 import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue } from "./check.ts";
 import { createFeedWatch } from "./feed-watch.ts";
 import { FEED_PAGE, toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";

@@ -4,7 +4,7 @@
  * Each step runs in one transaction with the write of its version, under a lock that other starting processes wait
  * for. A database that is newer than this program is refused: an older replica must not write what it does not know.
  */
-import { GatewayError } from "../errors.ts";
+import { GatewayError } from "../shared/errors.ts";
 
 export interface Migration {
   readonly version: number;

@@ -1,11 +1,11 @@
 /** Opens the store that `storage_url` names. */
-import { errorText, GatewayError } from "../errors.ts";
-import type { Log } from "../log.ts";
-import type { Clock } from "../ports.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import type { Clock } from "../shared/clock.ts";
 import { createMemoryStore } from "./memory.ts";
-import { openPostgresStore } from "./postgres.ts";
-import { sqlitePath } from "./sqlite-path.ts";
-import { openSqliteStore } from "./sqlite.ts";
+import { openPostgresStore } from "./postgres/postgres.ts";
+import { sqlitePath } from "./sqlite/sqlite-path.ts";
+import { openSqliteStore } from "./sqlite/sqlite.ts";
 import type { Store } from "./store.ts";
 
 export interface StoreDeps {

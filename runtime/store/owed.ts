@@ -4,9 +4,9 @@
  * A debt is held from before its first attempt. So whoever was told "not now" may ask again, and what they asked for comes
  * about even when they do not. Bounds: a debt ends with its time, after which it would change nothing; and with the process.
  */
-import { errorText } from "../errors.ts";
-import type { Log } from "../log.ts";
-import { epochSeconds, type Clock } from "../ports.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
 
 export interface Owed {
   has(key: string): boolean;

@@ -1,7 +1,7 @@
 /** Removes expired records now and then, so that a store does not grow with every sign-in. */
-import { errorText } from "../errors.ts";
-import type { Log } from "../log.ts";
-import type { Closable } from "../ports.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import type { Closable } from "../shared/clock.ts";
 import type { Store } from "./store.ts";
 
 export interface SweeperDeps {

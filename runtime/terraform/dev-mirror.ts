@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 
 import { LAUNCHER, NODE_PATH_FILE, PROVIDER_FILE } from "./launcher.ts";
 import { findProviderFile } from "./provider-file.ts";
-import { PROVIDER_ADDRESS } from "./schema.ts";
+import { PROVIDER_ADDRESS } from "./schema/schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
 
 export interface DevMirror {

@@ -1,7 +1,7 @@
 /** Bin `terraform-provider-gateway`: Terraform starts it; people read why it will not run for them. */
-import { bundleProvider } from "./bundle-provider.ts";
-import { refuseStart, servePlugin, type Refusal } from "./handshake.ts";
-import { PROVIDER_SOURCE } from "./schema.ts";
+import { bundleProvider } from "./resource/bundle-provider.ts";
+import { refuseStart, servePlugin, type Refusal } from "./protocol/handshake.ts";
+import { PROVIDER_SOURCE } from "./schema/schema.ts";
 import { PROVIDER_VERSION } from "./version.ts";
 
 const HELP = `terraform-provider-gateway ${PROVIDER_VERSION}

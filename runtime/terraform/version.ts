@@ -1,2 +1,2 @@
 /** Version of the provider. */
-export { VERSION as PROVIDER_VERSION } from "../version.ts";
+export { VERSION as PROVIDER_VERSION } from "../shared/version.ts";

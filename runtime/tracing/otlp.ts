@@ -9,7 +9,7 @@ import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace";
 
-import type { Log } from "../log.ts";
+import type { Log } from "../shared/log.ts";
 import type { Span, SpanSink, TracingSettings } from "./tracing.ts";
 
 export interface OtlpOptions extends Pick<TracingSettings, "headers" | "serviceName"> {

@@ -6,10 +6,10 @@
  */
 import type { BootSettings, CompiledRoute, Upstream } from "../config/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { createRequestId } from "../http/request-id.ts";
-import type { Log } from "../log.ts";
+import { createRequestId } from "../shared/http/request-id.ts";
+import type { Log } from "../shared/log.ts";
 import type { Decision, McpFacts } from "../policy/facts.ts";
-import type { Closable, TokenRefresh } from "../ports.ts";
+import type { Closable, TokenRefresh } from "../shared/clock.ts";
 import { formatTraceparent, parseTraceparent, parseTracestate } from "./trace-context.ts";
 
 export type TracingSettings = NonNullable<BootSettings["tracing"]>;

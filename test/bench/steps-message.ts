@@ -5,7 +5,7 @@
 import { readMessageHeaders } from "../../runtime/mcp/message-headers.ts";
 import { parseMessage, toolArguments } from "../../runtime/mcp/message.ts";
 import { compilePolicy, evaluate } from "../../runtime/policy/evaluate.ts";
-import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS, formatRecord } from "../../runtime/policy/record.ts";
+import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS, formatRecord } from "../../runtime/audit/record.ts";
 import { alice, asAlice, plainHttp, toolCall } from "../support/facts.ts";
 import { toolCallBody } from "../support/mcp.ts";
 

@@ -2,9 +2,9 @@
  * What finding a route costs, with 1 to 100,000 routes of each sort, and what it takes to build the table. CPU time, best and
  * median of several rounds; every look-up has a host and a path of its own. `node --expose-gc test/bench/steps-routes.ts`
  */
-import { compileMatch } from "../../runtime/config/compile-routing.ts";
+import { compileMatch } from "../../runtime/features/routing/compile.ts";
 import type { CompiledRoute, LiveSettings, Snapshot } from "../../runtime/config/compiled.ts";
-import { buildRouteTable, type RouteTable } from "../../runtime/proxy/find-route.ts";
+import { buildRouteTable, type RouteTable } from "../../runtime/features/routing/apply-find-route.ts";
 import { snapshotFrom } from "../support/config.ts";
 
 const ROUNDS = 9;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { PROVIDER_SOURCE, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../../runtime/terraform/schema.ts";
+import { PROVIDER_SOURCE, ROUTE_BLOCK, ROUTES_ATTRIBUTE } from "../../runtime/terraform/schema/schema.ts";
 import { type ProcessCost, watchProcess } from "./process-watch.ts";
 
 export interface StepFigure extends ProcessCost {

@@ -29,7 +29,7 @@ import { GatewayProvider } from "../../cdktf/generated/provider.ts";
 import { propName } from "../../cdktf/document.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
 import { routeFields } from "../../runtime/config/route.ts";
-import { bundleSchema } from "../../runtime/terraform/schema.ts";
+import { bundleSchema } from "../../runtime/terraform/schema/schema.ts";
 
 let outdir = "";
 beforeEach(() => {

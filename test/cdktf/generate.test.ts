@@ -9,7 +9,7 @@ import {
   type ProviderSchemaDocument,
   versionConstraint,
 } from "../../cdktf/generate.ts";
-import { providerSchemaJson } from "../../runtime/terraform/schema.ts";
+import { providerSchemaJson } from "../../runtime/terraform/schema/schema.ts";
 
 describe("blocksToAttributes", () => {
   test("turns map, list and single blocks into nested attributes, at every depth", () => {

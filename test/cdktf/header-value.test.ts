@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { gatewayToken, headerValue, literal, requestHeader, requestHeaderValue } from "../../cdktf/header-value.ts";
 import { escapeForTerraform, hasUnresolved, jsonForTerraform } from "../../cdktf/terraform-text.ts";
-import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/config/template.ts";
+import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/features/headers/template.ts";
 
 const values: TemplateValues = {
   accessToken: "AT",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 import { propName } from "../../cdktf/document.ts";
-import type { Field } from "../../runtime/config/fields.ts";
+import type { Field } from "../../runtime/settings/field.ts";
 import { routeFields } from "../../runtime/config/route.ts";
 import { settingsFields } from "../../runtime/config/settings.ts";
 

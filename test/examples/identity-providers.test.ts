@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 
-import { compileSettings } from "../../runtime/config/compile.ts";
+import { compileSettings } from "../../runtime/config/compile-settings.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
 import { secretsFrom, TEST_SHARED_SECRET } from "../support/config.ts";
 import { APP, benchConfig, CLIENT_SECRET, startSessionBench, type SessionBench } from "../support/session.ts";

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 
-import { parseDuration } from "../../runtime/config/values.ts";
+import { parseDuration } from "../../runtime/settings/values.ts";
 import { bootOf, example, findManifest, overlays, rendered } from "../support/kube-example.ts";
 import { podOf } from "../support/kube-pod.ts";
 import { schemaProblems } from "../support/kube-schema.ts";

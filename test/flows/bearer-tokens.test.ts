@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { openRecords } from "../../runtime/records.ts";
-import { createExternalTokens, EVERY_SERVER, type ExternalTokenClaims } from "../../runtime/session/external-token.ts";
-import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { createExternalTokens, EVERY_SERVER, type ExternalTokenClaims } from "../../runtime/identity/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";

@@ -1,7 +1,7 @@
 /** The authorization endpoint over HTTP: what is refused where (OAuth 2.1 §4.1). Labels: see issuer.test.ts. */
 import { describe, expect, test } from "vitest";
 
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/shared/log.ts";
 import { findLink } from "../support/browser.ts";
 import { createPkce, REDIRECT_URI, type AuthorizeOptions, type AuthorizeOutcome } from "../support/oauth-client.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE, useIssuers, type TestIssuer } from "../support/issuer.ts";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type CryptoKey, type JWK } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import type { FetchedDocument } from "../../runtime/issuer/remote-document.ts";
+import type { FetchedDocument } from "../../runtime/oauth/server/clients/remote-document.ts";
 import { createPkce, REDIRECT_URI, type OAuthClient } from "../support/oauth-client.ts";
 import { ONE_SERVER, ORIGIN, useIssuers, type TestIssuer } from "../support/issuer.ts";
 

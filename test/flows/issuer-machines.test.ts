@@ -1,13 +1,13 @@
 /** Machines: client credentials of clients that an administrator made, and service accounts with a printed token. */
 import { describe, expect, test } from "vitest";
 
-import { createClient, endClient } from "../../runtime/issuer/pre-registered.ts";
+import { createClient, endClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
 import {
   createServiceAccount,
   endServiceAccount,
   mintServiceAccountToken,
-} from "../../runtime/session/service-accounts.ts";
-import { EVERY_SERVER } from "../../runtime/session/external-token.ts";
+} from "../../runtime/identity/tokens/service-accounts.ts";
+import { EVERY_SERVER } from "../../runtime/identity/external-token.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { ORIGIN, RESOURCE, useIssuers, type TestIssuer } from "../support/issuer.ts";
 

@@ -16,8 +16,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { silentLog } from "../../runtime/log.ts";
-import { applicationAudience } from "../../runtime/session/external-token.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { applicationAudience } from "../../runtime/identity/external-token.ts";
 import { openStore } from "../../runtime/store/open.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { clientProof, createPkce, REDIRECT_URI, type OAuthClient, type Registration } from "../support/oauth-client.ts";

@@ -1,8 +1,8 @@
 /** Programmatic login: a program gets a token with which it acts for a person on one host. Whole gateway, real provider. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { judgeRedirect } from "../../runtime/session/programmatic-login.ts";
-import { parseDomainPattern } from "../../runtime/config/domains.ts";
+import { judgeRedirect } from "../../runtime/identity/sign-in/programmatic-login.ts";
+import { parseDomainPattern } from "../../runtime/settings/domains.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { createBrowser, type Browser, type Page } from "../support/scripted-browser.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";

@@ -1,7 +1,7 @@
 /** Requests of nobody in particular leave nothing behind: what a sign-in or an authorization needs goes with the browser. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { openRecords } from "../../runtime/records.ts";
+import type { openRecords } from "../../runtime/record-kinds.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createSend, findForm } from "../support/browser.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -16,7 +16,7 @@ import {
 
 /** Keys that the gateway under test has written, by kind. */
 const written = vi.hoisted(() => new Map<string, Set<string>>());
-vi.mock(import("../../runtime/records.ts"), async (original) => {
+vi.mock(import("../../runtime/record-kinds.ts"), async (original) => {
   const real = await original();
   const open: typeof openRecords = async (...of) => {
     const store: Store = await real.openRecords(...of);

@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import type { openRecords } from "../../runtime/records.ts";
+import type { openRecords } from "../../runtime/record-kinds.ts";
 import { createSend, findForm, type Browser } from "../support/browser.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { clientProof, createPkce, REDIRECT_URI, type SignedInClient } from "../support/oauth-client.ts";
@@ -13,7 +13,7 @@ import { startUpstreamGateway, type UpstreamGateway } from "../support/upstream-
 
 /** The store of the gateway under test. */
 const held = vi.hoisted((): { store: BreakableStore | undefined } => ({ store: undefined }));
-vi.mock(import("../../runtime/records.ts"), async (original) => {
+vi.mock(import("../../runtime/record-kinds.ts"), async (original) => {
   const real = await original();
   const open: typeof openRecords = async (url, deps) => {
     held.store = createBreakableStore(deps.clock, await real.openRecords(url, deps));

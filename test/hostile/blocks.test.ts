@@ -10,10 +10,10 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 
-import { block, unblock } from "../../runtime/commands/blocks.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { systemClock } from "../../runtime/ports.ts";
-import { openRecords } from "../../runtime/records.ts";
+import { block, unblock } from "../../runtime/tools/commands/blocks.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createSend, type Answer, type Browser } from "../support/browser.ts";
 import { runCommand } from "../support/run-command.ts";

@@ -1,12 +1,12 @@
 /** Strangers who use up what is shared: questions that we ask others for them. */
 import { describe, expect, test } from "vitest";
 
-import { parseDomainPattern } from "../../runtime/config/domains.ts";
-import { createRemoteDocuments, type FetchedDocument } from "../../runtime/issuer/remote-document.ts";
-import { silentLog } from "../../runtime/log.ts";
-import type { IdpTokenResult } from "../../runtime/session/idp-tokens.ts";
-import { createProgramCredentials } from "../../runtime/session/program-credentials.ts";
-import type { AuthResult } from "../../runtime/session/principal.ts";
+import { parseDomainPattern } from "../../runtime/settings/domains.ts";
+import { createRemoteDocuments, type FetchedDocument } from "../../runtime/oauth/server/clients/remote-document.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import type { IdpTokenResult } from "../../runtime/identity/provider/idp-tokens.ts";
+import { createProgramCredentials } from "../../runtime/identity/tokens/program-credentials.ts";
+import type { AuthResult } from "../../runtime/identity/principal.ts";
 import { createTestClock } from "../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
 import { ONE_SERVER, useIssuers } from "../support/issuer.ts";

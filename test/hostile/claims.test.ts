@@ -11,12 +11,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type DemoUser, type IdentityProvider, startIdentityProvider } from "../../examples/demo/identity-provider.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { openRecords } from "../../runtime/records.ts";
-import { createServiceAccount } from "../../runtime/session/service-accounts.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { createServiceAccount } from "../../runtime/identity/tokens/service-accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
-import { createOperatorFetch, type OperatorFetch } from "../../runtime/http/operator-fetch.ts";
+import { createOperatorFetch, type OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
 import { APP, startSessionBench } from "../support/session.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";

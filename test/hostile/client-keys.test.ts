@@ -5,9 +5,9 @@ import * as fc from "fast-check";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { createLog } from "../../runtime/log.ts";
-import type { FetchedDocument } from "../../runtime/issuer/remote-document.ts";
-import { clientKey, type ClientRecord } from "../../runtime/issuer/records.ts";
+import { createLog } from "../../runtime/shared/log.ts";
+import type { FetchedDocument } from "../../runtime/oauth/server/clients/remote-document.ts";
+import { clientKey, type ClientRecord } from "../../runtime/oauth/server/grant-records.ts";
 import { ONE_SERVER, ORIGIN, useIssuers, type TestIssuer } from "../support/issuer.ts";
 import { REDIRECT_URI } from "../support/oauth-client.ts";
 

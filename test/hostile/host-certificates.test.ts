@@ -10,7 +10,7 @@ import { connect, type TLSSocket } from "node:tls";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { sealSecret } from "../../runtime/terraform/seal.ts";
+import { sealSecret } from "../../runtime/terraform/resource/seal.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import {
   type CertificateFolder,

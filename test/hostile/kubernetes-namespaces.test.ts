@@ -1,10 +1,10 @@
 /** What whoever may write Ingresses and Services in one namespace can do to the others. */
 import { describe, expect, test } from "vitest";
 
-import { readHostList } from "../../runtime/kubernetes/host-list.ts";
-import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/objects.ts";
-import { formatIngressProblem } from "../../runtime/kubernetes/problem.ts";
-import { translate, type TranslateOptions } from "../../runtime/kubernetes/translate.ts";
+import { readHostList } from "../../runtime/kubernetes/translate/host-list.ts";
+import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/translate/objects.ts";
+import { formatIngressProblem } from "../../runtime/kubernetes/translate/ingress-problem.ts";
+import { translate, type TranslateOptions } from "../../runtime/kubernetes/translate/translate.ts";
 import { ingress, nothing, service } from "../support/kube-manifests.ts";
 
 const OLD = "2026-01-01T00:00:00Z";

@@ -8,24 +8,24 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { canonicalHost, matchesDomain, parseDomainPattern } from "../../runtime/config/domains.ts";
-import { parseUpstream } from "../../runtime/config/values.ts";
+import { canonicalHost, matchesDomain, parseDomainPattern } from "../../runtime/settings/domains.ts";
+import { parseUpstream } from "../../runtime/settings/values.ts";
 import { readCookie, withoutCookies } from "../../runtime/http/cookies.ts";
-import { foldHeaderName } from "../../runtime/http/headers.ts";
-import { parseQuery } from "../../runtime/http/query.ts";
-import { canonicalAuthority, canonicalPath, withoutPathParameters } from "../../runtime/http/target.ts";
-import { matchesRedirectUri, redirectUriProblem } from "../../runtime/issuer/redirect-uri.ts";
-import { createKeys } from "../../runtime/keys.ts";
+import { foldHeaderName } from "../../runtime/shared/http/header-traits.ts";
+import { parseQuery } from "../../runtime/shared/http/query.ts";
+import { canonicalAuthority, canonicalPath, withoutPathParameters } from "../../runtime/shared/http/target.ts";
+import { matchesRedirectUri, redirectUriProblem } from "../../runtime/oauth/server/clients/redirect-uri.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
 import { parseMessage } from "../../runtime/mcp/message.ts";
 import { readMessageHeaders } from "../../runtime/mcp/message-headers.ts";
 import { escapeHtml } from "../../runtime/pages/html.ts";
 import { emailAddress } from "../../runtime/policy/subjects.ts";
-import { createExternalTokens } from "../../runtime/session/external-token.ts";
-import { isLocalPath } from "../../runtime/session/sites.ts";
-import { readChallenge } from "../../runtime/upstream/bearer-challenge.ts";
-import { parseServerMetadata } from "../../runtime/upstream/metadata.ts";
-import { vaultKey } from "../../runtime/upstream/records.ts";
-import type { UpstreamTarget } from "../../runtime/upstream/target.ts";
+import { createExternalTokens } from "../../runtime/identity/external-token.ts";
+import { isLocalPath } from "../../runtime/identity/sites.ts";
+import { readChallenge } from "../../runtime/oauth/client/discovery/bearer-challenge.ts";
+import { parseServerMetadata } from "../../runtime/oauth/client/discovery/metadata.ts";
+import { vaultKey } from "../../runtime/oauth/client/connection-records.ts";
+import type { UpstreamTarget } from "../../runtime/oauth/client/target.ts";
 import { createFakeExchange } from "../support/fake-exchange.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -266,8 +266,8 @@ test.each([
   ["Mcp-Protocol-Version", "2025-11-25"],
   ["Mcp-Method", "ping"],
 ])("a header that carries authority and stands twice is refused: %s", async (name, value) => {
-  const { createHttpServer } = await import("../../runtime/http/server.ts");
-  const { silentLog } = await import("../../runtime/log.ts");
+  const { createHttpServer } = await import("../../runtime/http/listener/server.ts");
+  const { silentLog } = await import("../../runtime/shared/log.ts");
   const { sendRaw } = await import("../support/raw-client.ts");
   let reached = 0;
   const server = await createHttpServer({

@@ -1,7 +1,7 @@
 /** Requests to paths of an MCP server's upstream that are not its MCP endpoint: they would pass with the operator's credential. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { checkFiles } from "../../runtime/config/check.ts";
+import { checkFiles } from "../../runtime/tools/check.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
-import { silentLog } from "../../runtime/log.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { createAdminClient, type AdminClient } from "../support/admin-client.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { checkFiles } from "../../runtime/config/check.ts";
+import { checkFiles } from "../../runtime/tools/check.ts";
 import { launchChromium, missingChromium, newVisitor, type Visitor } from "../support/chromium.ts";
 import { createOAuthClient, createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";

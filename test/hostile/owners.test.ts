@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { visit } from "../../examples/demo/person.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { systemClock } from "../../runtime/ports.ts";
-import { createExternalTokens, type ExternalTokenClaims } from "../../runtime/session/external-token.ts";
-import { createHttpTarget } from "../../runtime/terraform/publish-http.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { createExternalTokens, type ExternalTokenClaims } from "../../runtime/identity/external-token.ts";
+import { createHttpTarget } from "../../runtime/terraform/publish/publish-http.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import { createBrowser, createSend } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";

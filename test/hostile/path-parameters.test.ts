@@ -8,12 +8,12 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { explainRequest } from "../../runtime/explain.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { openRecords } from "../../runtime/records.ts";
-import { createExternalTokens, EVERY_SERVER } from "../../runtime/session/external-token.ts";
-import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
+import { explainRequest } from "../../runtime/tools/explain.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { createExternalTokens, EVERY_SERVER } from "../../runtime/identity/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";

@@ -8,15 +8,15 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { publishScope, scopedOutcome, scopedStatus } from "../../runtime/admin/publish-scope.ts";
-import { PRESENCE_TAG, presenceKey } from "../../runtime/bundle/presence.ts";
+import { publishScope, scopedOutcome, scopedStatus } from "../../runtime/control/admin/publish-scope.ts";
+import { PRESENCE_TAG, presenceKey } from "../../runtime/control/bundle/presence.ts";
 import type { Problem } from "../../runtime/config/load.ts";
-import { createAdminPublisher, sliceTexts } from "../../runtime/kubernetes/publisher.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { systemClock } from "../../runtime/ports.ts";
-import { openRecords } from "../../runtime/records.ts";
-import { createHttpTarget } from "../../runtime/terraform/publish-http.ts";
-import { sealSecret } from "../../runtime/terraform/seal.ts";
+import { createAdminPublisher, sliceTexts } from "../../runtime/kubernetes/controller/publisher.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { createHttpTarget } from "../../runtime/terraform/publish/publish-http.ts";
+import { sealSecret } from "../../runtime/terraform/resource/seal.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { canonicalPath, withoutPathParameters } from "../../runtime/http/target.ts";
+import { canonicalPath, withoutPathParameters } from "../../runtime/shared/http/target.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";

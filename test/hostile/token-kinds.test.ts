@@ -8,14 +8,14 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { createClient } from "../../runtime/issuer/pre-registered.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
+import { createClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 import { createMcpSessions } from "../../runtime/mcp/sessions.ts";
-import { systemClock } from "../../runtime/ports.ts";
-import { openRecords } from "../../runtime/records.ts";
-import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/session/external-token.ts";
-import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
+import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/identity/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";

@@ -8,8 +8,8 @@ import { createServer, type AddressInfo, type Server } from "node:net";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { Transport } from "../../runtime/proxy/forward-transport.ts";
-import { createHttp1Transport } from "../../runtime/proxy/http1/transport.ts";
+import type { Transport } from "../../runtime/upstreams/transport-types.ts";
+import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ANSWER_DIFFERENCES, type Reading, type SeenAnswer } from "../support/answer-differences.ts";
 import { outcome, violations } from "../support/ask-upstream.ts";
 

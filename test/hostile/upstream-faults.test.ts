@@ -7,8 +7,8 @@ import * as fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 
 import type { Upstream } from "../../runtime/config/compiled.ts";
-import type { Transport } from "../../runtime/proxy/forward-transport.ts";
-import { createHttp1Transport } from "../../runtime/proxy/http1/transport.ts";
+import type { Transport } from "../../runtime/upstreams/transport-types.ts";
+import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ask, violations, type Asked } from "../support/ask-upstream.ts";
 import { makeTestCertificate } from "../support/certificates.ts";
 import { okText, startScriptedUpstream, type Script, type ScriptedUpstream } from "../support/scripted-upstream.ts";

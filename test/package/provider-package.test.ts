@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { providerDocs } from "../../runtime/package/docs.ts";
 import { type Platform, PLATFORMS } from "../../runtime/package/executable.ts";
 import { packageProvider, type Release, thisPlatform } from "../../runtime/package/provider.ts";
-import { makeCertificate } from "../../runtime/terraform/certificate.ts";
-import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema.ts";
+import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
+import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
 import { bundleConfig, createWorkspace, terraformMissing } from "../support/terraform.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { askReadiness } from "../../runtime/commands/ready.ts";
+import { askReadiness } from "../../runtime/tools/commands/ready.ts";
 import { createSend } from "../support/browser.ts";
 import { runGateway, type RunningGateway } from "../support/run-gateway.ts";
 

@@ -6,12 +6,12 @@ import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { silentLog } from "../../runtime/log.ts";
-import { epochSeconds, systemClock } from "../../runtime/ports.ts";
-import { createRecords } from "../../runtime/session/records.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { epochSeconds, systemClock } from "../../runtime/shared/clock.ts";
+import { createRecords } from "../../runtime/identity/identity-records.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
-import { openPostgresStore } from "../../runtime/store/postgres.ts";
-import { openSqliteStore } from "../../runtime/store/sqlite.ts";
+import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
+import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";

@@ -1,4 +1,4 @@
-/** Registered devices as the store keeps them (runtime/device/devices.ts), the same on all three back ends. */
+/** Registered devices as the store keeps them (runtime/identity/devices/devices.ts), the same on all three back ends. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,17 +15,17 @@ import {
   setApproval,
   takeChallenge,
   type LivingDevice,
-} from "../../runtime/device/devices.ts";
-import type { Credential } from "../../runtime/device/webauthn.ts";
-import { hashSecret, randomSecret } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { epochSeconds, systemClock } from "../../runtime/ports.ts";
-import { recordFormats } from "../../runtime/records.ts";
-import { createRecords } from "../../runtime/session/records.ts";
+} from "../../runtime/identity/devices/devices.ts";
+import type { Credential } from "../../runtime/identity/devices/webauthn.ts";
+import { hashSecret, randomSecret } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { epochSeconds, systemClock } from "../../runtime/shared/clock.ts";
+import { recordFormats } from "../../runtime/record-kinds.ts";
+import { createRecords } from "../../runtime/identity/identity-records.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
-import { openPostgresStore } from "../../runtime/store/postgres.ts";
-import { openSqliteStore } from "../../runtime/store/sqlite.ts";
+import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
+import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
 

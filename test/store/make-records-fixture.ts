@@ -8,9 +8,9 @@
  */
 import { writeFile } from "node:fs/promises";
 
-import { createClient } from "../../runtime/issuer/pre-registered.ts";
-import { EVERY_SERVER } from "../../runtime/session/external-token.ts";
-import { createServiceAccount, mintServiceAccountToken } from "../../runtime/session/service-accounts.ts";
+import { createClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
+import { EVERY_SERVER } from "../../runtime/identity/external-token.ts";
+import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { StoredRecord } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 
 import { expect, test } from "vitest";
 
-import { recordFormats } from "../../runtime/records.ts";
-import { BLOCK_FEED } from "../../runtime/session/block-records.ts";
-import { REVOCATION_FEED } from "../../runtime/session/revocations.ts";
-import { CONNECTION_FEED } from "../../runtime/upstream/changes.ts";
+import { recordFormats } from "../../runtime/record-kinds.ts";
+import { BLOCK_FEED } from "../../runtime/identity/block-records.ts";
+import { REVOCATION_FEED } from "../../runtime/identity/revocations.ts";
+import { CONNECTION_FEED } from "../../runtime/oauth/client/changes.ts";
 
 const text = readFileSync(new URL("../../runtime/store/SCHEMA.md", import.meta.url), "utf8");
 const rowsOf = (heading: string): readonly string[] => {

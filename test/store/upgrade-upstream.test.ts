@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
-import { UPSTREAM_FORMATS } from "../../runtime/upstream/records.ts";
+import { UPSTREAM_FORMATS } from "../../runtime/oauth/client/connection-records.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import type { UpstreamRecordsFixture } from "./make-upstream-fixture.ts";
 import {

@@ -3,10 +3,10 @@ import { readFileSync, readdirSync } from "node:fs";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { recordFormats } from "../../runtime/records.ts";
-import { createSession } from "../../runtime/session/session.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { recordFormats } from "../../runtime/record-kinds.ts";
+import { createSession } from "../../runtime/identity/identity.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";

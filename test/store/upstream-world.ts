@@ -2,20 +2,20 @@
  * The upstream side on a given store, toward a server that exists only as answers: its addresses must be the same whenever
  * stored records are made and opened.
  */
-import type { SafeAnswer, SafeFetch } from "../../runtime/http/safe-fetch.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog } from "../../runtime/log.ts";
-import type { Clock } from "../../runtime/ports.ts";
-import { recordFormats } from "../../runtime/records.ts";
-import type { Principal } from "../../runtime/session/principal.ts";
+import type { SafeAnswer, SafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import type { Clock } from "../../runtime/shared/clock.ts";
+import { recordFormats } from "../../runtime/record-kinds.ts";
+import type { Principal } from "../../runtime/identity/principal.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import type { Store } from "../../runtime/store/store.ts";
-import { createConnectionChanges } from "../../runtime/upstream/changes.ts";
-import { createClientChooser } from "../../runtime/upstream/client-choice.ts";
-import { createFlows, type Flows } from "../../runtime/upstream/flow.ts";
-import { createNeeds, type Needs } from "../../runtime/upstream/need.ts";
-import { findTarget, type UpstreamTarget } from "../../runtime/upstream/target.ts";
-import { createVault, type Vault } from "../../runtime/upstream/vault.ts";
+import { createConnectionChanges } from "../../runtime/oauth/client/changes.ts";
+import { createClientChooser } from "../../runtime/oauth/client/connect/client-choice.ts";
+import { createFlows, type Flows } from "../../runtime/oauth/client/connect/flow.ts";
+import { createNeeds, type Needs } from "../../runtime/oauth/client/need.ts";
+import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
+import { createVault, type Vault } from "../../runtime/oauth/client/tokens/token-store.ts";
 import type { Snapshot } from "../../runtime/config/compiled.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
 

@@ -6,7 +6,7 @@ import type {
   UpstreamFailure,
   UpstreamReceiver,
   UpstreamRequest,
-} from "../../runtime/proxy/forward-transport.ts";
+} from "../../runtime/upstreams/transport-types.ts";
 import type { Upstream } from "../../runtime/config/compiled.ts";
 
 export interface Outcome {

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { type Certificates, openCertificates } from "../../runtime/http/certificates.ts";
-import { silentLog } from "../../runtime/log.ts";
+import { type Certificates, openCertificates } from "../../runtime/http/listener/certificates.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
 
 export interface TestCertificate {
   readonly cert: string;

@@ -1,5 +1,5 @@
 /** Time that moves only when a test says so. */
-import type { Clock } from "../../runtime/ports.ts";
+import type { Clock } from "../../runtime/shared/clock.ts";
 
 export interface TestClock extends Clock {
   advance(ms: number): void;

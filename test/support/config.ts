@@ -1,5 +1,10 @@
 /** Snapshots from YAML, through the same loading and compiling as production. */
-import { compileBoot, compileRoute, compileSettings, type SecretSource } from "../../runtime/config/compile.ts";
+import {
+  compileBoot,
+  compileRoute,
+  compileSettings,
+  type SecretSource,
+} from "../../runtime/config/compile-settings.ts";
 import type { BootSettings, CompiledRoute, Snapshot } from "../../runtime/config/compiled.ts";
 import { type CheckedConfig, formatProblem, loadSlices } from "../../runtime/config/load.ts";
 

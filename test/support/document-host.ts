@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
-import { makeCertificate } from "../../runtime/terraform/certificate.ts";
+import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
 
 export interface DocumentHost {
   /** "https://localhost:PORT" */

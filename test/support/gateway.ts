@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { stringify } from "yaml";
 
 import { startGateway as startRuntime, type Gateway } from "../../runtime/gateway.ts";
-import type { Clock } from "../../runtime/ports.ts";
+import type { Clock } from "../../runtime/shared/clock.ts";
 import { TEST_SHARED_SECRET } from "./config.ts";
 import { freePort } from "./ports.ts";
 

@@ -4,23 +4,23 @@
  */
 import { afterEach } from "vitest";
 
-import { createIssuer, type IssuerModule } from "../../runtime/issuer/issuer.ts";
-import type { IssuerDeps } from "../../runtime/issuer/deps.ts";
-import { createKeys } from "../../runtime/keys.ts";
+import { createIssuer, type IssuerModule } from "../../runtime/oauth/server/issuer.ts";
+import type { IssuerDeps } from "../../runtime/oauth/server/deps.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
 import type { Snapshot } from "../../runtime/config/compiled.ts";
 import { readCookie } from "../../runtime/http/cookies.ts";
 import { respondText } from "../../runtime/http/respond.ts";
-import { createHttpServer } from "../../runtime/http/server.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { epochSeconds } from "../../runtime/ports.ts";
+import { createHttpServer } from "../../runtime/http/listener/server.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { epochSeconds } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
-import { createCsrf } from "../../runtime/session/csrf.ts";
-import { createExternalTokens, type ExternalTokens } from "../../runtime/session/external-token.ts";
-import type { User } from "../../runtime/session/principal.ts";
-import { createRevocations } from "../../runtime/session/revocations.ts";
-import type { Revocations } from "../../runtime/session/sessions.ts";
+import { createCsrf } from "../../runtime/identity/csrf.ts";
+import { createExternalTokens, type ExternalTokens } from "../../runtime/identity/external-token.ts";
+import type { User } from "../../runtime/identity/principal.ts";
+import { createRevocations } from "../../runtime/identity/revocations.ts";
+import type { Revocations } from "../../runtime/identity/interfaces.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
-import { recordFormats } from "../../runtime/records.ts";
+import { recordFormats } from "../../runtime/record-kinds.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { createBrowser, createSend, type Browser, type Send } from "./browser.ts";

@@ -1,6 +1,6 @@
 /** Kubernetes objects for tests, in namespace "shop" unless told otherwise. */
-import { ANNOTATION_PREFIX } from "../../runtime/config/annotations.ts";
-import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/objects.ts";
+import { ANNOTATION_PREFIX } from "../../runtime/config/surfaces/annotations.ts";
+import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/translate/objects.ts";
 
 export const nothing: KubeObjects = {
   ingresses: [],

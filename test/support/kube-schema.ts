@@ -5,7 +5,7 @@
  */
 import * as client from "@kubernetes/client-node";
 
-import { isMembers } from "../../runtime/config/problem.ts";
+import { isMembers } from "../../runtime/settings/problem.ts";
 import type { Manifest } from "./kustomize.ts";
 
 interface Model {

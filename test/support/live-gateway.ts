@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { stringify } from "yaml";
 
 import { type Gateway, startGateway } from "../../runtime/gateway.ts";
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/shared/log.ts";
 import { freePort } from "./ports.ts";
 
 export interface LiveGateway {

@@ -10,7 +10,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   "test/examples/cdktf-cli.test.ts",
   "test/cdktf/examples.test.ts",
-  "test/runtime/workers/workers.test.ts",
+  "test/runtime/control/workers/workers.test.ts",
   "test/conformance/client-adapter.test.ts",
   "test/terraform/process.test.ts",
   "test/terraform/http-target.test.ts",

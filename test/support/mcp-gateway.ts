@@ -1,7 +1,7 @@
 /** A whole gateway with a development identity provider and a real MCP server behind it, for flows with real clients. */
 import type { IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
-import type { Clock } from "../../runtime/ports.ts";
+import type { Clock } from "../../runtime/shared/clock.ts";
 import type { TestGateway } from "./gateway.ts";
 import { type SignedInClient, signInClient, type SignInOptions } from "./oauth-client.ts";
 import { startSignInGateway } from "./sign-in-gateway.ts";

@@ -7,16 +7,16 @@
 import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/compiled.ts";
 import { parseCookies } from "../../runtime/http/cookies.ts";
 import { respondError } from "../../runtime/http/respond.ts";
-import type { Certificates } from "../../runtime/http/certificates.ts";
-import { createHttpServer, type HttpServer } from "../../runtime/http/server.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { silentLog, type Log } from "../../runtime/log.ts";
+import type { Certificates } from "../../runtime/http/listener/certificates.ts";
+import { createHttpServer, type HttpServer } from "../../runtime/http/listener/server.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { silentLog, type Log } from "../../runtime/shared/log.ts";
 import type { Exchange } from "../../runtime/http/exchange.ts";
-import type { RecordWriter } from "../../runtime/policy/record-writer.ts";
-import { systemClock, type Clock } from "../../runtime/ports.ts";
+import type { RecordWriter } from "../../runtime/audit/record-writer.ts";
+import { systemClock, type Clock } from "../../runtime/shared/clock.ts";
 import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/handle.ts";
-import type { AuthResult, Principal } from "../../runtime/session/principal.ts";
-import type { Authenticator, Revocations } from "../../runtime/session/sessions.ts";
+import type { AuthResult, Principal } from "../../runtime/identity/principal.ts";
+import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { snapshotFrom } from "./config.ts";
 
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {

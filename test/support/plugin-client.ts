@@ -1,10 +1,10 @@
 /** The provider's gRPC service as a Terraform newer than the one at hand calls it. */
 import { Client, credentials } from "@grpc/grpc-js";
 
-import { decodeValue, encodeValue } from "../../runtime/terraform/value-codec.ts";
-import { providerService } from "../../runtime/terraform/service.ts";
-import type { Value, ValueType } from "../../runtime/terraform/value.ts";
-import type { Message } from "../../runtime/terraform/wire.ts";
+import { decodeValue, encodeValue } from "../../runtime/terraform/protocol/value-codec.ts";
+import { providerService } from "../../runtime/terraform/protocol/service.ts";
+import type { Value, ValueType } from "../../runtime/terraform/protocol/value.ts";
+import type { Message } from "../../runtime/terraform/protocol/wire.ts";
 
 export interface PluginClient {
   call(method: string, request: Message): Promise<Message>;

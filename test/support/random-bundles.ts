@@ -1,12 +1,12 @@
 /** Random values for `gateway_bundle`, as Terraform sends them. */
 import * as fc from "fast-check";
 
-import type { Field } from "../../runtime/config/fields.ts";
-import { objectOf, tupleOf } from "../../runtime/terraform/dynamic-value.ts";
-import type { SchemaAttribute, SchemaBlock } from "../../runtime/terraform/schema-model.ts";
-import { bundleFields, bundleSchema, routeBlockFields } from "../../runtime/terraform/schema.ts";
-import { decodeValue, encodeValue } from "../../runtime/terraform/value-codec.ts";
-import { Dynamic, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/value.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import { objectOf, tupleOf } from "../../runtime/terraform/protocol/dynamic-value.ts";
+import type { SchemaAttribute, SchemaBlock } from "../../runtime/terraform/schema/schema-model.ts";
+import { bundleFields, bundleSchema, routeBlockFields } from "../../runtime/terraform/schema/schema.ts";
+import { decodeValue, encodeValue } from "../../runtime/terraform/protocol/value-codec.ts";
+import { Dynamic, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/protocol/value.ts";
 
 const texts = fc.constantFrom("", "a", "null", "é\u2028", "${x}", "0", "true", "x".repeat(200));
 const labels = fc.constantFrom("a", "b", "10", "9", "a b", "constructor", "é");

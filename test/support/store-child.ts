@@ -4,8 +4,8 @@
  * - `write`: puts pairs of records that must stay equal, one after the other, and says each confirmed number, until killed.
  * - `take`: takes "code:0" … "code:99" and says how many it got.
  */
-import { systemClock } from "../../runtime/ports.ts";
-import { openSqliteStore } from "../../runtime/store/sqlite.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 
 const [path = "", job = ""] = process.argv.slice(2);
 const store = await openSqliteStore({ path, clock: systemClock });

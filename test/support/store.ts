@@ -1,6 +1,6 @@
 /** A memory store that can be made to fail, for "the store is down" cases. */
-import { GatewayError } from "../../runtime/errors.ts";
-import type { Clock } from "../../runtime/ports.ts";
+import { GatewayError } from "../../runtime/shared/errors.ts";
+import type { Clock } from "../../runtime/shared/clock.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import type { Store } from "../../runtime/store/store.ts";
 

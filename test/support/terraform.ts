@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { bundleProvider } from "../../runtime/terraform/bundle-provider.ts";
-import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema.ts";
-import { serveProvider } from "../../runtime/terraform/server.ts";
+import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
+import { PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { serveProvider } from "../../runtime/terraform/protocol/server.ts";
 
 /** Undefined when the tests can run; else why they are skipped. */
 export function terraformMissing(): string | undefined {

@@ -2,14 +2,14 @@
 import { pino } from "pino";
 
 import type { Snapshot } from "../../runtime/config/compiled.ts";
-import { createSafeFetch, type SafeFetch } from "../../runtime/http/safe-fetch.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { createTokenAttacher, type TokenAttacher } from "../../runtime/upstream/attach-token.ts";
-import { createConnectionChanges, type ConnectionChanges } from "../../runtime/upstream/changes.ts";
-import { createClientChooser } from "../../runtime/upstream/client-choice.ts";
-import type { FlowRecord } from "../../runtime/upstream/records.ts";
-import { findTarget, type UpstreamTarget } from "../../runtime/upstream/target.ts";
-import { createVault, type Vault } from "../../runtime/upstream/vault.ts";
+import { createSafeFetch, type SafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { createTokenAttacher, type TokenAttacher } from "../../runtime/oauth/client/attach-token.ts";
+import { createConnectionChanges, type ConnectionChanges } from "../../runtime/oauth/client/changes.ts";
+import { createClientChooser } from "../../runtime/oauth/client/connect/client-choice.ts";
+import type { FlowRecord } from "../../runtime/oauth/client/connection-records.ts";
+import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
+import { createVault, type Vault } from "../../runtime/oauth/client/tokens/token-store.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { routeNamed, snapshotFrom } from "./config.ts";
 import { createBreakableStore, type BreakableStore } from "./store.ts";

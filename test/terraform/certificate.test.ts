@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 
 import { expect, test } from "vitest";
 
-import { makeCertificate } from "../../runtime/terraform/certificate.ts";
+import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 

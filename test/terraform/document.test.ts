@@ -1,23 +1,23 @@
 import { describe, expect, test } from "vitest";
 
-import type { Field } from "../../runtime/config/fields.ts";
-import { parsePath } from "../../runtime/terraform/judge.ts";
-import { nestFields } from "../../runtime/config/groups.ts";
-import { formatPath } from "../../runtime/config/problem.ts";
-import { attributePath, bundleValues, renderSlice } from "../../runtime/terraform/bundle-document.ts";
-import { placeToPointAt } from "../../runtime/terraform/bundle-problem.ts";
-import { pathText } from "../../runtime/terraform/diagnostics.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import { parsePath } from "../../runtime/terraform/resource/validate-bundle.ts";
+import { nestFields } from "../../runtime/settings/groups.ts";
+import { formatPath } from "../../runtime/settings/problem.ts";
+import { attributePath, bundleValues, renderSlice } from "../../runtime/terraform/resource/bundle-document.ts";
+import { placeToPointAt } from "../../runtime/terraform/resource/bundle-problem.ts";
+import { pathText } from "../../runtime/terraform/protocol/diagnostics.ts";
 import {
   type DocumentFault,
   fromDocument,
   noStandIn,
   type StandIn,
   toDocument,
-} from "../../runtime/terraform/document.ts";
-import { blockType } from "../../runtime/terraform/schema-model.ts";
-import { bundleSchema } from "../../runtime/terraform/schema.ts";
-import { valueFromJson } from "../../runtime/terraform/value-codec.ts";
-import { UNKNOWN, type ValueMap } from "../../runtime/terraform/value.ts";
+} from "../../runtime/terraform/schema/document.ts";
+import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
+import { bundleSchema } from "../../runtime/terraform/schema/schema.ts";
+import { valueFromJson } from "../../runtime/terraform/protocol/value-codec.ts";
+import { UNKNOWN, type ValueMap } from "../../runtime/terraform/protocol/value.ts";
 
 const about = { doc: "A setting.", required: false, scope: "route" } as const;
 /** One field of each kind. */

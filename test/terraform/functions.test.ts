@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { parseTemplate, renderTemplate } from "../../runtime/config/template.ts";
-import { functionsByName } from "../../runtime/terraform/functions.ts";
-import { FunctionError } from "../../runtime/terraform/provider.ts";
-import type { Value } from "../../runtime/terraform/value.ts";
+import { parseTemplate, renderTemplate } from "../../runtime/features/headers/template.ts";
+import { functionsByName } from "../../runtime/terraform/schema/functions.ts";
+import { FunctionError } from "../../runtime/terraform/protocol/provider.ts";
+import type { Value } from "../../runtime/terraform/protocol/value.ts";
 
 const call = (name: string, ...args: Value[]): Value => {
   const fn = functionsByName.get(name);

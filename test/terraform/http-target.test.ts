@@ -5,10 +5,10 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { PRESENCE_TAG, presenceKey } from "../../runtime/bundle/presence.ts";
-import { silentLog } from "../../runtime/log.ts";
-import { systemClock } from "../../runtime/ports.ts";
-import { openRecords } from "../../runtime/records.ts";
+import { PRESENCE_TAG, presenceKey } from "../../runtime/control/bundle/presence.ts";
+import { silentLog } from "../../runtime/shared/log.ts";
+import { systemClock } from "../../runtime/shared/clock.ts";
+import { openRecords } from "../../runtime/record-kinds.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { createAdminClient, type AdminClient } from "../support/admin-client.ts";

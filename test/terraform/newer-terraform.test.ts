@@ -8,10 +8,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { blockType } from "../../runtime/terraform/schema-model.ts";
-import { BUNDLE_TYPE, bundleSchema, PROVIDER_ADDRESS } from "../../runtime/terraform/schema.ts";
-import { UNKNOWN, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/value.ts";
-import type { Message } from "../../runtime/terraform/wire.ts";
+import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
+import { BUNDLE_TYPE, bundleSchema, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { UNKNOWN, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/protocol/value.ts";
+import type { Message } from "../../runtime/terraform/protocol/wire.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { connectPlugin, dynamic, type PluginClient, valueOf } from "../support/plugin-client.ts";
 import { bundleConfig, createWorkspace, type InProcessProvider, serveInProcess } from "../support/terraform.ts";

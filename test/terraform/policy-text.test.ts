@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { policyText, readPolicy, samePolicyText } from "../../runtime/terraform/policy-text.ts";
+import { policyText, readPolicy, samePolicyText } from "../../runtime/terraform/schema/policy-text.ts";
 
 const POLICY = '[{"allow":{"and":[{"domain":"example.com"}]}}]';
 

@@ -21,9 +21,9 @@ import { connect } from "node:tls";
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { makeCertificate } from "../../runtime/terraform/certificate.ts";
+import { makeCertificate } from "../../runtime/terraform/protocol/certificate.ts";
 import { cliConfig, type DevMirror, writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
-import { handshakeLine, refuseStart } from "../../runtime/terraform/handshake.ts";
+import { handshakeLine, refuseStart } from "../../runtime/terraform/protocol/handshake.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";
 
 const sources = new URL("../../runtime/terraform", import.meta.url).pathname;

@@ -1,10 +1,10 @@
 /** The ephemeral publish token over the provider's gRPC service, with a whole gateway; test/terraform/secrets-nowhere.test.ts runs it in Terraform. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../../runtime/terraform/publish-token.ts";
-import { blockType } from "../../runtime/terraform/schema-model.ts";
-import type { ValueMap } from "../../runtime/terraform/value.ts";
-import type { Message } from "../../runtime/terraform/wire.ts";
+import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../../runtime/terraform/resource/publish-token.ts";
+import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
+import type { ValueMap } from "../../runtime/terraform/protocol/value.ts";
+import type { Message } from "../../runtime/terraform/protocol/wire.ts";
 import { createAdminClient } from "../support/admin-client.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { connectPlugin, dynamic, type PluginClient, valueOf } from "../support/plugin-client.ts";

@@ -16,7 +16,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createFileTarget, readSliceText } from "../../runtime/terraform/publish.ts";
+import { createFileTarget, readSliceText } from "../../runtime/terraform/publish/publish.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -164,7 +164,7 @@ describe("createFileTarget()", () => {
 
   test("killed at any moment, it leaves the old slice or the new one", async () => {
     const program = `
-      import { createFileTarget, readSliceText } from ${JSON.stringify(new URL("../../runtime/terraform/publish.ts", import.meta.url).href)};
+      import { createFileTarget, readSliceText } from ${JSON.stringify(new URL("../../runtime/terraform/publish/publish.ts", import.meta.url).href)};
       const target = createFileTarget({ directory: ${JSON.stringify(directory)}, owner: "team", mode: undefined });
       const slice = (n) => JSON.stringify({ version: 1, owner: "team", routes: Object.fromEntries(Array.from({ length: 2000 }, (_, i) => ["r" + i, { n }])) });
       for (let n = 0; ; n++) {

@@ -3,17 +3,22 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { blockBundles, bundles, forms, withRoutes } from "../support/random-bundles.ts";
-import type { Field } from "../../runtime/config/fields.ts";
-import { bundleValues, publishedValues, renderSlice, sliceText } from "../../runtime/terraform/bundle-document.ts";
-import { bundleProvider } from "../../runtime/terraform/bundle-provider.ts";
-import { noStandIn } from "../../runtime/terraform/document.ts";
-import { createHandlers, type Handler } from "../../runtime/terraform/handlers.ts";
-import { readSliceText } from "../../runtime/terraform/publish.ts";
-import { readRoutes } from "../../runtime/terraform/routes-attribute.ts";
-import { blockType } from "../../runtime/terraform/schema-model.ts";
-import { BUNDLE_TYPE, BUNDLE_VERSION, bundleSchema, routeBlockFields } from "../../runtime/terraform/schema.ts";
-import { decodeValue, encodeValue, valueFromJson } from "../../runtime/terraform/value-codec.ts";
-import { UNKNOWN, Unknown, type Value, type ValueMap } from "../../runtime/terraform/value.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import {
+  bundleValues,
+  publishedValues,
+  renderSlice,
+  sliceText,
+} from "../../runtime/terraform/resource/bundle-document.ts";
+import { bundleProvider } from "../../runtime/terraform/resource/bundle-provider.ts";
+import { noStandIn } from "../../runtime/terraform/schema/document.ts";
+import { createHandlers, type Handler } from "../../runtime/terraform/protocol/handlers.ts";
+import { readSliceText } from "../../runtime/terraform/publish/publish.ts";
+import { readRoutes } from "../../runtime/terraform/resource/routes-attribute.ts";
+import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
+import { BUNDLE_TYPE, BUNDLE_VERSION, bundleSchema, routeBlockFields } from "../../runtime/terraform/schema/schema.ts";
+import { decodeValue, encodeValue, valueFromJson } from "../../runtime/terraform/protocol/value-codec.ts";
+import { UNKNOWN, Unknown, type Value, type ValueMap } from "../../runtime/terraform/protocol/value.ts";
 
 const type = blockType(bundleSchema);
 

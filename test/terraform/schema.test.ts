@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, test } from "vitest";
 
-import type { Field } from "../../runtime/config/fields.ts";
-import { nestFields } from "../../runtime/config/groups.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import { nestFields } from "../../runtime/settings/groups.ts";
 import { routeFields } from "../../runtime/config/route.ts";
 import { settingsFields } from "../../runtime/config/settings.ts";
-import { blockType, type SchemaBlock } from "../../runtime/terraform/schema-model.ts";
+import { blockType, type SchemaBlock } from "../../runtime/terraform/schema/schema-model.ts";
 import {
   BUNDLE_TYPE,
   bundleSchema,
   makeBundleSchema,
   PROVIDER_ADDRESS,
   providerSchemaJson,
-} from "../../runtime/terraform/schema.ts";
+} from "../../runtime/terraform/schema/schema.ts";
 import { PROVIDER_VERSION } from "../../runtime/terraform/version.ts";
 import packageFile from "../../package.json" with { type: "json" };
 import { bundleConfig, createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";

@@ -3,10 +3,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { compactDecrypt, decodeProtectedHeader } from "jose";
 import { describe, expect, test } from "vitest";
 
-import { createSealing } from "../../runtime/bundle/secrets.ts";
-import { createKeys } from "../../runtime/keys.ts";
-import { sealedFor } from "../../runtime/config/secrets.ts";
-import { checkSealKey, sealSecret } from "../../runtime/terraform/seal.ts";
+import { createSealing } from "../../runtime/control/bundle/secrets.ts";
+import { createKeys } from "../../runtime/shared/keys.ts";
+import { sealedFor } from "../../runtime/settings/secret-spellings.ts";
+import { checkSealKey, sealSecret } from "../../runtime/terraform/resource/seal.ts";
 
 const SECRET = "correct-horse-battery-staple";
 

@@ -1,14 +1,14 @@
 /** The protocol layer over a provider that does what a test says. */
 import { describe, expect, test } from "vitest";
 
-import { GatewayError } from "../../runtime/errors.ts";
-import { FunctionError, type Provider, type Resource } from "../../runtime/terraform/provider.ts";
-import { createProviderLog } from "../../runtime/terraform/provider-log.ts";
-import { blockType, type SchemaBlock } from "../../runtime/terraform/schema-model.ts";
-import { providerImplementation, providerService } from "../../runtime/terraform/service.ts";
-import { decodeValue, encodeValue } from "../../runtime/terraform/value-codec.ts";
-import type { ValueMap } from "../../runtime/terraform/value.ts";
-import { decodeMessage, encodeMessage, type Message } from "../../runtime/terraform/wire.ts";
+import { GatewayError } from "../../runtime/shared/errors.ts";
+import { FunctionError, type Provider, type Resource } from "../../runtime/terraform/protocol/provider.ts";
+import { createProviderLog } from "../../runtime/terraform/protocol/provider-log.ts";
+import { blockType, type SchemaBlock } from "../../runtime/terraform/schema/schema-model.ts";
+import { providerImplementation, providerService } from "../../runtime/terraform/protocol/service.ts";
+import { decodeValue, encodeValue } from "../../runtime/terraform/protocol/value-codec.ts";
+import type { ValueMap } from "../../runtime/terraform/protocol/value.ts";
+import { decodeMessage, encodeMessage, type Message } from "../../runtime/terraform/protocol/wire.ts";
 
 const schema: SchemaBlock = {
   doc: "A thing.",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { decodeValue, encodeValue } from "../../runtime/terraform/value-codec.ts";
-import { createValueMemory } from "../../runtime/terraform/value-memory.ts";
-import { Unknown, UNKNOWN, type Value, type ValueType } from "../../runtime/terraform/value.ts";
+import { decodeValue, encodeValue } from "../../runtime/terraform/protocol/value-codec.ts";
+import { createValueMemory } from "../../runtime/terraform/protocol/value-memory.ts";
+import { Unknown, UNKNOWN, type Value, type ValueType } from "../../runtime/terraform/protocol/value.ts";
 
 const type: ValueType = ["object", { name: "string", texts: ["list", "string"] }];
 /** Large enough to be kept. */

@@ -2,7 +2,7 @@ import { decode, encode, ExtData } from "@msgpack/msgpack";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { decodeValue, encodeValue, parseJson, valueFromJson } from "../../runtime/terraform/value-codec.ts";
+import { decodeValue, encodeValue, parseJson, valueFromJson } from "../../runtime/terraform/protocol/value-codec.ts";
 import {
   Dynamic,
   equalValues,
@@ -11,7 +11,7 @@ import {
   UNKNOWN,
   type Value,
   type ValueType,
-} from "../../runtime/terraform/value.ts";
+} from "../../runtime/terraform/protocol/value.ts";
 
 const NOT_NULL = Uint8Array.from([0x81, 0x01, 0xc2]);
 

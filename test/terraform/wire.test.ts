@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { decodeMessage, encodeMessage } from "../../runtime/terraform/wire.ts";
+import { decodeMessage, encodeMessage } from "../../runtime/terraform/protocol/wire.ts";
 
 const bytes = Buffer.from([1]);
 const identity = { data: { msgpack: bytes } };

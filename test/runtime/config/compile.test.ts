@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile.ts";
+import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
 import { loadSlices } from "../../../runtime/config/load.ts";
 import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
 

@@ -1,7 +1,7 @@
 /** Every class of bad configuration with the messages its author sees, in test/golden/config. */
 import { describe, expect, test } from "vitest";
 
-import { checkFiles } from "../../../runtime/config/check.ts";
+import { checkFiles } from "../../../runtime/tools/check.ts";
 import { goldenPairs } from "../../support/golden.ts";
 
 describe("checkFiles()", () => {

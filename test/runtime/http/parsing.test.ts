@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import { hasNoContentCoding, readBody, readForm } from "../../../runtime/http/body.ts";
 import { parseCookies, readCookie, serializeCookie, withoutCookies } from "../../../runtime/http/cookies.ts";
-import { connectionTokens, headerTraits } from "../../../runtime/http/headers.ts";
-import { parseQuery } from "../../../runtime/http/query.ts";
+import { connectionTokens, headerTraits } from "../../../runtime/shared/http/header-traits.ts";
+import { parseQuery } from "../../../runtime/shared/http/query.ts";
 import { createFakeExchange, type FakeExchange } from "../../support/fake-exchange.ts";
 
 function withBody(chunks: readonly (string | Buffer)[], headers: readonly string[]): FakeExchange {

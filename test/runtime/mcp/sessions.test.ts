@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { createKeys } from "../../../runtime/keys.ts";
+import { createKeys } from "../../../runtime/shared/keys.ts";
 import { createMcpSessions } from "../../../runtime/mcp/sessions.ts";
 import type { SessionBinding } from "../../../runtime/mcp/sessions.ts";
 

@@ -14,7 +14,7 @@ import {
   TRUE,
   unite,
 } from "../../../runtime/policy/finding.ts";
-import { judgePolicy } from "../../../runtime/policy/judge.ts";
+import { judgePolicy } from "../../../runtime/policy/validate-rules.ts";
 import {
   canonicalPolicy,
   OPERATORS,

@@ -1,7 +1,7 @@
 /** Who gets through an ordinary route, what the others see, and what happens when a part of the gateway fails. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { AuthFailureReason } from "../../../runtime/session/principal.ts";
+import type { AuthFailureReason } from "../../../runtime/identity/principal.ts";
 import { createTestAuthenticator, startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
 import { openRaw, sendRaw, type RawAnswer } from "../../support/raw-client.ts";
 import { startVictim, type Victim } from "../../support/victim.ts";

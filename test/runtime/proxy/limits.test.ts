@@ -4,8 +4,8 @@ import { connect, createServer as createTcpServer, type AddressInfo } from "node
 
 import { afterEach, describe, expect, test } from "vitest";
 
-import { createKeys } from "../../../runtime/keys.ts";
-import { createPasses, PASSES_HEADER, RequestLoop } from "../../../runtime/proxy/passes.ts";
+import { createKeys } from "../../../runtime/shared/keys.ts";
+import { createPasses, PASSES_HEADER, RequestLoop } from "../../../runtime/proxy/forwarding/hop-count.ts";
 import { startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
 import { openRaw, sendRaw, type RawConnection } from "../../support/raw-client.ts";
 import { startVictim } from "../../support/victim.ts";

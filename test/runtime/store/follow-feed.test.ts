@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { silentLog } from "../../../runtime/log.ts";
-import { epochSeconds, systemClock } from "../../../runtime/ports.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import { epochSeconds, systemClock } from "../../../runtime/shared/clock.ts";
 import { followFeed } from "../../../runtime/store/follow-feed.ts";
 import { createMemoryStore } from "../../../runtime/store/memory.ts";
-import { openSqliteStore } from "../../../runtime/store/sqlite.ts";
+import { openSqliteStore } from "../../../runtime/store/sqlite/sqlite.ts";
 import type { Json } from "../../../runtime/store/store.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createBreakableStore } from "../../support/store.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { silentLog } from "../../../runtime/log.ts";
-import { systemClock } from "../../../runtime/ports.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
 import { openStore, redactUrl } from "../../../runtime/store/open.ts";
 
 const deps = { clock: systemClock, log: silentLog() };

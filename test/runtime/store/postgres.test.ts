@@ -1,10 +1,10 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { silentLog } from "../../../runtime/log.ts";
-import { systemClock } from "../../../runtime/ports.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
 import { openStore } from "../../../runtime/store/open.ts";
-import { openPostgresStore } from "../../../runtime/store/postgres.ts";
+import { openPostgresStore } from "../../../runtime/store/postgres/postgres.ts";
 import { findPostgres, startPostgres, type Postgres } from "../../support/postgres.ts";
 
 const found = findPostgres();

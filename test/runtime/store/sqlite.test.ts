@@ -8,8 +8,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { systemClock } from "../../../runtime/ports.ts";
-import { openSqliteStore } from "../../../runtime/store/sqlite.ts";
+import { systemClock } from "../../../runtime/shared/clock.ts";
+import { openSqliteStore } from "../../../runtime/store/sqlite/sqlite.ts";
 
 const clock = systemClock;
 let directory: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { createLog, silentLog } from "../../../runtime/log.ts";
-import { epochSeconds } from "../../../runtime/ports.ts";
+import { createLog, silentLog } from "../../../runtime/shared/log.ts";
+import { epochSeconds } from "../../../runtime/shared/clock.ts";
 import { startSweeper } from "../../../runtime/store/sweeper.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createBreakableStore } from "../../support/store.ts";

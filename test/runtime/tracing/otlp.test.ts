@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { silentLog } from "../../../runtime/log.ts";
+import { silentLog } from "../../../runtime/shared/log.ts";
 import { openOtlpSink, type OtlpOptions } from "../../../runtime/tracing/otlp.ts";
 import type { Span, SpanSink } from "../../../runtime/tracing/tracing.ts";
 import { type OtlpReceiver, startOtlpReceiver } from "../../support/otlp-receiver.ts";

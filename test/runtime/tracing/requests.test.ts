@@ -4,7 +4,7 @@ import { connect } from "node:http2";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { Certificates } from "../../../runtime/http/certificates.ts";
+import type { Certificates } from "../../../runtime/http/listener/certificates.ts";
 import { createTracing, type Span, type SpanSink } from "../../../runtime/tracing/tracing.ts";
 import { openListenerCertificates } from "../../support/certificates.ts";
 import { type EchoUpstream, startEchoUpstream } from "../../support/echo-upstream.ts";

@@ -1,0 +1,227 @@
+/**
+ * Writes authorization records without making requests wait for the disk, and without losing any.
+ *
+ * Lines are gathered and written together. The queue is bounded: when it is full, `write` hands out a promise and the
+ * request waits for it before it goes on. A failing write is reported and tried again from where it stopped.
+ */
+import { closeSync, openSync, write as writeFile } from "node:fs";
+
+import { GatewayError, errorText } from "../shared/errors.ts";
+import type { Closable } from "../shared/clock.ts";
+
+export interface RecordWriter extends Closable {
+  /**
+   * Queues one line. It is never refused or dropped.
+   *
+   * @param line with its line end
+   * @returns undefined when there is room for more, else a promise that resolves when there is: wait before going on
+   */
+  write(line: string): Promise<void> | undefined;
+  /** Resolves when everything queued so far is written. */
+  flush(): Promise<void>;
+  /**
+   * Opens the file anew, for log rotation by rename; does nothing for a descriptor or standard output.
+   * @throws GatewayError `record.open`; the old file then stays in use
+   */
+  reopen(): void;
+  /** Flushes and lets go. What cannot be written within `closeTimeoutMs` is reported as lost. */
+  close(): Promise<void>;
+}
+
+export interface RecordWriterOptions {
+  /** "stdout", a file path (appended to, created with mode 640), or an open file descriptor, which stays open. */
+  readonly destination: string | number;
+  /** A write failed (reported at the first failure of a row), or lines were lost at close. `queued` counts bytes. */
+  readonly onError: (error: GatewayError, queued: number) => void;
+  /** Bytes that may wait before `write` asks callers to wait. Default 8 Mi. */
+  readonly maxQueued?: number;
+  /** A batch is written when it has this many bytes (default 64 Ki) … */
+  readonly batchSize?: number;
+  /** … or when this time has passed since its first line (default 100). */
+  readonly batchMs?: number;
+  /** Wait after the first failed write; doubles up to 5 s (default 50). */
+  readonly retryMs?: number;
+  /** Default 5,000. */
+  readonly closeTimeoutMs?: number;
+  /** fs.write, replaced in tests. */
+  readonly writeTo?: WriteTo;
+}
+
+type WriteTo = (
+  fd: number,
+  buffer: Buffer,
+  offset: number,
+  length: number,
+  position: null,
+  done: (error: NodeJS.ErrnoException | null, written: number) => void,
+) => void;
+
+const MAX_RETRY_MS = 5_000;
+/** Room for the lines that come while a batch is on its way. */
+const CHUNK_BYTES = 128 << 10;
+
+/** @throws GatewayError `record.open` when the file cannot be opened */
+export function createRecordWriter(options: RecordWriterOptions): RecordWriter {
+  const { destination, onError, maxQueued = 8 << 20, batchSize = 64 << 10, batchMs = 100, retryMs = 50 } = options;
+  const { closeTimeoutMs = 5_000, writeTo = writeFile } = options;
+  const path = typeof destination === "string" && destination !== "stdout" ? destination : undefined;
+  let fd = path === undefined ? (typeof destination === "number" ? destination : 1) : openLog(path);
+  /** Opened by `reopen`, taken into use between two batches. */
+  let nextFd: number | undefined;
+  // Lines become bytes at once: joining thousands of small strings later costs more than the whole rest of a record.
+  let filling: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let filled = 0;
+  /** Chunks that are full and wait for the write before them. */
+  const full: Buffer[] = [];
+  let spare: Buffer | undefined;
+  /** Bytes queued and written since the start; the difference waits. */
+  let total = 0;
+  let done = 0;
+  let isWriting = false;
+  let isClosed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let room: PromiseWithResolvers<void> | undefined;
+  let flushes: { readonly upTo: number; readonly resolve: () => void }[] = [];
+
+  function write(line: string): Promise<void> | undefined {
+    if (isClosed) {
+      onError(
+        new GatewayError("record.lost", "Cannot write an authorization record: the writer is closed"),
+        Buffer.byteLength(line),
+      );
+      return undefined;
+    }
+    // A UTF-16 unit takes three bytes at most.
+    if (filled + line.length * 3 > filling.length) beginChunk(line.length * 3);
+    const bytes = filling.write(line, filled);
+    filled += bytes;
+    total += bytes;
+    schedule();
+    if (total - done < maxQueued) return undefined;
+    room ??= Promise.withResolvers();
+    return room.promise;
+  }
+
+  function beginChunk(bytes: number): void {
+    if (filled > 0) full.push(filling.subarray(0, filled));
+    filling =
+      spare !== undefined && spare.length >= bytes ? spare : Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes));
+    spare = undefined;
+    filled = 0;
+  }
+
+  function takeBatch(): Buffer {
+    if (full.length === 0) beginChunk(0);
+    return full.shift() ?? Buffer.alloc(0);
+  }
+
+  function schedule(): void {
+    if (isWriting || isClosed || total === done) return;
+    if (full.length > 0 || filled >= batchSize || flushes.length > 0) writeBatch();
+    else timer ??= setTimeout(writeBatch, batchMs);
+  }
+
+  function writeBatch(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = takeBatch();
+    isWriting = true;
+    if (nextFd !== undefined) useNextFile();
+    writeFrom(batch, 0, retryMs, () => {
+      isWriting = false;
+      done += batch.length;
+      if (batch.buffer.byteLength === CHUNK_BYTES) spare ??= Buffer.from(batch.buffer);
+      for (const flush of flushes) if (flush.upTo <= done) flush.resolve();
+      flushes = flushes.filter((flush) => flush.upTo > done);
+      // Half empty, not merely below the mark: else every line would wake everybody for one free place.
+      if (total - done <= maxQueued / 2) {
+        room?.resolve();
+        room = undefined;
+      }
+      schedule();
+    });
+  }
+
+  function writeFrom(bytes: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
+    writeTo(fd, bytes, offset, bytes.length - offset, null, (error, written) => {
+      if (isClosed) return;
+      if (error) {
+        // A pipe that is full for the moment is no failure.
+        if (error.code !== "EAGAIN" && waitMs === retryMs) onError(writeError(error), total - done);
+        retryTimer = setTimeout(retry, waitMs, bytes, offset, Math.min(waitMs * 2, MAX_RETRY_MS), whenDone);
+      } else if (offset + written < bytes.length) {
+        writeFrom(bytes, offset + written, retryMs, whenDone);
+      } else {
+        whenDone();
+      }
+    });
+  }
+
+  function retry(bytes: Buffer, offset: number, waitMs: number, whenDone: () => void): void {
+    if (isClosed) return;
+    // The old file may never work again: a rotation is the way out.
+    if (nextFd !== undefined) useNextFile();
+    writeFrom(bytes, offset, waitMs, whenDone);
+  }
+
+  function useNextFile(): void {
+    if (nextFd === undefined) return;
+    closeSync(fd);
+    fd = nextFd;
+    nextFd = undefined;
+  }
+
+  function flush(): Promise<void> {
+    if (done === total) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    flushes.push({ upTo: total, resolve });
+    schedule();
+    return promise;
+  }
+
+  return {
+    write,
+    flush,
+    reopen() {
+      if (path === undefined || isClosed) return;
+      const opened = openLog(path);
+      if (nextFd !== undefined) closeSync(nextFd);
+      nextFd = opened;
+      if (!isWriting) useNextFile();
+    },
+    async close() {
+      if (isClosed) return;
+      const isDone = await Promise.race([flush().then(() => true), after(closeTimeoutMs)]);
+      isClosed = true;
+      clearTimeout(timer);
+      clearTimeout(retryTimer);
+      room?.resolve();
+      const lost = total - done;
+      if (!isDone) onError(new GatewayError("record.lost", "Cannot write the last authorization records"), lost);
+      if (path === undefined) return;
+      if (nextFd !== undefined) closeSync(nextFd);
+      closeSync(fd);
+    },
+  };
+}
+
+function openLog(path: string): number {
+  try {
+    return openSync(path, "a", 0o640);
+  } catch (error) {
+    throw new GatewayError("record.open", `Cannot open the authorization log "${path}": ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function writeError(error: Error): GatewayError {
+  return new GatewayError("record.write", `Cannot write authorization records: ${error.message}`, { cause: error });
+}
+
+function after(ms: number): Promise<false> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms, false).unref();
+  });
+}

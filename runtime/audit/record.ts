@@ -1,0 +1,177 @@
+/**
+ * The authorization record: one line of JSON for every check.
+ *
+ * Untrusted input: everything in it that comes from the request or the identity provider. Promises: always one line and
+ * valid JSON, control characters and bidirectional marks escaped, texts and tool arguments bounded; no token, cookie or
+ * secret has a field. Built by hand, since it is written for every request.
+ *
+ * @see requirements, "Authorization log record", "Events"; design D9
+ */
+import type { Decision, McpFacts } from "../policy/facts.ts";
+
+/** What a record can tell. */
+export interface RecordInput {
+  /** Milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly decision: Decision;
+  readonly requestId: string;
+  /** Present with `tracing`. */
+  readonly traceId?: string | undefined;
+  readonly bundleDigest: string;
+  /** Key of the route; absent when none was found. */
+  readonly route?: string | undefined;
+  readonly http: { readonly method: string; readonly path: string; readonly host: string; readonly ip: string };
+  /** Absent when nobody is signed in. */
+  readonly user?: { readonly id: string; readonly email: string } | undefined;
+  readonly sessionId?: string | undefined;
+  readonly grantId?: string | undefined;
+  readonly clientId?: string | undefined;
+  /** On MCP server routes; {} when the request has no method of its own (GET, DELETE, posted responses). */
+  readonly mcp?: McpFacts | undefined;
+  /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
+  readonly toolArguments?: (() => string | undefined) | undefined;
+}
+
+/** Longest text of a field, in UTF-16 units; longer ones are cut and end in "…". */
+const MAX_TEXT = 1024;
+/** Longest arguments, in UTF-16 units of JSON text; of longer ones only the size is told. */
+const MAX_ARGUMENTS = 8192;
+
+/** @returns ',"name":value' or "" when the field does not apply */
+type Write = (input: RecordInput) => string;
+
+/** Names that `authorize_log_fields` may list, in the order in which they stand in a record. */
+export const RECORD_FIELDS = [
+  "request-id",
+  "trace-id",
+  "bundle-digest",
+  "route",
+  "method",
+  "path",
+  "host",
+  "ip",
+  "user",
+  "email",
+  "session-id",
+  "grant-id",
+  "client-id",
+  "mcp-method",
+  "mcp-tool",
+  "mcp-tool-parameters",
+] as const;
+
+export type RecordField = (typeof RECORD_FIELDS)[number];
+
+const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
+  "request-id": (input) => field("request-id", input.requestId),
+  "trace-id": (input) => field("trace-id", input.traceId),
+  "bundle-digest": (input) => field("bundle-digest", input.bundleDigest),
+  route: (input) => field("route", input.route),
+  method: (input) => field("method", input.http.method),
+  path: (input) => field("path", input.http.path),
+  host: (input) => field("host", input.http.host),
+  ip: (input) => field("ip", input.http.ip),
+  user: (input) => field("user", input.user?.id),
+  email: (input) => field("email", input.user?.email),
+  "session-id": (input) => field("session-id", input.sessionId),
+  "grant-id": (input) => field("grant-id", input.grantId),
+  "client-id": (input) => field("client-id", input.clientId),
+  "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
+  "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),
+  "mcp-tool-parameters": (input) => argumentsField(input),
+};
+
+/** The fields when `authorize_log_fields` is not set. */
+export const DEFAULT_RECORD_FIELDS: readonly RecordField[] = ["request-id", "user", "email", "mcp-method", "mcp-tool"];
+
+/**
+ * @param fields `authorize_log_fields`; unknown names are passed over (the configuration reports them)
+ * @returns one line with its line end
+ */
+export function formatRecord(fields: readonly string[], input: RecordInput): string {
+  let line = `{"level":"info","time":"${isoTime(input.timeMs)}","service":"authorize","message":"authorize check"`;
+  line += decisionText(input.decision);
+  for (const write of writersFor(fields)) line += write(input);
+  return `${line}}\n`;
+}
+
+const writers = new WeakMap<readonly string[], readonly Write[]>();
+
+function writersFor(fields: readonly string[]): readonly Write[] {
+  let known = writers.get(fields);
+  if (!known) {
+    // In our order and once each, however they are listed.
+    known = RECORD_FIELDS.filter((name) => fields.includes(name)).map((name) => WRITE_FIELD[name]);
+    writers.set(fields, known);
+  }
+  return known;
+}
+
+/** A policy has few distinct decisions and shares them, so their text is made once. */
+const decisionTexts = new WeakMap<Decision, string>();
+
+function decisionText(decision: Decision): string {
+  let text = decisionTexts.get(decision);
+  if (text === undefined) {
+    text =
+      `,"allow":${decision.allowed},"deny":${decision.denied}` +
+      `,"allow-why-true":${JSON.stringify(decision.allowWhyTrue)},"allow-why-false":${JSON.stringify(decision.allowWhyFalse)}` +
+      `,"deny-why-true":${JSON.stringify(decision.denyWhyTrue)},"deny-why-false":${JSON.stringify(decision.denyWhyFalse)}`;
+    decisionTexts.set(decision, text);
+  }
+  return text;
+}
+
+function field(name: RecordField, value: string | undefined): string {
+  return value === undefined ? "" : `,"${name}":${jsonText(value)}`;
+}
+
+function argumentsField(input: RecordInput): string {
+  if (input.mcp?.tool === undefined) return "";
+  const text = input.toolArguments?.() ?? "{}";
+  if (text.length > MAX_ARGUMENTS) return `,"mcp-tool-parameters-omitted":${text.length}`;
+  return `,"mcp-tool-parameters":${isPrintable(text) ? text : oneLine(text)}`;
+}
+
+/** JSON text on one line, with nothing in it that a terminal or log viewer would obey. */
+function oneLine(json: string): string {
+  try {
+    return escapeMarks(JSON.stringify(JSON.parse(json)));
+  } catch {
+    // Arguments come from a message that was read strictly; should they be broken all the same, the line must not be.
+    return jsonText(json);
+  }
+}
+
+function jsonText(text: string): string {
+  const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return PLAIN.test(short) ? `"${short}"` : escapeMarks(JSON.stringify(short));
+}
+
+/** Printable ASCII without quote and backslash. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function isPrintable(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text);
+}
+
+/** What JSON leaves as it is and viewers do not: DEL, C1 controls, line separators, bidirectional marks, byte order mark. */
+function escapeMarks(json: string): string {
+  return json.replace(MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const MARKS = /[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+let lastSecond = -1;
+let lastPrefix = "";
+
+/** ISO 8601 in UTC with milliseconds; the part up to the seconds is kept, since most records share it with the one before. */
+function isoTime(timeMs: number): string {
+  const second = Math.floor(timeMs / 1000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastPrefix = new Date(second * 1000).toISOString().slice(0, -4);
+  }
+  return `${lastPrefix}${String(Math.floor(timeMs - second * 1000)).padStart(3, "0")}Z`;
+}

@@ -1,0 +1,264 @@
+/** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
+import { certificateRules } from "../../features/access/rules.ts";
+import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
+import { setNames } from "../../features/headers/rules.ts";
+import { routePrecedence } from "../in-force.ts";
+import { hostCertificateProblems } from "../../features/listener/host-certificates.ts";
+import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "../../features/balancing/rules.ts";
+import { usesDiscovery } from "../../features/mcp/rules.ts";
+import { ownerProblems } from "./owners.ts";
+import { below, doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
+import type { ReadRoute, ReadSlice } from "../read-slice.ts";
+import type { BootDoc, SettingsDoc } from "../settings.ts";
+import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in.ts";
+import { parseOrigin } from "../../settings/values.ts";
+
+const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
+const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
+
+export interface Bundle {
+  /** Absent when no source is the boot file: then what it alone decides is not judged. */
+  readonly boot: BootDoc | undefined;
+  readonly settings: SettingsDoc;
+  readonly slices: readonly ReadSlice[];
+}
+
+/** Judges everything that needs more than one source or the settings beside a route. */
+export function judgeBundle(bundle: Bundle): void {
+  const { boot, slices } = bundle;
+  const origins = originsOf(slices);
+  const listeners = boot && ownListeners(boot);
+  for (const slice of slices) {
+    if (boot && !slice.source.boot) {
+      for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
+    }
+    // Without the boot file nobody knows all that will be there.
+    if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
+    for (const route of slice.routes) {
+      for (const finding of routeRules(route, bundle, { origins, listeners })) report(route, finding);
+    }
+  }
+  judgeTables(slices);
+  judgeSettings(bundle);
+}
+
+/** Every process holds them all. */
+function judgeTables(slices: readonly ReadSlice[]): void {
+  const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.sound, owner: route })));
+  if (!firstBeyondPlaces(routes)) return;
+  const byAge = routes.toSorted((a, b) => routePrecedence(a.owner) - routePrecedence(b.owner) || 0);
+  const route = firstBeyondPlaces(byAge);
+  if (!route) return;
+  const wish = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
+  report(route, fault(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${wish}`));
+}
+
+/** Addresses that users visit; wildcards, which no upstream can be, left out. */
+function originsOf(slices: readonly ReadSlice[]): ReadonlySet<string> {
+  const from = slices.flatMap(({ routes }) => routes.flatMap((route) => route.from ?? []));
+  return new Set(from.flatMap(({ origin, isWildcard }) => (isWildcard ? [] : [origin])));
+}
+
+/** What all routes are compared with. */
+interface Addresses {
+  readonly origins: ReadonlySet<string>;
+  /** Absent without the boot file. */
+  readonly listeners: readonly OwnListener[] | undefined;
+}
+
+function* routeRules(
+  route: ReadRoute,
+  { boot, settings, slices }: Bundle,
+  { origins, listeners }: Addresses,
+): Iterable<Finding> {
+  const { from, upstreams } = route;
+  if (from) {
+    if (!acceptsHttp(boot) && from.scheme === "http") yield fault(["from"], HTTPS_WISH);
+    const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
+    if (authenticate.ok && authenticate.value.host === from.host) {
+      const finding = fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
+      yield against(finding, route, slices, "authenticate_service_url", () => true);
+    }
+  }
+  if (listeners) yield* ownAddressRules(upstreams, listeners);
+  yield* ownHostRules(upstreams, origins);
+  if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
+  // Without a provider nobody signs in anywhere, which has a warning of its own.
+  if (boot && settings.idp_provider_url !== undefined) {
+    for (const finding of signInRules(route, settings)) {
+      yield against(finding, route, slices, "idp_provider_url", () => true);
+    }
+  }
+  if (boot && !boot.owners && route.sound.mcp?.server?.allowed_applications) {
+    const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
+    yield doubt(["mcp", "server", "allowed_applications"], message);
+  }
+  if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
+  yield* claimHeaderRule(route, settings, slices);
+  if (lacksProvider(route.sound, { boot, settings })) yield fault(["bearer_token_format"], NEEDS_PROVIDER);
+}
+
+/** Whether tokens of a provider are taken where there is none. */
+function lacksProvider(
+  { bearer_token_format: format = "default" }: Pick<SettingsDoc, "bearer_token_format">,
+  { boot, settings }: Pick<Bundle, "boot" | "settings">,
+): boolean {
+  return boot !== undefined && format !== "default" && settings.idp_provider_url === undefined;
+}
+
+/** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle judges. */
+function acceptsHttp(boot: BootDoc | undefined): boolean {
+  return boot === undefined || boot.insecure_server === true || boot.development === true;
+}
+
+function isHttp(url: string | undefined): boolean {
+  return url?.toLowerCase().startsWith("http:") === true;
+}
+
+/** Setting a claim header as well would send the setting instead of the claim. */
+function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readonly ReadSlice[]): Iterable<Finding> {
+  const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
+  for (const [setting, name] of setNames(route.sound)) {
+    if (!claims.has(name.toLowerCase())) continue;
+    const finding = fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
+    yield against(finding, route, slices, "jwt_claims_headers", (headers) =>
+      Object.keys(headers).some((other) => other.toLowerCase() === name.toLowerCase()),
+    );
+  }
+}
+
+/** What a route says against a setting: a conflict with those who wrote it, unless its own slice did. */
+function against<Name extends keyof SettingsDoc>(
+  finding: Finding,
+  { slice }: ReadRoute,
+  slices: readonly ReadSlice[],
+  name: Name,
+  concerns: (value: NonNullable<SettingsDoc[Name]>) => boolean,
+): Finding {
+  const writers = slices.filter(({ settings: { [name]: value } }) => value !== undefined && concerns(value));
+  if (writers.includes(slice)) return finding;
+  return {
+    ...finding,
+    rivals: writers.map(({ source, settingsPath }) => ({
+      file: source.file,
+      path: [...settingsPath, name],
+      isSetting: true,
+    })),
+  };
+}
+
+function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {
+  const server = route.sound.mcp?.server;
+  if (!server) return;
+  const endpoint = server.upstream_oauth2?.endpoint;
+  for (const name of ["auth_url", "token_url"] as const) {
+    if (!plainHttp && endpoint?.[name].toLowerCase().startsWith("http:") === true) {
+      yield fault(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_WISH);
+    }
+  }
+  if (!usesDiscovery(server)) return;
+  const listed = (settings.mcp_allowed_as_metadata_domains ?? []).map((text) => parseDomainPattern(text));
+  const setting = '"mcp_allowed_as_metadata_domains"';
+  for (const { hostname, path } of route.upstreams) {
+    if (!matchesDomain(listed, hostname)) {
+      yield doubt(
+        path,
+        `has the host ${quote(hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
+      );
+    }
+  }
+  const fallback = server.authorization_server_url;
+  const host = fallback === undefined ? "" : new URL(fallback).hostname;
+  if (fallback !== undefined && !matchesDomain(listed, host)) {
+    const path = ["mcp", "server", "authorization_server_url"];
+    yield doubt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
+  }
+}
+
+function judgeSettings(bundle: Bundle): void {
+  const { slices } = bundle;
+  for (const { setting, ...finding } of settingFindings(bundle)) {
+    const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
+    // What nobody wrote is missing from the first source, which is the boot file when there is one.
+    const slice = writer ?? slices[0];
+    slice?.report({ ...finding, path: writer ? [...writer.settingsPath, setting] : [] });
+  }
+}
+
+type SettingFinding = Omit<Finding, "path"> & { readonly setting: keyof SettingsDoc | keyof BootDoc };
+
+function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingFinding> {
+  const routes = slices.flatMap((slice) => slice.routes);
+  for (const [one, other] of [
+    ["idp_provider_url", "idp_client_id"],
+    ["idp_client_id", "idp_provider_url"],
+  ] as const) {
+    if (settings[one] !== undefined && settings[other] === undefined) {
+      yield { setting: one, severity: "error", message: `needs "${other}" beside it` };
+    }
+  }
+  for (const setting of ["authenticate_service_url", "signout_redirect_url"] as const) {
+    if (!acceptsHttp(boot) && isHttp(settings[setting])) yield { setting, severity: "error", message: HTTPS_WISH };
+  }
+  if (!acceptsHttpProvider(boot) && isHttp(settings.idp_provider_url)) {
+    const message = 'begins with http://, must begin with https:// unless "development" is set';
+    yield { setting: "idp_provider_url", severity: "error", message };
+  }
+  const wish = boot && acceptsHttp(boot) ? authenticateServiceWish(settings) : undefined;
+  if (wish !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: wish };
+  const mcpRoutes = routes.filter((route) => route.sound.mcp).length;
+  if (mcpRoutes > 0 && settings.runtime_flags?.mcp !== true) {
+    const answers = mcpRoutes === 1 ? "the MCP route answers" : `${mcpRoutes} MCP routes answer`;
+    const message = `leaves MCP off, so ${answers} 503; to enable it set "runtime_flags.mcp" to true`;
+    yield { setting: "runtime_flags", severity: "warning", message };
+  }
+  const clients = routes.some((route) => route.sound.mcp?.client);
+  if (boot && clients && !routes.some((route) => route.sound.mcp?.server)) {
+    const message = "has MCP client routes but no MCP server route, so the list of servers is empty";
+    yield { setting: "runtime_flags", severity: "warning", message };
+  }
+  if (settings.idp_access_token_allowed_audiences?.length === 0) {
+    const message = "is an empty list, must have an audience or be left out";
+    yield { setting: "idp_access_token_allowed_audiences", severity: "error", message };
+  }
+  if (lacksProvider(settings, { boot, settings })) {
+    yield { setting: "bearer_token_format", severity: "error", message: NEEDS_PROVIDER };
+  }
+  if (boot) yield* startFindings(boot, settings, routes);
+}
+
+/** What the process would do at start that its operator may not expect. */
+function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly ReadRoute[]): Iterable<SettingFinding> {
+  if (!["shared_secret", "shared_secret_ref", "shared_secret_sealed"].some((name) => Object.hasOwn(boot, name))) {
+    const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
+    yield { setting: "shared_secret", severity: "warning", message };
+  }
+  if (routes.length > 0 && settings.idp_provider_url === undefined) {
+    const message = 'has no "idp_provider_url", so nobody can sign in';
+    yield { setting: "idp_provider_url", severity: "warning", message };
+  }
+  const shared = settings.authenticate_service_url === undefined ? sharedHost(routes) : undefined;
+  if (shared !== undefined && settings.idp_provider_url !== undefined) {
+    const message = `has no "authenticate_service_url", and ${quote(shared)} serves a web application beside an MCP server: its scripts run on the origin on which users consent to MCP clients`;
+    yield { setting: "authenticate_service_url", severity: "warning", message };
+  }
+  const hosts = new Set(routes.map(({ from }) => from?.host ?? ""));
+  const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
+  if (isSpread && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
+    const message =
+      'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
+    yield { setting: "authenticate_service_url", severity: "warning", message };
+  }
+}
+
+/** A host whose web pages share the origin of the consent to its MCP servers. */
+function sharedHost(routes: readonly ReadRoute[]): string | undefined {
+  const servers = new Set(routes.flatMap(({ sound, from }) => (sound.mcp?.server && from ? [from.host] : [])));
+  const isWeb = ({ sound, upstreams }: ReadRoute): boolean => sound.mcp?.server === undefined && upstreams.length > 0;
+  return routes.find((route) => route.from && servers.has(route.from.host) && isWeb(route))?.from?.host;
+}
+
+function report(route: ReadRoute, finding: Finding): void {
+  route.slice.report(below(route.path, finding));
+}

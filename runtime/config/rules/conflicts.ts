@@ -1,0 +1,139 @@
+/** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
+import { routePrecedence } from "../in-force.ts";
+import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
+import { below, fault, type Finding, formatPath, quote, type ValuePath } from "../../settings/problem.ts";
+import type { ReadRoute } from "../read-slice.ts";
+
+interface Place {
+  readonly route: ReadRoute;
+  readonly host: string;
+  /** Without trailing slash; "" is the whole host. */
+  readonly base: string;
+  readonly exact: boolean;
+  readonly regex: string | undefined;
+}
+
+/** Reports routes with the same key, the same match, the same MCP resource, or an endpoint another route takes. */
+export function judgeConflicts(routes: readonly ReadRoute[]): void {
+  const places = routes.map((route) => placeOf(route)).filter((place) => place !== undefined);
+  once(
+    routes,
+    (route) => `${route.slice.owner}/${route.name}`,
+    (route, first) =>
+      clash(first, [], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
+  );
+  once(places, matchOf, (_, { route }) =>
+    clash(
+      route,
+      ["from"],
+      `leads to the same requests as ${where(route)}, must differ in host, "prefix", "path" or "regex"`,
+    ),
+  );
+  const servers = places.filter(({ route }) => route.sound.mcp?.server);
+  once(servers, resourceOf, (place, { route }) =>
+    clash(route, ["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
+  );
+  const patterns = places.flatMap((place) =>
+    place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
+  );
+  for (const { owner, beginning } of crowdedPatterns(patterns)) {
+    const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
+    const hosts = owner.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
+    const wish = "must be fewer or simpler, or begin with more literal text";
+    const { route } = newestOf(owner, beginning, patterns);
+    report(route, fault(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${wish}`));
+  }
+  judgeReach(places, servers, patterns);
+}
+
+/** An MCP server's own address must lead to it: not past an exact path, not to a route with a longer prefix. */
+function judgeReach(
+  places: readonly Place[],
+  servers: readonly Place[],
+  patterns: readonly PatternPlace<Place>[],
+): void {
+  const byMatch = new Map(places.map((place) => [matchOf(place), place]));
+  const patternsByHost = Map.groupBy(patterns, ({ host }) => host);
+  for (const server of servers) {
+    const path = resourceOf(server).slice(server.host.length);
+    const pattern = server.exact ? undefined : takerOf(patternsByHost.get(server.host) ?? [], path || "/");
+    if (pattern) {
+      const message = `takes the address ${quote(path || "/")} of the MCP server ${where(server.route)}`;
+      report(pattern.route, clash(server.route, ["regex"], message));
+    }
+    if (path === server.base) continue;
+    const taker = findPlace(byMatch, server.host, path);
+    // The same match twice is reported already.
+    if (taker && matchOf(taker) === matchOf(server)) continue;
+    const wish = taker ? `${where(taker.route)} takes` : 'no route takes; write "prefix" instead of "path"';
+    const message = `makes the address ${quote(path)}, which ${wish}`;
+    const at = ["mcp", "server", "path"];
+    report(server.route, taker ? clash(taker.route, at, message) : fault(at, message));
+  }
+}
+
+/** Of the patterns that are too many together, one of the newest slice: whoever was there first stays. */
+function newestOf(last: Place, beginning: string, patterns: readonly PatternPlace<Place>[]): Place {
+  let newest = last;
+  for (const { host, beginning: other, owner } of patterns) {
+    const isTried = host === last.host || (host.startsWith("*.") && last.host.endsWith(host.slice(1)));
+    if (!isTried || !beginning.startsWith(other)) continue;
+    if (routePrecedence(owner.route) > routePrecedence(newest.route)) newest = owner;
+  }
+  return newest;
+}
+
+/** What tells one route's requests from another's. */
+function matchOf({ host, exact, base, regex }: Place): string {
+  if (regex !== undefined) return `${host} ~${regex}`;
+  return `${host} ${exact ? "=" : "^"}${base}`;
+}
+
+function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: string): Place | undefined {
+  const exact = byMatch.get(`${host} =${path}`);
+  if (exact) return exact;
+  for (let prefix = path; ; prefix = prefix.slice(0, prefix.lastIndexOf("/"))) {
+    const place = byMatch.get(`${host} ^${prefix}`);
+    if (place || prefix === "") return place;
+  }
+}
+
+/** Host, base and path under which MCP clients know a server. */
+function resourceOf(place: Place): string {
+  const path = (place.route.sound.mcp?.server?.path ?? "").replace(/\/$/, "");
+  return place.host + place.base.replace(/\/$/, "") + path;
+}
+
+function once<T extends Place | ReadRoute>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  say: (item: T, first: T) => Finding,
+): void {
+  const seen = new Map<string, T>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const first = seen.get(key);
+    if (first) report("route" in item ? item.route : item, say(item, first));
+    else seen.set(key, item);
+  }
+}
+
+function placeOf(route: ReadRoute): Place | undefined {
+  if (!route.from) return undefined;
+  const exact = route.sound.path !== undefined;
+  const base = exact ? (route.sound.path ?? "") : (route.sound.prefix ?? "").replace(/\/$/, "");
+  return { route, host: route.from.host, base, exact, regex: route.sound.regex };
+}
+
+/** A problem that is another route's as well. */
+function clash({ slice, path: place }: ReadRoute, path: ValuePath, message: string): Finding {
+  return { ...fault(path, message), rivals: [{ file: slice.source.file, path: place }] };
+}
+
+function where(route: ReadRoute): string {
+  return `"${formatPath(route.path)}" in ${route.slice.source.file}`;
+}
+
+function report(route: ReadRoute, finding: Finding): void {
+  route.slice.report(below(route.path, finding));
+}

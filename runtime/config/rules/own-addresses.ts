@@ -1,0 +1,82 @@
+/** Upstreams that are this gateway itself: one would hand out the power of the admin listener, the other go round without end. */
+import ipaddr from "ipaddr.js";
+
+import { canonicalHost } from "../../settings/domains.ts";
+import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import type { BootDoc } from "../settings.ts";
+import { isLoopbackHost, parseListener } from "../../settings/values.ts";
+
+export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
+
+export interface PlacedUpstream {
+  readonly origin: string;
+  readonly hostname: string;
+  readonly port: number;
+  /** In its route. */
+  readonly path: readonly (string | number)[];
+}
+
+/** Where the public listener stands. */
+export function publicAddress({
+  address,
+  development = false,
+  insecure_server: insecure = false,
+}: Pick<BootDoc, "address" | "development" | "insecure_server">): string {
+  return address ?? (development ? "127.0.0.1:8080" : insecure ? ":8080" : ":443");
+}
+
+export interface OwnListener {
+  readonly host: string;
+  readonly port: number;
+  /** Of an upstream that is this listener. */
+  readonly message: string;
+}
+
+/** Where this gateway listens, read once for all routes. */
+export function ownListeners(boot: BootDoc): readonly OwnListener[] {
+  const written = [
+    [boot.admin_address ?? DEFAULT_ADMIN_ADDRESS, 'is the address of the admin listener ("admin_address")'],
+    [publicAddress(boot), "is this gateway's own address, so that requests would go round in circles"],
+  ] as const;
+  return written.flatMap(([address, message]) => {
+    const listener = parseListener(address);
+    return listener.ok ? [{ host: connectedHost(listener.value.host), port: listener.value.port, message }] : [];
+  });
+}
+
+/** What is certain: addresses of this machine. A name may lead elsewhere from here. */
+export function* ownAddressRules(
+  upstreams: readonly PlacedUpstream[],
+  listeners: readonly OwnListener[],
+): Iterable<Finding> {
+  for (const { hostname, port, path } of upstreams) {
+    for (const listener of listeners) {
+      // The port first: it tells most of them apart, and hosts take long to read.
+      if (port === listener.port && leadsTo(hostname, listener.host)) yield fault(path, listener.message);
+    }
+  }
+}
+
+/** @param origins of all routes */
+export function* ownHostRules(upstreams: readonly PlacedUpstream[], origins: ReadonlySet<string>): Iterable<Finding> {
+  for (const { origin, path } of upstreams) {
+    if (!origins.has(origin)) continue;
+    yield doubt(
+      path,
+      `is ${quote(origin)}, which a route serves: unless that name leads elsewhere from here, requests go round in circles`,
+    );
+  }
+}
+
+function leadsTo(hostname: string, own: string): boolean {
+  const host = connectedHost(hostname);
+  const everywhere = ["", "0.0.0.0", "::"].includes(own);
+  const local = isLoopbackHost(host) || ["0.0.0.0", "::"].includes(host);
+  return host === own || (local && (everywhere || isLoopbackHost(own)));
+}
+
+/** A host as connections take it: without the trailing dot, and an IPv4 address mapped into IPv6 as what it is. */
+function connectedHost(hostname: string): string {
+  const host = canonicalHost(hostname) ?? hostname;
+  return ipaddr.isValid(host) ? ipaddr.process(host).toString() : host;
+}

@@ -1,0 +1,144 @@
+/**
+ * What the boot file lets each owner publish.
+ *
+ * Untrusted input: slices, each of which is one team's word. Promise: what reaches beyond an owner's own routes (settings
+ * of all, secrets, tokens with which an application acts for its users elsewhere) is refused unless the boot file says
+ * that this owner may. Without `owners` nothing but secret references is held back.
+ */
+import { coversHosts, parseDomainPattern } from "../../settings/domains.ts";
+import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
+import { findOwnerRights } from "../../features/process/owners.ts";
+import { below, doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
+import type { ReadSlice } from "../read-slice.ts";
+import { routeFields } from "../route.ts";
+import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
+import { type BootDoc, settingsFields } from "../settings.ts";
+import { parseTemplate } from "../../features/headers/template.ts";
+import { isLoopbackHost } from "../../settings/values.ts";
+
+type Rights = NonNullable<BootDoc["owners"]>[string];
+
+interface Leave {
+  readonly owner: string;
+  /** Whether `owners` is there at all. */
+  readonly isHeld: boolean;
+  readonly rights: Rights;
+  /** The setting of the boot file that could allow more, for messages. */
+  readonly setting: (name: keyof Rights) => string;
+}
+
+/** @param slices all of them, the boot file among them */
+export function* ownerProblems(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[]): Iterable<Finding> {
+  const { owner } = slice;
+  const found = boot.owners && findOwnerRights(boot.owners, owner);
+  if (boot.owners && !found) {
+    yield fault(["owner"], `is ${quote(owner)}, which "owners" of the boot file does not name`);
+    return;
+  }
+  const { entry, rights } = found ?? { entry: owner, rights: {} };
+  const leave: Leave = {
+    owner,
+    isHeld: found !== undefined,
+    rights,
+    setting: (name) => `"owners.${entry}.${name}" of the boot file`,
+  };
+  yield* referenceProblems(slice, leave, slices);
+  if (!leave.isHeld) return;
+  yield* settingProblems(slice, leave);
+  for (const route of slice.routes) {
+    const own = [
+      ...hostProblems(route, leave),
+      ...upstreamProblems(route, leave),
+      ...tokenProblems(route.sound, leave),
+    ];
+    yield* own.map((each) => below(route.path, each));
+  }
+}
+
+function* settingProblems({ settings, settingsPath }: ReadSlice, { owner, rights, setting }: Leave): Iterable<Finding> {
+  const allowed = new Set(rights.allowed_settings);
+  for (const name of Object.keys(settings)) {
+    if (allowed.has(name) || allowed.has("*")) continue;
+    const expected = `it holds for the routes of all owners, so it must be in ${setting("allowed_settings")}`;
+    yield fault([...settingsPath, name], `is a setting that owner "${owner}" may not write; ${expected}`);
+  }
+}
+
+function* hostProblems({ from, sound }: ReadSlice["routes"][number], { owner, rights }: Leave): Iterable<Finding> {
+  const hosts = rights.allowed_from?.map((text) => parseDomainPattern(text));
+  if (hosts && from && !coversHosts(hosts, from.hostname)) {
+    yield fault(["from"], `is ${quote(sound.from)}, which owner "${owner}" may not serve`);
+  }
+}
+
+/** Names are judged when they are connected to (upstreams/reach.ts). */
+function* upstreamProblems({ upstreams }: ReadSlice["routes"][number], { rights, setting }: Leave): Iterable<Finding> {
+  if (rights.allow_local_upstreams === true) return;
+  for (const { hostname, path } of upstreams) {
+    if (!isLoopbackHost(hostname)) continue;
+    const expected = `must be allowed by ${setting("allow_local_upstreams")}`;
+    const message = `has the host ${quote(hostname)}, the gateway's own machine, to which no connection is made: ${expected}`;
+    yield doubt(path, message);
+  }
+}
+
+/** Tokens of users that are good beyond the route on which an application gets them. */
+function* tokenProblems(
+  route: ReadSlice["routes"][number]["sound"],
+  { owner, rights, setting }: Leave,
+): Iterable<Finding> {
+  const allowed = new Set(rights.allowed_tokens);
+  const refused = (what: string, name: string): string =>
+    `${what}, which owner "${owner}" may not; "${name}" must be in ${setting("allowed_tokens")}`;
+  if (route.mcp?.client && !allowed.has("external")) {
+    yield fault(["mcp", "client"], refused("hands External Tokens of its users to the application", "external"));
+  }
+  if (allowed.has("provider")) return;
+  for (const [name, value] of Object.entries(route.set_request_headers ?? {})) {
+    if (!passesProviderToken(value)) continue;
+    const what = "hands the identity provider's tokens of its users to the application";
+    yield fault(["set_request_headers", name], refused(what, "provider"));
+  }
+}
+
+function passesProviderToken(value: string): boolean {
+  const { needs } = parseTemplate(value);
+  return needs.has("access_token") || needs.has("id_token");
+}
+
+function* referenceProblems(
+  slice: ReadSlice,
+  { rights, setting }: Leave,
+  slices: readonly ReadSlice[],
+): Iterable<Finding> {
+  const reserved = new Set(slices.filter((each) => each.source.boot).flatMap((each) => bootReferences(each)));
+  const problem = (path: ValuePath, value: string): Finding | undefined => {
+    // The reference is a name, not a secret, so it may be quoted.
+    if (reserved.has(value)) return fault(path, `is ${quote(value)}, a secret of the boot file itself`);
+    if ((rights.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) return undefined;
+    return fault(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
+  };
+  const uses = [
+    ...settingUses(slice),
+    ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.sound, route.path)]),
+  ];
+  for (const { form, path, values } of uses) {
+    if (form === "ref") yield* values.flatMap((value) => problem(path, value) ?? []);
+  }
+}
+
+function settingUses({ settings, certificates, settingsPath }: ReadSlice): readonly SecretUse[] {
+  return [
+    ...secretUses(settingsFields, settings, settingsPath),
+    ...certificates.flatMap(({ doc, path }) => [...secretUses(hostCertificateFields, doc, path)]),
+  ];
+}
+
+function bootReferences(slice: ReadSlice): readonly string[] {
+  const uses = [...secretUses(settingsFields, slice.boot), ...settingUses(slice)];
+  return uses.filter((use) => use.form === "ref").flatMap((use) => use.values);
+}
+
+function matchesReference(pattern: string, reference: string): boolean {
+  return pattern.endsWith("*") ? reference.startsWith(pattern.slice(0, -1)) : reference === pattern;
+}

@@ -1,0 +1,42 @@
+/**
+ * Where people can sign in: only under https, and on this machine's own hosts, because anybody on the way could read or
+ * plant a cookie otherwise (identity/sign-in/sign-in.ts refuses it). What loads must not need what run time refuses.
+ */
+import { routePolicy } from "../../policy/access-keys.ts";
+import { compilePolicy } from "../../policy/evaluate.ts";
+import { fault, type Finding } from "../../settings/problem.ts";
+import type { ReadRoute } from "../read-slice.ts";
+import type { BootDoc, SettingsDoc } from "../settings.ts";
+import { isLoopbackHost, parseOrigin } from "../../settings/values.ts";
+
+const WISH = "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
+
+/** Where the identity provider is asked over http, see identity/provider/idp-discovery.ts: a word of the boot file alone. */
+export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
+  return boot === undefined || boot.development === true;
+}
+
+/** People sign in, consent and manage their sessions there. */
+export function authenticateServiceWish({ authenticate_service_url: text }: SettingsDoc): string | undefined {
+  const parsed = parseOrigin(text ?? "");
+  return parsed.ok && !isSignInOrigin(parsed.value) ? WISH : undefined;
+}
+
+/** A route that only somebody who is signed in may use, at an address where nobody can be. */
+export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
+  const { from, doc } = route;
+  if (!from || !doc || isSignInOrigin({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
+  // MCP clients show tokens, and people sign in for them on the authenticate host.
+  if (doc.mcp?.server && settings.authenticate_service_url !== undefined) return;
+  // So do programs that show the provider's tokens.
+  const format = doc.bearer_token_format ?? settings.bearer_token_format ?? "default";
+  if (!doc.mcp && format !== "default") return;
+  const { allow, mayAllowAnonymous } = compilePolicy(routePolicy(doc));
+  // A route that lets nobody in has a warning of its own.
+  if (allow.length === 0 || mayAllowAnonymous) return;
+  yield fault(["from"], `${WISH}, or the route must be open to everybody`);
+}
+
+function isSignInOrigin({ protocol, hostname }: Pick<URL, "protocol" | "hostname">): boolean {
+  return protocol === "https:" || isLoopbackHost(hostname);
+}

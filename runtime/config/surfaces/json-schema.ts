@@ -1,0 +1,117 @@
+/** The JSON Schema of configuration files, for editors: completion, hovers, red lines. Made from the Field tree. */
+import { policyJsonSchema } from "../../policy/schema.ts";
+import type { Field, Kind } from "../../settings/field.ts";
+import { routeFields } from "../route.ts";
+import { settingsFields } from "../settings.ts";
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+const TEXT: JsonSchema = { type: "string" };
+const TEXTS: JsonSchema = { type: "array", items: TEXT };
+const ENTRIES: JsonSchema = { type: "object", additionalProperties: TEXT };
+const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, { ...TEXTS, minItems: 1 }] };
+
+/** Forms of the kinds without members. The loader judges more than a schema can say. */
+const FORMS: Readonly<
+  Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
+> = {
+  text: TEXT,
+  flag: { type: "boolean" },
+  count: { type: "integer", minimum: 0 },
+  duration: { type: "string", pattern: "^([0-9]+(ms|s|m|h|d))+$", examples: ["30s", "5m", "1h30m", "90d"] },
+  url: { type: "string", pattern: "^https?://" },
+  "domain-pattern-list": TEXTS,
+  "url-list": ONE_OR_MANY,
+  "text-map": ENTRIES,
+  "template-map": ENTRIES,
+  "text-list-map": { type: "object", additionalProperties: TEXTS },
+  policy: { $ref: "#/$defs/policy" },
+};
+
+/** A file is either settings with a `routes` list beside them, or a slice of one owner. */
+export function configJsonSchema(): JsonSchema {
+  const live = settingsFields.filter(({ scope }) => scope === "live");
+  const route = { $ref: "#/$defs/route" };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Gateway configuration",
+    type: "object",
+    // Not "anyOf": editors complete from the branch that applies, and only an owner makes a slice.
+    if: { anyOf: [{ required: ["owner"] }, { required: ["version"] }] },
+    // oxlint-disable-next-line unicorn/no-thenable -- the keyword's name
+    then: { $ref: "#/$defs/slice" },
+    else: { $ref: "#/$defs/file" },
+    $defs: {
+      file: withMembers(membersOf(settingsFields), {
+        routes: { type: "array", items: route, description: "The routes, in any order." },
+      }),
+      slice: {
+        type: "object",
+        additionalProperties: false,
+        required: ["version", "owner"],
+        properties: {
+          version: { const: 1, description: "Format of the slice." },
+          owner: { type: "string", description: "Who publishes it: part of the keys of its routes." },
+          settings: { ...membersOf(live), description: "Settings that hold for the whole gateway." },
+          routes: { type: "object", additionalProperties: route, description: "Routes by name." },
+        },
+      },
+      route: membersOf(routeFields),
+      ...policyJsonSchema(),
+    },
+  };
+}
+
+function withMembers(schema: JsonSchema, more: JsonSchema): JsonSchema {
+  return { ...schema, properties: { ...(schema["properties"] as JsonSchema), ...more } };
+}
+
+function membersOf(fields: readonly Field[]): JsonSchema {
+  const properties: Record<string, unknown> = {};
+  for (const field of fields) Object.assign(properties, propertiesOf(field));
+  // A required secret may be written in another form, which only the loader can tell.
+  const required = fields.filter((field) => field.required && field.kind !== "secret").map(({ name }) => name);
+  return {
+    type: "object",
+    additionalProperties: false,
+    ...(required.length > 0 ? { required } : {}),
+    properties,
+  };
+}
+
+/** One property, or the three spellings of a secret. */
+function propertiesOf(field: Field): JsonSchema {
+  const about = { description: describe(field) };
+  if (field.kind !== "secret") return { [field.name]: { ...formOf(field), ...about } };
+  const form = field.many === true ? ONE_OR_MANY : TEXT;
+  return {
+    [field.name]: { ...form, ...about },
+    [`${field.name}_ref`]: { ...form, description: `Where \`${field.name}\` is read: \`env:NAME\` or \`file:/path\`.` },
+    [`${field.name}_sealed`]: { ...form, description: `\`${field.name}\`, sealed to the gateway's public key.` },
+  };
+}
+
+function formOf(field: Field): JsonSchema {
+  switch (field.kind) {
+    case "block":
+      return membersOf(field.fields ?? []);
+    case "block-list":
+      return { type: "array", items: membersOf(field.fields ?? []) };
+    case "labelled":
+      return { type: "object", additionalProperties: membersOf(field.fields ?? []) };
+    case "choice":
+      return { enum: field.values ?? [] };
+    case "text-list":
+      return field.itemValues === undefined ? TEXTS : { type: "array", items: { ...TEXT, enum: field.itemValues } };
+    case "secret":
+      return TEXT;
+    default:
+      return FORMS[field.kind];
+  }
+}
+
+function describe(field: Field): string {
+  if (field.default === undefined) return field.doc;
+  const fallback = field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
+  return `${field.doc} Default: ${fallback}.`;
+}

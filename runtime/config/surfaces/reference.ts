@@ -1,0 +1,129 @@
+/** The reference of all settings as Markdown, made from the Field tree so that it cannot lag behind; REFERENCE.md is it. */
+import { CRITERIA } from "../../policy/criteria.ts";
+import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
+import { OPERATORS } from "../../policy/parse.ts";
+import type { Field, Kind } from "../../settings/field.ts";
+import { routeFields } from "../route.ts";
+import { settingsFields } from "../settings.ts";
+
+const TYPES: Readonly<Record<Kind, string>> = {
+  text: "text",
+  flag: "true or false",
+  count: "whole number",
+  duration: "duration",
+  url: "URL",
+  choice: "choice",
+  "domain-pattern-list": "list of domain patterns",
+  "text-list": "list of texts",
+  "url-list": "URL or list of URLs",
+  "text-map": "names to texts",
+  "template-map": "names to values with substitutions",
+  "text-list-map": "names to lists of texts",
+  secret: "secret",
+  block: "block",
+  "block-list": "list of blocks",
+  labelled: "named blocks",
+  policy: "policy",
+};
+
+const INTRODUCTION = `A file is YAML or JSON. Settings and a \`routes\` list stand side by side:
+
+\`\`\`yaml
+runtime_flags:
+  mcp: true
+routes:
+  - name: tools
+    from: https://tools.example.com
+    to: http://tools.internal:8080
+    policy:
+      - allow:
+          and:
+            - domain:
+                is: example.com
+    mcp:
+      server: {}
+\`\`\`
+
+What one owner publishes is a slice with the same words: \`{ version: 1, owner, settings, routes }\`, its routes by name.
+A secret \`x\` may be written \`x\`, \`x_ref\` (\`env:NAME\` or \`file:/path\`) or \`x_sealed\`, in one form only.
+A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
+
+export function configReference(): string {
+  const boot = settingsFields.filter(({ scope }) => scope === "boot");
+  const live = settingsFields.filter(({ scope }) => scope === "live");
+  return [
+    "# Settings",
+    INTRODUCTION,
+    "## Boot settings",
+    "Only in the file given to `gateway run`; changes need a restart.",
+    table(boot),
+    "## Live settings",
+    "In the boot file and in published slices; changes go live by themselves.",
+    table(live),
+    "## Routes",
+    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have; `routes` takes the same as a map of objects, from modules.",
+    MATCHING,
+    MESSAGES,
+    table(routeFields),
+    "## Policy",
+    POLICY,
+    ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
+  ].join("\n\n");
+}
+
+const MATCHING = `The order of routes never matters. A host that is named goes before wildcards, and of these the longest goes first; a
+named host never falls back on a wildcard. On a host an exact \`path\` goes first, then \`regex\` by \`regex_priority_order\` (of
+equal ones the one with the longest literal beginning, then by text), then the longest \`prefix\`. Two routes with the same
+match are an error. Patterns are RE2 and match whole paths, up to 2,048 characters; longer ones are refused with 414 where a
+pattern might match. A path is compared and sent in one spelling: escapes of plain characters are undone, \`%2F\`, \`//\` and dot
+segments are refused, and so is what a rewrite makes of a path that would need any of these.`;
+
+const MESSAGES = `A message to an MCP server route may have 4 KiB until its route says otherwise: a tool call that carries a
+file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
+
+Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
+
+const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
+each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
+rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
+of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
+
+function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
+  const told = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
+  return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${told} |`;
+}
+
+function named(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
+
+function table(fields: readonly Field[]): string {
+  const rows = [...rowsOf(fields, "")].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`);
+  return ["| Setting | Type | Default | Meaning |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function* rowsOf(fields: readonly Field[], prefix: string): Iterable<readonly string[]> {
+  for (const field of fields) {
+    const name = `${prefix}${field.name}`;
+    const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
+    const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
+    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation + block];
+    const step = field.kind === "block-list" ? "[]" : field.kind === "labelled" ? ".<name>" : "";
+    if (field.fields) yield* rowsOf(field.fields, `${name}${step}.`);
+  }
+}
+
+function typeOf(field: Field): string {
+  const type = field.values ? field.values.map((value) => `\`${value}\``).join(", ") : TYPES[field.kind];
+  return field.many === true ? `${type} or list of them` : type;
+}
+
+function defaultOf(field: Field): string {
+  if (field.required) return "required";
+  if (field.default === undefined) return "";
+  return field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", String.raw`\|`).replaceAll("\n", " ");
+}

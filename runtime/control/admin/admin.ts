@@ -1,0 +1,114 @@
+/** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
+import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
+import type { PublishToken } from "../../config/compiled.ts";
+import type { Certificates } from "../../http/listener/certificates.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Closable } from "../../shared/clock.ts";
+import type { Store } from "../../store/store.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { AdminEndpoint } from "./answer.ts";
+import { bundleSeries } from "./bundle-series.ts";
+import { createAdminListener, type Admin, type AdminPages } from "./listener.ts";
+import type { Metrics } from "./metrics.ts";
+import type { MintedTokens } from "./minted-tokens.ts";
+import { storeHealth } from "./store-health.ts";
+import { upstreamSeries, type UpstreamStatus } from "./upstream-series.ts";
+
+export type { Admin } from "./listener.ts";
+
+export interface PagesDeps {
+  readonly bundle: Pick<Bundle, "current" | "status" | "subscribe" | "sealKey">;
+  readonly metrics: Metrics;
+  readonly isDraining: () => boolean;
+  readonly store: Pick<Store, "get">;
+  /** What is known of upstreams; absent: nothing is shown. */
+  readonly upstreams?: () => readonly UpstreamStatus[];
+  /** What is blocked. */
+  readonly blocks?: () => readonly object[];
+}
+
+export interface AdminDeps extends PagesDeps {
+  /** "host:port"; port 0 = any free one. */
+  readonly address: string;
+  /** See `AdminListenerDeps`. */
+  readonly hosts?: ReadonlySet<string> | undefined;
+  readonly certificates?: Certificates | undefined;
+  /** Undefined: only `/healthz` and `/readyz` answer. */
+  readonly token: string | undefined;
+  readonly publishTokens?: readonly PublishToken[] | undefined;
+  readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
+  readonly endpoints?: readonly AdminEndpoint[];
+  /** See `AdminListenerDeps`. */
+  readonly maxConnections?: number | undefined;
+  readonly log: Log;
+}
+
+export interface ProcessAdmin extends Admin {
+  readonly pages: AdminPages;
+}
+
+/** Listens. @throws GatewayError `admin.address`, `admin.listen` */
+export async function createAdmin(deps: AdminDeps): Promise<ProcessAdmin> {
+  const pages = processPages(deps);
+  // Before anything is registered: who cannot listen leaves nothing behind.
+  const listener = await createAdminListener({ ...deps, pages });
+  const stop = followBundle(deps);
+  return {
+    ...listener,
+    pages,
+    async close() {
+      stop();
+      await listener.close();
+    },
+  };
+}
+
+/** The pages alone, for a process that somebody else shows; until closed the metrics follow the bundle. */
+export function createPages(deps: PagesDeps): AdminPages & Closable {
+  const stop = followBundle(deps);
+  return { ...processPages(deps), close: async () => stop() };
+}
+
+function followBundle({ bundle, metrics, upstreams }: PagesDeps): () => void {
+  if (upstreams) for (const series of upstreamSeries(upstreams)) metrics.register(series);
+  for (const series of bundleSeries(bundle)) metrics.register(series);
+  return bundle.subscribe((next) => metrics.keepRoutes(next.routes));
+}
+
+function processPages(deps: PagesDeps): AdminPages {
+  const { bundle, metrics, isDraining } = deps;
+  const isStoreHealthy = storeHealth(deps.store);
+  const startedMs = performance.now();
+
+  return {
+    async readiness() {
+      const { digest, generation, lastError, owners } = bundle.status();
+      const draining = isDraining();
+      const store = (await isStoreHealthy()) ? "ok" : "down";
+      const ready = !draining && store === "ok" && generation > 0;
+      // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
+      return { ready, digest, generation, draining, store, reload: lastError ? "failed" : "ok", ...degraded(owners) };
+    },
+    async status() {
+      return {
+        version: VERSION,
+        node: process.version,
+        uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
+        draining: isDraining(),
+        store: (await isStoreHealthy()) ? "ok" : "down",
+        bundle: bundle.status(),
+        // Public: secrets for this gateway are sealed to it.
+        seal_key: bundle.sealKey ?? null,
+        counters: metrics.totals(),
+        ...(deps.blocks && { blocks: deps.blocks() }),
+        ...(deps.upstreams && { upstreams: deps.upstreams() }),
+      };
+    },
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+  };
+}
+
+/** How many owners are not served as written, where there are any: no names, since readiness is told to everybody. */
+export function degraded(owners: BundleStatus["owners"]): { readonly owners?: BundleStatus["owners"] } {
+  return owners.kept + owners.absent > 0 ? { owners } : {};
+}

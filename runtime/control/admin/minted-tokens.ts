@@ -1,0 +1,80 @@
+/**
+ * Publish tokens for minutes: minted for one owner with a token of the boot file, renewed while the run that asked for it
+ * goes on, ended by it.
+ *
+ * A record in the store and not a signed text: what is signed cannot be ended before its time, nor made to last longer
+ * without being another one. All replicas share the records. Promises: the store has the SHA-256 of a token and never the
+ * token; one that ended, or whose boot file's token is gone, opens nothing.
+ */
+import { hashSecret, randomSecret } from "../../shared/keys.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { firstFormats } from "../../store/formats.ts";
+import type { Store, StoredRecord } from "../../store/store.ts";
+
+interface MintedRow {
+  readonly owner: string;
+  /** SHA-256 (base64url) of the boot file's token that it was minted with. */
+  readonly by: string;
+  readonly lifetimeSeconds: number;
+}
+
+export interface MintedToken {
+  /** For renewing and ending; opens nothing. */
+  readonly id: string;
+  readonly owner: string;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+/** All methods: @throws GatewayError `store.unavailable` */
+export interface MintedTokens {
+  mint(of: MintedRow): Promise<MintedToken & { readonly token: string }>;
+  /** Undefined when it is none of ours, or has ended. */
+  find(token: string): Promise<Pick<MintedRow, "owner" | "by"> | undefined>;
+  /** Of a token that has not ended: good for its lifetime from now on. */
+  renew(id: string, isAllowed: (owner: string) => boolean): Promise<MintedToken | undefined>;
+  /** @returns whether there was one */
+  end(id: string, isAllowed: (owner: string) => boolean): Promise<boolean>;
+}
+
+export const MINTED_FORMATS = firstFormats(["publish-token"]);
+
+/** Told apart from others without asking the store, and by whoever searches logs for leaked secrets. */
+const PREFIX = "gateway-publish-";
+
+export function createMintedTokens({ store, clock }: { readonly store: Store; readonly clock: Clock }): MintedTokens {
+  const keyOf = (id: string): string => `publish-token:${id}`;
+  const findRow = async (
+    id: string,
+    isAllowed: (owner: string) => boolean,
+  ): Promise<StoredRecord<MintedRow> | undefined> => {
+    const record = /^[A-Za-z0-9_-]{43}$/.test(id) ? await store.get<MintedRow>(keyOf(id)) : undefined;
+    return record && isAllowed(record.value.owner) ? record : undefined;
+  };
+  return {
+    async mint({ owner, by, lifetimeSeconds }) {
+      const token = `${PREFIX}${randomSecret()}`;
+      const id = hashSecret(token);
+      const expiresAt = epochSeconds(clock) + lifetimeSeconds;
+      await store.put(keyOf(id), { owner, by, lifetimeSeconds }, { expiresAt });
+      return { token, id, owner, expiresAt };
+    },
+    async find(token) {
+      if (!token.startsWith(PREFIX)) return undefined;
+      return (await store.get<MintedRow>(keyOf(hashSecret(token))))?.value;
+    },
+    async renew(id, isAllowed) {
+      const record = await findRow(id, isAllowed);
+      if (!record) return undefined;
+      const { owner, lifetimeSeconds } = record.value;
+      const expiresAt = epochSeconds(clock) + lifetimeSeconds;
+      // Not one that ended meanwhile.
+      const { ok } = await store.put(record.key, record.value, { expiresAt, ifVersion: record.version });
+      return ok ? { id, owner, expiresAt } : undefined;
+    },
+    async end(id, isAllowed) {
+      const record = await findRow(id, isAllowed);
+      return record !== undefined && store.delete(record.key);
+    },
+  };
+}

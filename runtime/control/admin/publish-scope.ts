@@ -1,0 +1,68 @@
+/**
+ * What the token of one owner opens, and what is left out of answers to it.
+ *
+ * Untrusted: whoever has such a token is one team of several. Promises: no word about other owners' slices, about users or
+ * the machine; of what is wrong elsewhere only that something is.
+ */
+import { matchesOwner } from "../../features/process/owners.ts";
+import type { Problem } from "../../config/load.ts";
+import { isMembers } from "../../settings/problem.ts";
+import { publishedName } from "../bundle/validation/protocol.ts";
+import { type Laggard, withoutRefusal, type PublishOutcome } from "../bundle/publisher.ts";
+import { json, type Answer } from "./answer.ts";
+
+export interface PublishScope {
+  /** As `owners` of the boot file has it. */
+  readonly entry: string;
+  covers(owner: string): boolean;
+}
+
+const ELSEWHERE = "something that is not yours would not be valid with it; the gateway's operator can say what";
+const NOT_IN_FORCE = "the newest configuration is not in force; the gateway's operator can say why";
+
+export function publishScope(entry: string): PublishScope {
+  return { entry, covers: (owner) => matchesOwner(entry, owner) };
+}
+
+/** The answer to whatever the token does not open. */
+export function outsideScope({ entry }: PublishScope): Answer {
+  return json(403, { error: "owner", message: `this token is for the slice of owner "${entry}" and nothing else` });
+}
+
+/** What publishers need of `/status`. @param status of one process, or of several together */
+export function scopedStatus(status: object, scope: PublishScope): object {
+  const { store, bundle, seal_key } = status as Readonly<Record<string, unknown>>;
+  return { store, bundle: isMembers(bundle) ? scopedBundle(bundle, scope) : null, seal_key };
+}
+
+function scopedBundle(bundle: Readonly<Record<string, unknown>>, scope: PublishScope): object {
+  const { digest, generation, loadedAt, lastError } = bundle;
+  const own = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+    (Array.isArray(value) ? value : []).filter(
+      (each) => isMembers(each) && typeof each["owner"] === "string" && scope.covers(each["owner"]),
+    );
+  const degraded = own(bundle["degraded"]);
+  const problems = degraded.flatMap((each) => each["problems"]);
+  // What keeps everything from being in force concerns this owner too, whosever it is.
+  if (isMembers(lastError) && lastError["partial"] !== true) problems.push(NOT_IN_FORCE);
+  const told = problems.length > 0 && isMembers(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
+  return { digest, generation, loadedAt, slices: own(bundle["slices"]), degraded, ...told };
+}
+
+export function scopedLaggards(laggards: readonly Laggard[]): readonly Laggard[] {
+  return laggards.map(({ id, reason }) => ({ id, reason: withoutRefusal(reason) }));
+}
+
+/** @param outcome of changes that the scope covers */
+export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): PublishOutcome {
+  if (outcome.ok) return { ...outcome, laggards: scopedLaggards(outcome.laggards) };
+  if (outcome.reason !== "invalid") return outcome;
+  const isOwn = ({ file }: Problem): boolean => {
+    const owner = file.slice(publishedName("").length);
+    return file === publishedName(owner) && scope.covers(owner);
+  };
+  const own = outcome.problems.filter(isOwn);
+  const isElsewhere = outcome.problems.some((problem) => problem.severity === "error" && !isOwn(problem));
+  const elsewhere: Problem = { severity: "error", file: "elsewhere", path: "", message: ELSEWHERE };
+  return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };
+}

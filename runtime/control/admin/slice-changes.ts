@@ -1,0 +1,63 @@
+/**
+ * Several owners' slices in one step: `POST /config/slices`, for publishers that have many, such as the controller of
+ * Kubernetes Ingresses. What goes from one owner to another is then never missing and never there twice.
+ *
+ * Untrusted input: the body. Each change says what it believes to find, as `If-Match` does for one slice.
+ */
+import { isOwner } from "../../features/process/owners.ts";
+import { isMembers, quote } from "../../settings/problem.ts";
+import { canonicalJson, digestOf } from "../../config/slice.ts";
+import { readSource } from "../../settings/source.ts";
+import type { Expected, SliceChange } from "../bundle/publisher.ts";
+
+/** Some 80,000 routes. */
+export const MAX_CHANGES_BYTES: number = 64 * 1024 * 1024;
+
+export type ChangesReading =
+  | { readonly ok: true; readonly changes: readonly SliceChange[] }
+  | { readonly ok: false; readonly message: string };
+
+const WISH =
+  'must be {"changes": [{"owner": NAME, "slice": SLICE or null, "expected": DIGEST, null for none, or "*"}, …]}';
+
+/** @param text JSON */
+export function readChanges(text: string): ChangesReading {
+  const { value, problems } = readSource("changes", text);
+  const [problem] = problems;
+  if (problem)
+    return { ok: false, message: `the body ${problem.path === "" ? "" : `at ${problem.path} `}${problem.message}` };
+  const items = isMembers(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
+  if (!Array.isArray(items)) return { ok: false, message: `the body ${WISH}` };
+  const changes: SliceChange[] = [];
+  for (const [index, item] of items.entries()) {
+    const change = readChange(item);
+    if (typeof change === "string") return { ok: false, message: `changes[${index}] ${change}` };
+    if (changes.some(({ owner }) => owner === change.owner)) {
+      return { ok: false, message: `changes[${index}] is of owner ${quote(change.owner)}, who has another one` };
+    }
+    changes.push(change);
+  }
+  return { ok: true, changes };
+}
+
+/** @returns what is wrong */
+function readChange(item: unknown): SliceChange | string {
+  if (!isMembers(item)) return WISH;
+  const { owner, slice, expected: written, ...rest } = item;
+  if (Object.keys(rest).length > 0 || slice === undefined || written === undefined) return WISH;
+  if (typeof owner !== "string" || !isOwner(owner)) return `has ${quote(owner)}, which is no name of an owner`;
+  const expected = readExpected(written);
+  if (expected === undefined) return `has ${quote(written)} as "expected", must be a digest, null or "*"`;
+  if (slice === null) return { owner, slice, expected };
+  if (!isMembers(slice)) return "has no slice, must be one or null";
+  if (slice["owner"] !== owner) {
+    return `has a slice of owner ${JSON.stringify(slice["owner"])}, must be of ${quote(owner)}`;
+  }
+  return { owner, slice: { text: `${canonicalJson(slice)}\n`, digest: digestOf(slice) }, expected };
+}
+
+function readExpected(value: unknown): Expected | undefined {
+  if (value === null) return { kind: "none" };
+  if (value === "*") return { kind: "some" };
+  return typeof value === "string" && /^[0-9a-f]{64}$/.test(value) ? { kind: "digest", digest: value } : undefined;
+}

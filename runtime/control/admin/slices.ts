@@ -1,0 +1,288 @@
+/**
+ * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/rollback`.
+ *
+ * Untrusted input: bodies, which are what a team wishes for. Whoever has the admin token may publish for any owner, whoever
+ * has an owner's for that one (publish-scope.ts); what a slice may say is judged (control/bundle/validation/validate-candidates.ts). Promises: no change without the precondition that says what the
+ * publisher believes to find; an answer 200 means live in every process that shows signs of life, 202 names the others.
+ *
+ * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
+ */
+import { formatProblem, type Problem } from "../../config/load.ts";
+import { isOwner } from "../../features/process/owners.ts";
+import { isMembers } from "../../settings/problem.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { currentSlices, type CurrentSlice } from "../bundle/publication.ts";
+import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
+import { publishedName } from "../bundle/validation/protocol.ts";
+import type { Validator } from "../bundle/validation/validator.ts";
+import { MAX_CHANGES_BYTES, readChanges } from "./slice-changes.ts";
+import { outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
+import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+
+/** Some 20,000 routes. */
+const MAX_SLICE_BYTES = 16 * 1024 * 1024;
+const MAX_WISH_BYTES = 4096;
+const SLICES = "/config/slices";
+const ROLLBACK = "/config/rollback";
+
+/** @param parse off the event loop: a slice may have thousands of routes */
+export function sliceEndpoint(publisher: Publisher, parse: Validator["parse"]): AdminEndpoint {
+  return {
+    anyHost: true,
+    forOwners: true,
+    handles: (path) => path === SLICES || path.startsWith(`${SLICES}/`) || path === ROLLBACK,
+    async answer(request) {
+      try {
+        if (request.path === SLICES) return await allSlices(request, publisher);
+        if (request.path === ROLLBACK && request.scope) return outsideScope(request.scope);
+        if (request.path === ROLLBACK) return await rollback(request, publisher);
+        return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parse);
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        // The store or the judging thread: nothing was decided about the request itself.
+        const message = request.scope ? "the gateway cannot do this at the moment, try again" : error.message;
+        return json(503, { error: error.code, message }, { "retry-after": "1" });
+      }
+    },
+  };
+}
+
+async function allSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+  switch (request.method) {
+    case "GET":
+    case "HEAD":
+      return listSlices(publisher, request.scope);
+    case "POST":
+      return changeSlices(request, publisher);
+    default:
+      return notAllowed("GET, HEAD, POST");
+  }
+}
+
+async function listSlices(publisher: Publisher, scope: PublishScope | undefined): Promise<Answer> {
+  const publication = await publisher.publication();
+  const isShown = ({ owner }: { readonly owner: string }): boolean => !scope || scope.covers(owner);
+  const slices = currentSlices(publication).filter(isShown);
+  const owners = slices.map(({ owner }) => owner);
+  const live = await publisher.liveness(publication.generation, owners);
+  return json(200, {
+    store: publication.id,
+    generation: publication.generation,
+    slices,
+    history: publication.owners.filter(isShown).map(({ owner, versions }) => ({ owner, versions })),
+    ...live,
+    ...(scope && { laggards: scopedLaggards(live.laggards) }),
+  });
+}
+
+async function changeSlices(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+  const body = await request.readBody(MAX_CHANGES_BYTES);
+  if (!body) return json(413, { error: "too-large", message: `changes may have ${MAX_CHANGES_BYTES} bytes` });
+  const text = decodeUtf8(body);
+  if (text === undefined) return unreadable("the body is not UTF-8 text");
+  const read = readChanges(text);
+  if (!read.ok) return json(400, { error: "body", message: read.message });
+  const { scope } = request;
+  if (scope && !read.changes.every(({ owner }) => scope.covers(owner))) return outsideScope(scope);
+  const outcome = await publisher.publishAll(read.changes);
+  const owners = new Set(read.changes.map(({ owner }) => owner));
+  return answerOutcome(undefined, scope ? scopedOutcome(outcome, scope) : outcome, owners);
+}
+
+async function oneSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parse: Validator["parse"],
+): Promise<Answer> {
+  const { scope } = request;
+  if (scope && !scope.covers(owner)) return outsideScope(scope);
+  if (!isOwner(owner)) return json(404, { error: "owner", message: `"${owner}" is no name of an owner` });
+  switch (request.method) {
+    case "GET":
+    case "HEAD":
+      return readSlice(owner, publisher);
+    case "PUT":
+      return putSlice(request, owner, publisher, parse);
+    case "DELETE":
+      return removeSlice(request, owner, publisher);
+    default:
+      return notAllowed("GET, HEAD, PUT, DELETE");
+  }
+}
+
+async function readSlice(owner: string, publisher: Publisher): Promise<Answer> {
+  const slice = await publisher.get(owner);
+  const { id } = await publisher.publication();
+  // Tells one gateway from another one, whatever name it was asked by.
+  const store = { "gateway-store": id };
+  if (!slice) return json(404, { error: "absent", message: `owner "${owner}" has published no slice` }, store);
+  const { laggards } = await publisher.liveness(slice.generation, [owner]);
+  return {
+    status: 200,
+    type: "application/json",
+    body: slice.text,
+    headers: {
+      ...store,
+      etag: `"${slice.digest}"`,
+      "gateway-generation": String(slice.generation),
+      "gateway-live": laggards.length === 0 ? "true" : "false",
+      "last-modified": new Date(slice.at * 1000).toUTCString(),
+    },
+  };
+}
+
+async function putSlice(
+  request: AdminRequest,
+  owner: string,
+  publisher: Publisher,
+  parse: Validator["parse"],
+): Promise<Answer> {
+  const expected = preconditionOf(request, "PUT");
+  if ("status" in expected) return expected;
+  const body = await request.readBody(MAX_SLICE_BYTES);
+  if (!body) return json(413, { error: "too-large", message: `a slice may have ${MAX_SLICE_BYTES} bytes` });
+  const text = decodeUtf8(body);
+  if (text === undefined) return unreadable("the body is not UTF-8 text");
+  const slice = await parse(text, owner);
+  if (slice.ok) {
+    const outcome = await publisher.publish(owner, { text, digest: slice.digest }, expected);
+    return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
+  }
+  return "problems" in slice ? invalid(owner, slice.problems) : unreadable(slice.message);
+}
+
+async function removeSlice(request: AdminRequest, owner: string, publisher: Publisher): Promise<Answer> {
+  const expected = preconditionOf(request, "DELETE");
+  if ("status" in expected) return expected;
+  const outcome = await publisher.publish(owner, null, expected);
+  return answerOutcome(owner, request.scope ? scopedOutcome(outcome, request.scope) : outcome);
+}
+
+async function rollback(request: AdminRequest, publisher: Publisher): Promise<Answer> {
+  if (request.method !== "POST") return notAllowed("POST");
+  const body = await request.readBody(MAX_WISH_BYTES);
+  const wish = body && readWish(body);
+  if (!wish) {
+    return json(400, { error: "body", message: 'the body must be JSON such as {"owner": "team", "to": 12} or {}' });
+  }
+  return answerOutcome(wish.owner, await publisher.rollback(wish));
+}
+
+function readWish(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    if (!isMembers(value)) return undefined;
+    const { owner, to, ...rest } = value;
+    if (Object.keys(rest).length > 0 || (owner !== undefined && typeof owner !== "string")) return undefined;
+    return to === undefined || typeof to === "number" ? { owner, to } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the publisher believes to find; without it a change of others could be overwritten unseen. */
+function preconditionOf({ headers }: AdminRequest, method: "PUT" | "DELETE"): Expected | Answer {
+  const match = headers["if-match"];
+  const noneMatch = headers["if-none-match"];
+  if (match !== undefined && noneMatch !== undefined) {
+    return json(400, { error: "precondition", message: "give If-Match or If-None-Match, not both" });
+  }
+  if (noneMatch === "*" && method === "PUT") return { kind: "none" };
+  if (match === "*") return { kind: "some" };
+  const digest = /^"([0-9a-f]{64})"$/.exec(match ?? "")?.[1];
+  if (digest !== undefined) return { kind: "digest", digest };
+  if (match !== undefined || noneMatch !== undefined) {
+    const message = 'If-Match must be "*" or the quoted digest of the slice, If-None-Match must be "*"';
+    return json(400, { error: "precondition", message });
+  }
+  const first = method === "PUT" ? ", or If-None-Match: * for the first slice of an owner" : "";
+  const message = `say what you replace: If-Match with the ETag of the slice${first}; If-Match: * for whatever is there`;
+  return json(428, { error: "precondition", message });
+}
+
+/** Strict: a wrong byte inside a host or tool name must not silently become another name. */
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(message: string): Answer {
+  return json(422, { error: "invalid", message, problems: [] });
+}
+
+/** @param owners of several slices that were sent together */
+function answerOutcome(
+  owner: string | undefined,
+  outcome: PublishOutcome,
+  owners: ReadonlySet<string> = NOBODY,
+): Answer {
+  if (!outcome.ok) {
+    switch (outcome.reason) {
+      case "stale":
+        return stale(outcome.owner, outcome.current);
+      case "invalid":
+        return invalid(owner, outcome.problems, owners);
+      case "no-such-generation":
+        return json(409, { error: "generation", message: outcome.message });
+      default:
+        return outcome satisfies never;
+    }
+  }
+  const { changed, generation, slices, warnings, replicas, laggards } = outcome;
+  const live = laggards.length === 0;
+  const digest = owner === undefined ? undefined : (slices.get(owner) ?? null);
+  const etag: Record<string, string> = typeof digest === "string" ? { etag: `"${digest}"` } : {};
+  const published = { owner, digest, slices: Object.fromEntries(slices), changed, generation };
+  return json(
+    live ? 200 : 202,
+    { ...published, live, replicas, laggards, warnings: warnings.map((problem) => problemOf(owner, problem, owners)) },
+    etag,
+  );
+}
+
+function stale(owner: string, current: CurrentSlice | undefined): Answer {
+  const state = current
+    ? `is now ${current.digest.slice(0, 12)}…, published as generation ${current.generation} at ${new Date(current.at * 1000).toISOString()}`
+    : "is not there";
+  const wish = current
+    ? "somebody else changed it: look at what is published, bring it and your change together, and publish again"
+    : "it was removed, or never published: publish it as a new slice";
+  const message = `The slice of owner "${owner}" ${state}; ${wish}`;
+  return json(412, {
+    error: "changed",
+    message,
+    digest: current?.digest ?? null,
+    generation: current?.generation ?? null,
+  });
+}
+
+function invalid(
+  owner: string | undefined,
+  problems: readonly Problem[],
+  owners: ReadonlySet<string> = NOBODY,
+): Answer {
+  const lines = problems.filter(({ severity }) => severity === "error").map(formatProblem);
+  const message = `The configuration would not be valid, nothing was changed:\n${lines.join("\n")}`;
+  return json(422, {
+    error: "invalid",
+    message,
+    problems: problems.map((problem) => problemOf(owner, problem, owners)),
+  });
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. */
+function problemOf(owner: string | undefined, { file, ...problem }: Problem, owners: ReadonlySet<string>): object {
+  const sent = [...owners].find((each) => file === publishedName(each));
+  if (sent !== undefined) return { ...problem, owner: sent };
+  return owner !== undefined && file === publishedName(owner) ? problem : { ...problem, source: file };
+}
+
+function notAllowed(allow: string): Answer {
+  return json(405, { error: "method" }, { allow });
+}

@@ -1,0 +1,182 @@
+/**
+ * Checked texts → one snapshot, in slices of time between requests.
+ *
+ * A compiled route is used again when its text, the settings and the secrets it read are the same, so that what hangs on
+ * it (assertions, connections) survives a reload of others.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { compileRoute, compileSettings } from "../../config/compile-settings.ts";
+import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
+import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
+import { formatPath, type Problem } from "../../settings/problem.ts";
+import type { Refusal } from "../../config/refusals.ts";
+import { type RouteDoc, routeFields } from "../../config/route.ts";
+import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
+import { type SettingsDoc, settingsFields } from "../../config/settings.ts";
+import { canonicalJson } from "../../config/slice.ts";
+import { errorText } from "../../shared/errors.ts";
+import { buildCertificates, type CompiledCertificates, sameCertificates } from "./build-certificates.ts";
+import type { CertificateText, RouteText } from "./validation/protocol.ts";
+import { compiledWith, recording, sameSecrets, type Secrets } from "./recorded-secrets.ts";
+import { secretNeeds, type SecretNeeds } from "./secret-needs.ts";
+
+/** What one build leaves for the next. */
+export interface Build {
+  readonly settings: LiveSettings;
+  readonly routes: readonly CompiledRoute[];
+  readonly certificates: CompiledCertificates;
+  readonly holdsOwnersApart: boolean;
+  /** Nothing differs from the build before. */
+  readonly unchanged: boolean;
+  readonly settingsText: string;
+  readonly settingsSecrets: Secrets;
+  readonly compiled: ReadonlyMap<string, Compiled>;
+}
+
+interface Compiled {
+  readonly text: string;
+  readonly reach: RouteText["reach"];
+  readonly route: CompiledRoute;
+  readonly secrets: Secrets;
+}
+
+export interface BuildInput {
+  readonly settings: SettingsDoc;
+  /** The boot file has `owners`. */
+  readonly holdsOwnersApart: boolean;
+  /** Of slices, by host. */
+  readonly certificates: readonly CertificateText[];
+  readonly routes: readonly RouteText[];
+  readonly secrets: SecretSource;
+  /** File to name when an owner's route cannot be compiled. */
+  readonly fileOf: (owner: string) => string;
+}
+
+export type BuildOutcome =
+  | { readonly ok: true; readonly build: Build; readonly stale: readonly Stale[] }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly failures: readonly Failure[] };
+
+/** What goes on with the secrets of the last build, because those of now cannot be read. */
+export interface Stale {
+  readonly owner: string;
+  readonly problem: Problem;
+}
+
+/** A text that could not be compiled. */
+export interface Failure extends Refusal {
+  /** What it reads: with other secrets it may be compiled. */
+  readonly needs: SecretNeeds;
+}
+
+/** Compiling longer than this at a stretch would show in the latency of requests. */
+const TURN_BUDGET_MS = 2;
+
+/** @param last the build whose parts may be used again */
+export async function buildSnapshot(input: BuildInput, last: Build | undefined): Promise<BuildOutcome> {
+  const problems: Problem[] = [];
+  const failures: Failure[] = [];
+  const stale: Stale[] = [];
+  const told = { problems, failures, stale };
+  const settings = settingsOf(input, last, told);
+  if (!settings) return { ok: false, problems, failures };
+  const reusable = settings.value === last?.settings ? last : undefined;
+  const compiled = new Map<string, Compiled>();
+  const routes: CompiledRoute[] = [];
+  const { holdsOwnersApart } = input;
+  let unchanged = reusable?.holdsOwnersApart === holdsOwnersApart && reusable.routes.length === input.routes.length;
+  let turnStartedMs = performance.now();
+
+  for (const text of input.routes) {
+    const before = last?.compiled.get(text.key);
+    const known = before?.text === text.text ? before : undefined;
+    const isReusable =
+      reusable !== undefined && known !== undefined && known.reach === text.reach && known.route.heldTo === text.heldTo;
+    const kept = isReusable && sameSecrets(known.secrets, input.secrets) ? known : undefined;
+    const entry = kept ?? compileOne(text, settings.value, { input, known, isReusable }, told);
+    if (entry !== known) unchanged = false;
+    if (entry) {
+      compiled.set(text.key, entry);
+      routes.push(entry.route);
+    }
+    if (performance.now() - turnStartedMs > TURN_BUDGET_MS) {
+      await nextTurn();
+      turnStartedMs = performance.now();
+    }
+  }
+  const certificates = await buildCertificates(input, last?.certificates ?? new Map(), told);
+  if (!last || !sameCertificates(certificates, last.certificates)) unchanged = false;
+  if (problems.length > 0) return { ok: false, problems, failures };
+  const build = { settings: settings.value, certificates, holdsOwnersApart, routes, unchanged, compiled };
+  return { ok: true, stale, build: { ...build, settingsText: settings.text, settingsSecrets: settings.secrets } };
+}
+
+/** Gets what is found on the way. */
+export interface Told {
+  readonly problems: Problem[];
+  readonly failures: Failure[];
+  readonly stale: Stale[];
+}
+
+function settingsOf(input: BuildInput, last: Build | undefined, { problems, failures, stale }: Told) {
+  const text = canonicalJson(input.settings);
+  const isSame = last?.settingsText === text;
+  if (last && isSame && sameSecrets(last.settingsSecrets, input.secrets)) {
+    return { value: last.settings, text, secrets: last.settingsSecrets };
+  }
+  const problemOf = (message: string): Problem => ({
+    severity: "error",
+    file: input.fileOf(HAND_WRITTEN_OWNER),
+    path: "",
+    message,
+  });
+  try {
+    const { source, secrets } = recording(input.secrets);
+    return { value: compileSettings(input.settings, source), text, secrets };
+  } catch (error) {
+    const message = errorText(error);
+    const before = last && compiledWith(last.settingsSecrets, (source) => compileSettings(input.settings, source));
+    if (last && before) {
+      stale.push({ owner: HAND_WRITTEN_OWNER, problem: problemOf(message) });
+      return { value: isSame ? last.settings : before, text, secrets: last.settingsSecrets };
+    }
+    problems.push(problemOf(message));
+    failures.push({ key: undefined, text, message, needs: secretNeeds(secretUses(settingsFields, input.settings)) });
+    return undefined;
+  }
+}
+
+interface RouteInput {
+  readonly input: BuildInput;
+  /** The same text, as it was compiled last. */
+  readonly known: Compiled | undefined;
+  /** And with the same settings, for the same reach. */
+  readonly isReusable: boolean;
+}
+
+function compileOne(
+  { text, ...rest }: RouteText,
+  settings: LiveSettings,
+  { input: { secrets: all, fileOf }, known, isReusable }: RouteInput,
+  { problems, failures, stale }: Told,
+): Compiled | undefined {
+  const doc = JSON.parse(text) as RouteDoc;
+  const { key, owner, reach } = rest;
+  const checked = { ...rest, doc, text };
+  const compile = (source: SecretSource): CompiledRoute => compileRoute(checked, settings, source);
+  try {
+    const { source, secrets } = recording(all);
+    return { text, reach, route: compile(source), secrets };
+  } catch (error) {
+    const path = formatPath(["routes", key.slice(owner.length + 1)]);
+    const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
+    const before = known && compiledWith(known.secrets, compile);
+    if (known && before) {
+      stale.push({ owner, problem });
+      return isReusable ? known : { ...known, reach, route: before };
+    }
+    problems.push(problem);
+    failures.push({ key, text, message: problem.message, needs: secretNeeds(secretUses(routeFields, doc)) });
+    return undefined;
+  }
+}

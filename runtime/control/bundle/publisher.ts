@@ -1,0 +1,306 @@
+/**
+ * Publishing: a slice is judged together with everything else, stored in one step, and awaited until it is live.
+ *
+ * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not judged
+ * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
+ * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Problem } from "../../config/load.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { Store } from "../../store/store.ts";
+import type { Judge, Judgement } from "./validation/validate-candidates.ts";
+import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
+import {
+  currentSlice,
+  currentSlices,
+  planRollback,
+  realChanges,
+  withChanges,
+  type Changes,
+  type CurrentSlice,
+  type Publication,
+  type RollbackWish,
+} from "./publication.ts";
+import { publishedName } from "./validation/protocol.ts";
+import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
+
+/** What the publisher believes to find. */
+export type Expected =
+  | { readonly kind: "digest"; readonly digest: string }
+  /** Any slice of this owner. */
+  | { readonly kind: "some" }
+  | { readonly kind: "none" };
+
+export interface Laggard {
+  readonly id: string;
+  readonly reason: string;
+}
+
+export interface Liveness {
+  /** Processes that show signs of life. */
+  readonly replicas: number;
+  /** Those that do not have it in force (yet). */
+  readonly laggards: readonly Laggard[];
+}
+
+export type PublishOutcome =
+  | ({
+      readonly ok: true;
+      /** False when everything was so already. */
+      readonly changed: boolean;
+      readonly generation: number;
+      /** Owner → digest, null where a slice was removed. */
+      readonly slices: Changes;
+      readonly warnings: readonly Problem[];
+    } & Liveness)
+  | {
+      readonly ok: false;
+      readonly reason: "stale";
+      readonly owner: string;
+      readonly current: CurrentSlice | undefined;
+    }
+  | { readonly ok: false; readonly reason: "invalid"; readonly problems: readonly Problem[] }
+  | { readonly ok: false; readonly reason: "no-such-generation"; readonly message: string };
+
+/** One owner's slice as it shall be. */
+export interface SliceChange {
+  readonly owner: string;
+  /** Its text, and the digest of its canonical JSON; null removes the owner's slice. */
+  readonly slice: { readonly text: string; readonly digest: string } | null;
+  readonly expected: Expected;
+}
+
+export interface Publisher {
+  publication(): Promise<Publication>;
+  /** The owner's slice, as published. */
+  get(owner: string): Promise<PublishedSlice | undefined>;
+  /** @param slice its text, and the digest of its canonical JSON; null removes the owner's slice */
+  publish(
+    owner: string,
+    slice: { readonly text: string; readonly digest: string } | null,
+    expected: Expected,
+  ): Promise<PublishOutcome>;
+  /** All of them in one step, or none. @param changes of different owners */
+  publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome>;
+  rollback(wish: RollbackWish): Promise<PublishOutcome>;
+  /** Who has this generation in force by now, as far as these owners' slices go. */
+  liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
+}
+
+export interface PublisherDeps {
+  readonly store: Store;
+  readonly judge: Judge;
+  readonly clock: Clock;
+  /** A change was stored: processes that this one can wake shall look now. */
+  readonly onStored?: () => void;
+  /** Longest wait for processes to show a change; above the life of a dead process's record. */
+  readonly waitMs?: number;
+}
+
+const WAIT_MS = 25_000;
+const ASK_EVERY_MS = 20;
+/** Past the first second nobody is quick any more. */
+const ASK_LATER_EVERY_MS = 250;
+/** Others may publish at the same moment; each round somebody wins. */
+const MAX_ROUNDS = 20;
+const FEED_ENTRY_SECONDS = 3_600;
+
+type Plan =
+  | { readonly ok: true; readonly wished: Changes; readonly texts: ReadonlyMap<string, string> }
+  | Extract<PublishOutcome, { readonly ok: false }>;
+
+export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_MS }: PublisherDeps): Publisher {
+  return {
+    async publication() {
+      return (await readPublication(store)).publication;
+    },
+    async get(owner) {
+      for (let reads = 0; reads < MAX_ROUNDS; reads++) {
+        const slice = currentSlice((await readPublication(store)).publication, owner);
+        if (!slice) return undefined;
+        const text = await store.get<string>(sliceKey(owner, slice.digest));
+        if (text) return { ...slice, text: text.value };
+      }
+      throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}": its text is missing`);
+    },
+    publish: (owner, slice, expected) => publishAll([{ owner, slice, expected }]),
+    publishAll,
+    rollback: (wish) =>
+      change((publication) => {
+        const plan = planRollback(publication, wish);
+        if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
+        return { ok: true, wished: plan.changes, texts: new Map() };
+      }),
+    liveness,
+  };
+
+  function publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome> {
+    return change((publication) => {
+      const wished = new Map<string, string | null>();
+      const texts = new Map<string, string>();
+      for (const { owner, slice, expected } of changes) {
+        const current = currentSlice(publication, owner);
+        const digest = slice?.digest ?? null;
+        // RFC 9110 §13.1.1: a change that has succeeded already may be answered as such. An apply that died after
+        // publishing comes again with what it knew before.
+        if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
+          return { ok: false, reason: "stale", owner, current };
+        }
+        wished.set(owner, digest);
+        if (slice) texts.set(slice.digest, slice.text);
+      }
+      return { ok: true, wished, texts };
+    });
+  }
+
+  async function change(plan: (publication: Publication) => Plan): Promise<PublishOutcome> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const { publication, version } = await readPublication(store);
+      const planned = plan(publication);
+      if (!planned.ok) return planned;
+      const changes = realChanges(publication, planned.wished);
+      const next = changes.size === 0 ? publication : withChanges(publication, changes, epochSeconds(clock));
+      const judgement = await judgeAll(next, changes, planned.texts);
+      if (judgement.problems.some(({ severity }) => severity === "error") && changes.size > 0) {
+        return { ok: false, reason: "invalid", problems: judgement.problems };
+      }
+      if (changes.size > 0 && !(await commit(next, version, planned.texts))) continue;
+      if (changes.size > 0) await announce(publication, next);
+      // Others' warnings are told to others.
+      const names = new Set([...changes.keys()].map(publishedName));
+      const warnings = judgement.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
+      const generation = generationOf(next, planned.wished);
+      const outcome = { changed: changes.size > 0, generation, slices: planned.wished, warnings };
+      return { ok: true, ...outcome, ...(await awaitLive(generation, [...planned.wished.keys()])) };
+    }
+    throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
+  }
+
+  async function judgeAll(next: Publication, changes: Changes, texts: ReadonlyMap<string, string>): Promise<Judgement> {
+    if (changes.size === 0) return { problems: [] };
+    const slices = await Promise.all(
+      currentSlices(next).map(async ({ owner, digest }) => {
+        const text = texts.get(digest) ?? (await store.get<string>(sliceKey(owner, digest)))?.value;
+        if (text === undefined)
+          throw new GatewayError("store.unavailable", `Cannot read the slice of owner "${owner}"`);
+        return { owner, digest, text, candidate: changes.has(owner) };
+      }),
+    );
+    return judge(slices, [...changes.keys()]);
+  }
+
+  /** @returns false when somebody else was faster */
+  async function commit(next: Publication, version: number, texts: ReadonlyMap<string, string>): Promise<boolean> {
+    const fresh = currentSlices(next).filter(({ digest }) => texts.has(digest));
+    // First the text, then the record that names it: a reader finds everything it is told of.
+    for (const { owner, digest } of fresh) await putText(owner, digest, texts);
+    const { ok } = await store.put(PUBLICATION_KEY, next, { ifVersion: version });
+    if (!ok) return false;
+    // Another publisher of the same owner may have tidied it away before it was named.
+    for (const { owner, digest } of fresh) {
+      if (!(await store.get(sliceKey(owner, digest)))) await putText(owner, digest, texts);
+    }
+    return true;
+  }
+
+  async function putText(owner: string, digest: string, texts: ReadonlyMap<string, string>): Promise<void> {
+    await store.put(sliceKey(owner, digest), texts.get(digest) ?? "", { tags: [`slice:${owner}`] });
+  }
+
+  async function announce(before: Publication, next: Publication): Promise<void> {
+    await store.append(PUBLICATION_FEED, { generation: next.generation }, epochSeconds(clock) + FEED_ENTRY_SECONDS);
+    onStored?.();
+    const named = digestsOf(next);
+    for (const { owner, versions } of before.owners) {
+      for (const { digest } of versions) {
+        if (digest && !named.has(sliceKey(owner, digest))) await store.delete(sliceKey(owner, digest));
+      }
+    }
+  }
+
+  async function awaitLive(generation: number, owners: readonly string[]): Promise<Liveness> {
+    const startedMs = performance.now();
+    for (;;) {
+      const rows = await readRows();
+      const behind = rows.filter((row) => isBehind(row, generation, owners));
+      const waitedMs = performance.now() - startedMs;
+      // Nothing is gained by waiting for those who said no.
+      const refused = behind.every(
+        (row) => row.published >= generation || (row.refused?.generation ?? 0) >= generation,
+      );
+      if (refused || waitedMs >= waitMs) return livenessOf(rows, generation, owners);
+      await delay(waitedMs < 1_000 ? ASK_EVERY_MS : ASK_LATER_EVERY_MS);
+    }
+  }
+
+  async function liveness(generation: number, owners: readonly string[]): Promise<Liveness> {
+    return livenessOf(await readRows(), generation, owners);
+  }
+
+  async function readRows(): Promise<readonly PresenceRow[]> {
+    return (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+  }
+}
+
+function asExpected(current: CurrentSlice | undefined, expected: Expected): boolean {
+  switch (expected.kind) {
+    case "digest":
+      return current?.digest === expected.digest;
+    case "some":
+      return current !== undefined;
+    case "none":
+      return current === undefined;
+    default:
+      return expected satisfies never;
+  }
+}
+
+/** When the wished slices came: what everybody must have reached. */
+function generationOf(publication: Publication, wished: Changes): number {
+  const concerned = publication.owners.filter(({ owner }) => wished.has(owner));
+  return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
+}
+
+function digestsOf({ owners }: Publication): ReadonlySet<string> {
+  return new Set(
+    owners.flatMap(({ owner, versions }) =>
+      versions.flatMap(({ digest }) => (digest ? [sliceKey(owner, digest)] : [])),
+    ),
+  );
+}
+
+function livenessOf(rows: readonly PresenceRow[], generation: number, owners: readonly string[]): Liveness {
+  const behind = rows.filter((row) => isBehind(row, generation, owners));
+  return { replicas: rows.length, laggards: behind.map((row) => laggardOf(row, generation, owners)) };
+}
+
+function isBehind({ published, degraded = [] }: PresenceRow, generation: number, owners: readonly string[]): boolean {
+  return published < generation || degraded.some(({ owner }) => owners.includes(owner));
+}
+
+/** Between where a process is and why it is not further. */
+const REFUSED = " and refused ";
+
+/** A laggard's reason without the problems of a whole configuration, which are of all owners. */
+export function withoutRefusal(reason: string): string {
+  return reason.split(REFUSED, 1)[0] as string;
+}
+
+function laggardOf(
+  { id, published, refused, degraded = [] }: PresenceRow,
+  generation: number,
+  owners: readonly string[],
+): Laggard {
+  const state = `is at generation ${published}`;
+  if (published < generation) {
+    const reason = refused ? `${state}${REFUSED}${refused.generation}: ${refused.problems.join("; ")}` : state;
+    return { id, reason };
+  }
+  const reasons = degraded
+    .filter(({ owner }) => owners.includes(owner))
+    .map(({ owner, problems }) => `does not serve what "${owner}" published: ${problems.join("; ")}`);
+  return { id, reason: `${state} and ${reasons.join(", ")}` };
+}

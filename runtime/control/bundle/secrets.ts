@@ -1,0 +1,140 @@
+/**
+ * Secrets of the configuration: references to the environment and to files, and texts sealed to this gateway.
+ *
+ * Everything is read before compiling starts, which is synchronous then. Messages name the reference, never the value.
+ */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import { open, realpath } from "node:fs/promises";
+import { dirname } from "node:path";
+
+import { calculateJwkThumbprint, compactDecrypt, decodeProtectedHeader, type JWK } from "jose";
+
+import type { SecretSource } from "../../settings/secret-spellings.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { SecretNeeds } from "./secret-needs.ts";
+
+/** What was needed, read. `resolve` and `open` throw for what could not be. */
+export interface ResolvedSecrets extends SecretSource {
+  /** Equal for equal values; not reversible. Tells whether anything changed. */
+  readonly fingerprint: string;
+}
+
+export interface SecretDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absent without `shared_secret`: then nobody can have sealed anything to us. */
+  readonly sealing?: Sealing | undefined;
+}
+
+export interface Sealing {
+  /** Public key (X25519, with `kid`) to which secrets are sealed: `ECDH-ES+A256KW`, `A256GCM`. */
+  readonly publicJwk: JWK;
+  /** @throws when the text was not sealed to the current or a previous key */
+  open(sealed: string): Promise<string>;
+}
+
+const MAX_SECRET_BYTES = 64 * 1024;
+
+type Found = { readonly value: string } | { readonly fault: string; readonly cause?: unknown };
+
+export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
+  const found = new Map<string, Found>();
+  for (const ref of needs.refs) found.set(`ref ${ref}`, await readReference(ref, deps.env));
+  for (const sealed of needs.sealed) found.set(`sealed ${sealed}`, await openSealed(sealed, deps.sealing));
+  const fingerprint = createHash("sha256");
+  for (const [name, result] of found)
+    fingerprint.update(JSON.stringify([name, "value" in result ? result.value : null]));
+  return {
+    fingerprint: fingerprint.digest("hex"),
+    resolve: (ref) => valueOf(found.get(`ref ${ref}`), `secret "${ref}"`),
+    open: (sealed) => valueOf(found.get(`sealed ${sealed}`), "a sealed secret"),
+  };
+}
+
+function valueOf(result: Found | undefined, name: string): string {
+  if (result && "value" in result) return result.value;
+  const { fault, cause } = result ?? { fault: "nobody asked for it in time" };
+  throw new GatewayError("config.secret", `Cannot read ${name}: ${fault}`, { cause });
+}
+
+async function readReference(ref: string, env: SecretDeps["env"]): Promise<Found> {
+  if (ref.startsWith("env:")) {
+    const value = env[ref.slice("env:".length)];
+    return value === undefined ? { fault: "the environment variable is not set" } : { value };
+  }
+  if (ref.startsWith("file:/")) return readSecretFile(ref.slice("file:".length));
+  return { fault: 'it must begin with "env:" or "file:/"' };
+}
+
+async function readSecretFile(path: string): Promise<Found> {
+  try {
+    await using file = await open(path, "r");
+    const about = await file.stat();
+    if (!about.isFile()) return { fault: "it is not a file" };
+    if (about.size > MAX_SECRET_BYTES) return { fault: `it has more than ${MAX_SECRET_BYTES} bytes` };
+    // Editors and `echo` end a file with a newline that nobody means.
+    return { value: (await file.readFile("utf8")).replace(/\r?\n$/, "") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return {
+      fault: code === "ENOENT" ? "the file does not exist" : `the file cannot be read (${code ?? "error"})`,
+      cause: error,
+    };
+  }
+}
+
+/** Directories in which a change of the referenced files shows, symbolic links followed. */
+export async function secretDirectories(refs: readonly string[]): Promise<readonly string[]> {
+  const paths = refs.filter((ref) => ref.startsWith("file:/")).map((ref) => ref.slice("file:".length));
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+  return [...new Set([...paths, ...real].map((path) => dirname(path)))];
+}
+
+async function openSealed(sealed: string, sealing: Sealing | undefined): Promise<Found> {
+  if (!sealing) return { fault: 'this gateway has no "shared_secret", from which the key to it is made' };
+  try {
+    return { value: await sealing.open(sealed) };
+  } catch (error) {
+    return { fault: "it was not sealed to this gateway's key, or was changed", cause: error };
+  }
+}
+
+/** The key pairs for sealed secrets, from the current and previous `shared_secret`. */
+export async function createSealing(keys: Keys): Promise<Sealing> {
+  const pairs = await Promise.all(keys.derive("bundle-secret").map((raw) => keyPair(raw)));
+  const [current] = pairs;
+  if (!current) throw new GatewayError("keys.no-secret", "Cannot make a sealing key: no key is given");
+  return {
+    publicJwk: current.publicJwk,
+    async open(sealed) {
+      const { kid } = decodeProtectedHeader(sealed);
+      let failure: unknown = new Error("no key has this id");
+      for (const { privateKey, publicJwk } of pairs) {
+        if (kid !== undefined && kid !== publicJwk.kid) continue;
+        try {
+          // The algorithms are ours to choose, not the sender's.
+          const { plaintext } = await compactDecrypt(sealed, privateKey, {
+            keyManagementAlgorithms: ["ECDH-ES+A256KW"],
+            contentEncryptionAlgorithms: ["A256GCM"],
+          });
+          return new TextDecoder("utf-8", { fatal: true }).decode(plaintext);
+        } catch (error) {
+          failure = error;
+        }
+      }
+      throw failure;
+    },
+  };
+}
+
+/** RFC 8410 §7: what precedes the 32 raw bytes of an X25519 private key in PKCS #8. */
+const X25519_PKCS8 = Buffer.from("302e020100300506032b656e04220420", "hex");
+
+async function keyPair(raw: Buffer): Promise<{ readonly privateKey: KeyObject; readonly publicJwk: JWK }> {
+  const privateKey = createPrivateKey({ key: Buffer.concat([X25519_PKCS8, raw]), format: "der", type: "pkcs8" });
+  const jwk = createPublicKey(privateKey).export({ format: "jwk" }) as JWK;
+  return {
+    privateKey,
+    publicJwk: { ...jwk, kid: await calculateJwkThumbprint(jwk), use: "enc", alg: "ECDH-ES+A256KW" },
+  };
+}

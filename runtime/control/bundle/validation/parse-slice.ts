@@ -1,0 +1,19 @@
+/** A slice that somebody sent, in the validating thread: thousands of routes take longer to parse than a request may wait. */
+import { isMembers } from "../../../settings/problem.ts";
+import { digestOf } from "../../../config/slice.ts";
+import { readSource } from "../../../settings/source.ts";
+import { publishedName, type ParsedSlice } from "./protocol.ts";
+
+/** @param owner whose slice it must be */
+export function parseSlice(text: string, owner: string): ParsedSlice {
+  const { value, problems } = readSource(publishedName(owner), text);
+  if (problems.length > 0) return { ok: false, problems };
+  if (!isMembers(value) || value["owner"] === undefined) {
+    return { ok: false, message: 'the body must be a slice: "version", "owner", "settings", "routes" by name' };
+  }
+  if (value["owner"] !== owner) {
+    const message = `the slice names the owner ${JSON.stringify(value["owner"])}, the path names "${owner}"`;
+    return { ok: false, message };
+  }
+  return { ok: true, digest: digestOf(value) };
+}

@@ -1,0 +1,96 @@
+/**
+ * Judging slices before they are published, as if they were: together with the files and the other published slices,
+ * off the event loop, with the secrets that they ask for.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+import { compileHostCertificate } from "../../../features/listener/compile-certificate.ts";
+import type { HostCertificateDoc } from "../../../features/listener/host-certificates.ts";
+import { formatPath, type Problem } from "../../../settings/problem.ts";
+import { errorText } from "../../../shared/errors.ts";
+import {
+  publishedName,
+  type Judged,
+  type PublishedSource,
+  type PublishedSources,
+  type SealedSlice,
+} from "./protocol.ts";
+import { readSecrets, type SecretDeps } from "../secrets.ts";
+import type { Validator } from "./validator.ts";
+
+export interface JudgedSlice {
+  readonly owner: string;
+  readonly digest: string;
+  readonly text: string;
+  /** Is to be published; the others are. */
+  readonly candidate: boolean;
+}
+
+export interface Judgement {
+  /**
+   * Errors when the change may not be made: it would not be in force as it is, or would take from others what they have.
+   * Of those who are served from a kept slice anyway nothing is said.
+   */
+  readonly problems: readonly Problem[];
+}
+
+/** @param owners whose slices are to be published, or removed @throws GatewayError when judging itself is not possible */
+export type Judge = (slices: readonly JudgedSlice[], owners: readonly string[]) => Promise<Judgement>;
+
+/** Published slices as sources; equal keys mean equal slices. */
+export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "digest" | "text">[]): PublishedSources {
+  return {
+    key: slices.map(({ owner, digest }) => `${owner}:${digest}`).join(" "),
+    sources: slices.map(({ owner, text }): PublishedSource => ({ file: publishedName(owner), text, boot: false })),
+  };
+}
+
+/**
+ * @param secrets how this process reads secrets; others may have other environments, and say so when they load
+ * @param kept what owners were served from last, for a validator that never loads
+ */
+export function createJudge(
+  validator: Pick<Validator, "judge">,
+  secrets: () => SecretDeps,
+  kept?: () => Promise<readonly SealedSlice[]>,
+): Judge {
+  return async (slices, owners) => {
+    const found = await validator.judge(publishedSources(slices), owners, await kept?.());
+    return { problems: [...found.problems, ...(await unusable(found, secrets()))] };
+  };
+}
+
+/** A slice whose secrets cannot be read, or do not fit, would be stored and then refused by every process. */
+async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDeps): Promise<readonly Problem[]> {
+  const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
+  const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
+  const secrets = await readSecrets({ refs: [...new Set(refs)], sealed: [...new Set(sealed)] }, deps);
+  const unreadable = uses.flatMap(({ file, path, form, values }) =>
+    values.flatMap((value): Problem[] => {
+      const message = faultOf(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
+      return message === undefined ? [] : [{ severity: "error", file, path: formatPath(path), message }];
+    }),
+  );
+  if (unreadable.length > 0) return unreadable;
+  const problems: Problem[] = [];
+  for (const { file, path, owner, host, text } of certificates) {
+    try {
+      compileHostCertificate({ host, owner, doc: JSON.parse(text) as HostCertificateDoc }, secrets);
+    } catch (error) {
+      const message = `cannot be used: ${errorText(error).replace(/^Cannot use .*?: /, "")}`;
+      problems.push({ severity: "error", file, path: formatPath(path), message });
+    }
+    // Each takes a third of a millisecond, and there may be a thousand.
+    await nextTurn();
+  }
+  return problems;
+}
+
+function faultOf(read: () => string): string | undefined {
+  try {
+    return read() === "" ? "names a secret that is empty" : undefined;
+  } catch (error) {
+    // "Cannot read secret …: the file does not exist" → what follows the attempt.
+    return `cannot be read by the gateway: ${errorText(error).replace(/^Cannot read .*?: /, "")}`;
+  }
+}

@@ -1,0 +1,207 @@
+/** This side of the validating thread: asks for a load, takes chunks in, keeps the texts of all routes. */
+import { randomBytes } from "node:crypto";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+
+import { errorText, GatewayError } from "../../../shared/errors.ts";
+import type {
+  CheckedSettings,
+  Findings,
+  FromWorker,
+  Judged,
+  KeptChanges,
+  ParsedSlice,
+  PublishedSources,
+  Refusals,
+  RouteText,
+  SealedSlice,
+  ToWorker,
+} from "./protocol.ts";
+import type { WorkerSettings } from "./validate-worker.ts";
+
+export type Validation =
+  | { readonly kind: "unchanged" }
+  | ({ readonly kind: "bad" } & Findings)
+  | ({ readonly kind: "good" } & Findings & CheckedSettings);
+
+/** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
+export interface Validator {
+  /** Reads and judges the files and these published slices. */
+  load(published?: PublishedSources, refusals?: Refusals): Promise<Validation>;
+  /**
+   * What would be wrong if these slices were published; nothing is changed by asking.
+   *
+   * @param candidates owners whose slices are to be published, or removed
+   * @param kept slices last in force, for a validator that never loads
+   */
+  judge(published: PublishedSources, candidates: readonly string[], kept?: readonly SealedSlice[]): Promise<Judged>;
+  /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
+  inForce(at: number): Promise<KeptChanges>;
+  /** Reads a slice that somebody sent as this owner's. */
+  parse(text: string, owner: string): Promise<ParsedSlice>;
+  /** Routes of the last good load, sorted by key; not to be read while a load is under way. */
+  routes(): readonly RouteText[];
+  close(): Promise<void>;
+}
+
+/** Far above what 100,000 routes take. */
+const LOAD_TIMEOUT_MS = 120_000;
+/** A slice made to exhaust memory ends the thread, not the process. */
+const MAX_HEAP_MB = 2048;
+
+type Receive = (message: FromWorker, finish: () => void) => void;
+
+export interface ValidatorDeps {
+  /** To seal kept slices: 32 bytes each, current first. Random ones when absent, so that only this process reads them. */
+  readonly keptKeys?: readonly Uint8Array[] | undefined;
+  /** Slices last in force, from before this process began. */
+  readonly kept?: readonly SealedSlice[];
+}
+
+const NO_REFUSALS: Refusals = { key: 0, list: [] };
+
+export function createValidator(path: string, deps: ValidatorDeps = {}): Validator {
+  const { keptKeys = [randomBytes(32)] } = deps;
+  /** What a new thread has to know. */
+  const kept = new Map((deps.kept ?? []).map((slice) => [slice.owner, slice]));
+  let knowsKept = false;
+  const texts = new Map<string, RouteText>();
+  let sorted: readonly RouteText[] = [];
+  let worker: Worker | undefined;
+  /** Key of the published slices that the thread has. */
+  let sentKey = "";
+  let lastAnswer = Promise.resolve();
+  let closed = false;
+
+  return {
+    load: (published, refusals = NO_REFUSALS) =>
+      ask((thread, resolve: (result: Validation) => void, reject) => {
+        // Text of megabytes, which most looks at the files do not need again.
+        const news = published && published.key !== sentKey ? { published } : {};
+        sentKey = published?.key ?? sentKey;
+        const known = knowsKept ? {} : { kept: [...kept.values()] };
+        knowsKept = true;
+        converse(thread, { type: "load", refusals, ...news, ...known }, reject, loading(thread, resolve));
+      }),
+    judge: (published, candidates, sealed) =>
+      askOnce({ type: "judge", published, candidates, ...(sealed && { kept: sealed }) }, (message) =>
+        message.type === "judged" ? message : undefined,
+      ),
+    async inForce(at) {
+      const changes = await askOnce({ type: "in-force", at }, (message) =>
+        message.type === "kept" ? message : undefined,
+      );
+      for (const owner of changes.removed) kept.delete(owner);
+      for (const { owner, since, sealed = kept.get(owner)?.sealed } of changes.changed) {
+        if (sealed !== undefined) kept.set(owner, { owner, since, sealed });
+      }
+      return changes;
+    },
+    parse: (text, owner) =>
+      askOnce({ type: "parse", text, owner }, (message) => (message.type === "parsed" ? message.slice : undefined)),
+    routes: () => sorted,
+    async close() {
+      closed = true;
+      await worker?.terminate();
+    },
+  };
+
+  function ask<T>(
+    talk: (thread: Worker, resolve: (result: T) => void, reject: (error: Error) => void) => void,
+  ): Promise<T> {
+    const answered = lastAnswer.then(() => {
+      if (closed) throw new GatewayError("bundle.validator", "Cannot validate: it is closed");
+      const thread = (worker ??= start());
+      return new Promise<T>((resolve, reject) => talk(thread, resolve, reject));
+    });
+    lastAnswer = answered.then(
+      () => {},
+      () => {},
+    );
+    return answered;
+  }
+
+  /** A question with one answer. */
+  function askOnce<T>(question: ToWorker, answerOf: (message: FromWorker) => T | undefined): Promise<T> {
+    return ask((thread, resolve: (result: T) => void, reject) => {
+      converse(thread, question, reject, (message, finish) => {
+        const answer = answerOf(message);
+        if (answer === undefined) return;
+        finish();
+        resolve(answer);
+      });
+    });
+  }
+
+  /** Takes chunks in until the load is done. */
+  function loading(thread: Worker, resolve: (result: Validation) => void): Receive {
+    let good: Extract<FromWorker, { readonly type: "good" }> | undefined;
+    return (message, finish) => {
+      if (message.type === "chunk") {
+        for (const route of message.changed) texts.set(route.key, route);
+        for (const key of message.removed) texts.delete(key);
+        send(thread, { type: "ack" });
+      } else if (message.type === "good") {
+        good = message;
+        // A new thread knows nothing of what an earlier one has sent.
+        if (message.fresh) texts.clear();
+      } else {
+        finish();
+        if (message.type === "unchanged") resolve({ kind: "unchanged" });
+        else if (message.type === "bad") resolve({ ...message, kind: "bad" });
+        else if (good) {
+          // Nearly sorted already, which makes sorting a single pass.
+          sorted = [...texts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+          resolve({ ...good, kind: "good" });
+        }
+      }
+    };
+  }
+
+  /** Sends a question and gives everything that comes to `receive`, until that says it has what it wanted. */
+  function converse(thread: Worker, question: ToWorker, reject: (error: Error) => void, receive: Receive): void {
+    const timer = setTimeout(() => fail(new Error("it takes too long")), LOAD_TIMEOUT_MS);
+    thread.on("message", listen).once("error", fail).once("exit", exited);
+    send(thread, question);
+
+    function listen(message: FromWorker): void {
+      receive(message, finish);
+    }
+
+    function exited(): void {
+      fail(new Error("its thread ended"));
+    }
+
+    function fail(error: Error): void {
+      finish();
+      worker = undefined;
+      void thread.terminate();
+      reject(new GatewayError("bundle.validator", `Cannot validate: ${errorText(error)}`, { cause: error }));
+    }
+
+    function finish(): void {
+      clearTimeout(timer);
+      thread.off("message", listen).off("error", fail).off("exit", exited);
+    }
+  }
+
+  function start(): Worker {
+    // The published package has .js files beside each other, the source tree .ts files.
+    const url = new URL(`./validate-worker${extname(import.meta.url)}`, import.meta.url);
+    const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
+    sentKey = "";
+    knowsKept = false;
+    const settings: WorkerSettings = { path, keptKeys };
+    const thread = new Worker(url, { workerData: settings, name: "validate", resourceLimits });
+    const gone = (): void => {
+      if (worker === thread) worker = undefined;
+    };
+    // Between two loads nobody listens otherwise: an unheard error would end the process, and an ended thread be waited for.
+    return thread.on("error", gone).on("exit", gone);
+  }
+}
+
+function send(thread: Worker, message: ToWorker): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  thread.postMessage(message);
+}

@@ -1,0 +1,209 @@
+/**
+ * N workers, kept alive: forks them, starts those that ended again, asks them and tells them things.
+ *
+ * A worker that keeps failing is started again ever more slowly, so that a bad configuration does not eat the machine;
+ * the others go on serving meanwhile.
+ */
+import cluster, { type Worker } from "node:cluster";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { forwardLines } from "./forward-lines.ts";
+import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
+
+export interface FleetDeps {
+  /** Path of the configuration. */
+  readonly config: string;
+  /** Name of each worker, unique among all that share the store. */
+  readonly names: readonly string[];
+  /** A worker is gone, expected or not. */
+  readonly onGone: (name: string) => void;
+  readonly log: Log;
+}
+
+export interface MemberStatus {
+  readonly name: string;
+  /** Absent while it is being started again. */
+  readonly pid?: number;
+  readonly serving: boolean;
+  readonly restarts: number;
+}
+
+export interface Fleet {
+  /** Of the public listener that all share. */
+  readonly origin: string;
+  members(): readonly MemberStatus[];
+  /** Answers of all that serve and answer in time, by name. */
+  ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>>;
+  tell(message: ToWorker): void;
+  /** Lets every worker drain, and ends those that take longer than `timeoutMs`. */
+  stop(timeoutMs: number): Promise<void>;
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 30_000;
+/** Who has lived this long did not fail by starting. */
+const STEADY_AFTER_MS = 30_000;
+
+interface Member {
+  readonly name: string;
+  worker: Worker | undefined;
+  serving: boolean;
+  restarts: number;
+  /** In a row. */
+  failures: number;
+}
+
+/** Resolves when all workers serve. @throws GatewayError `workers.start` when one cannot; none is left then */
+export async function startFleet({ config, names, onGone, log }: FleetDeps): Promise<Fleet> {
+  const members: Member[] = names.map((name) => ({
+    name,
+    worker: undefined,
+    serving: false,
+    restarts: 0,
+    failures: 0,
+  }));
+  const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
+  const pauses = new Set<NodeJS.Timeout>();
+  const forwarded = new Set<Promise<void>>();
+  let questions = 0;
+  let origin = "";
+  let started = false;
+  let stopping = false;
+  // The published package has .js files beside each other, the source tree .ts files.
+  const exec = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
+
+  try {
+    await Promise.all(members.map((member) => launch(member)));
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  started = true;
+
+  return {
+    get origin() {
+      return origin;
+    },
+    members: () =>
+      members.map(({ name, worker, serving, restarts }) => {
+        const pid = worker?.process.pid;
+        return { name, serving, restarts, ...(pid !== undefined && { pid }) };
+      }),
+    ask,
+    tell(message) {
+      for (const { worker } of members) if (worker?.isConnected()) worker.send(message);
+    },
+    stop,
+  };
+
+  function launch(member: Member): Promise<void> {
+    cluster.setupPrimary({
+      exec,
+      args: [config, member.name],
+      serialization: "advanced",
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
+    const worker = cluster.fork();
+    const { stdout } = worker.process;
+    const isForwarded = stdout ? forwardLines(stdout, process.stdout) : Promise.resolve();
+    forwarded.add(isForwarded);
+    void isForwarded.then(() => forwarded.delete(isForwarded));
+    const startedMs = performance.now();
+    let failure: string | undefined;
+    member.worker = worker;
+    return new Promise((resolve, reject) => {
+      worker.on("message", (message: FromWorker) => {
+        switch (message.type) {
+          case "ready":
+            member.serving = true;
+            ({ origin } = message);
+            log.info({ worker: member.name, pid: worker.process.pid }, "worker serves");
+            resolve();
+            break;
+          case "failed":
+            failure = message.message;
+            break;
+          case "answer":
+            waiting.get(message.id)?.(message.value);
+            break;
+          default:
+            message satisfies never;
+        }
+      });
+      worker.once("exit", (code, signal) => {
+        const was = member.serving;
+        member.worker = undefined;
+        member.serving = false;
+        onGone(member.name);
+        reject(new GatewayError("workers.start", failure ?? `Cannot start a worker: it ended with ${signal ?? code}`));
+        if (stopping || !started) return;
+        if (was && performance.now() - startedMs >= STEADY_AFTER_MS) member.failures = 0;
+        restartLater(member, { exitCode: code, signal, reason: failure });
+      });
+      // A message to a worker that ends at this moment.
+      worker.on("error", (error) => log.debug({ worker: member.name, reason: error.message }, "worker not reached"));
+    });
+  }
+
+  function restartLater(member: Member, why: object): void {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** member.failures);
+    member.failures++;
+    log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
+    const pause = setTimeout(() => {
+      pauses.delete(pause);
+      member.restarts++;
+      // Its end is reported where it ends.
+      launch(member).catch(() => {});
+    }, pauseMs);
+    pauses.add(pause);
+  }
+
+  async function ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
+    const answers = new Map<string, Answers[What]>();
+    await Promise.all(
+      members.map(async ({ name, worker, serving }) => {
+        const value = worker?.isConnected() && serving ? await askOne(worker, what) : undefined;
+        if (value !== undefined) answers.set(name, value as Answers[What]);
+      }),
+    );
+    return answers;
+  }
+
+  /** @returns undefined when the worker does not answer in time */
+  function askOne(worker: Worker, what: keyof Answers): Promise<Answers[keyof Answers] | undefined> {
+    const id = ++questions;
+    return new Promise((resolve) => {
+      const finish = (value: Answers[keyof Answers] | undefined): void => {
+        clearTimeout(timer);
+        worker.off("exit", gone);
+        waiting.delete(id);
+        resolve(value);
+      };
+      const gone = (): void => finish(undefined);
+      const timer = setTimeout(gone, ANSWER_WITHIN_MS);
+      worker.once("exit", gone);
+      waiting.set(id, finish);
+      worker.send({ type: "ask", id, what });
+    });
+  }
+
+  async function stop(timeoutMs: number): Promise<void> {
+    stopping = true;
+    for (const pause of pauses) clearTimeout(pause);
+    await Promise.all(
+      members.map(async ({ worker }) => {
+        if (!worker || worker.isDead()) return;
+        const gone = new Promise((resolve) => worker.once("exit", resolve));
+        const timer = setTimeout(() => worker.process.kill("SIGKILL"), timeoutMs);
+        if (worker.isConnected()) worker.send({ type: "stop" });
+        await gone;
+        clearTimeout(timer);
+      }),
+    );
+    await Promise.all(forwarded);
+  }
+}

@@ -1,0 +1,111 @@
+/** Several workers shown as one gateway: readiness, status and metrics for the supervisor's admin listener. */
+import type { JWK } from "jose";
+
+import { degraded } from "../admin/admin.ts";
+import type { AdminPages } from "../admin/listener.ts";
+import type { Totals } from "../admin/metrics.ts";
+import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
+import { storeHealth } from "../admin/store-health.ts";
+import type { Store } from "../../store/store.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { Fleet } from "./fleet.ts";
+import type { WorkerReport } from "./protocol.ts";
+
+export interface MergedPagesDeps {
+  readonly fleet: Fleet;
+  readonly store: Pick<Store, "get">;
+  readonly sealKey: JWK | undefined;
+  readonly isDraining: () => boolean;
+}
+
+export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDeps): AdminPages {
+  const isStoreHealthy = storeHealth(store);
+  const startedMs = performance.now();
+  const own = createSeriesRegistry({ processMetrics: false });
+  own.register({
+    name: "gateway_workers",
+    help: "Worker processes by state.",
+    type: "gauge",
+    read() {
+      const members = fleet.members();
+      const serving = members.filter((member) => member.serving).length;
+      return [
+        { value: serving, labels: { state: "serving" } },
+        { value: members.length - serving, labels: { state: "starting" } },
+      ];
+    },
+  });
+  own.register({
+    name: "gateway_worker_restarts_total",
+    help: "Worker processes started again after they had ended.",
+    type: "counter",
+    read: () => [{ value: fleet.members().reduce((sum, { restarts }) => sum + restarts, 0) }],
+  });
+
+  return {
+    async readiness() {
+      const reports = [...(await fleet.ask("report")).values()];
+      const draining = isDraining();
+      const serving = reports.filter(({ ready }) => ready).length;
+      const { digest = "", published, owners } = reports[0]?.bundle ?? {};
+      return {
+        // One is enough to serve; the others are started again meanwhile.
+        ready: !draining && serving > 0,
+        digest,
+        generation: published?.inForce ?? 0,
+        draining,
+        store: (await isStoreHealthy()) ? "ok" : "down",
+        reload: reports.some(({ bundle }) => bundle.lastError) ? "failed" : "ok",
+        ...(owners && degraded(owners)),
+        workers: { serving, wanted: fleet.members().length },
+      };
+    },
+    async status() {
+      const reports = await fleet.ask("report");
+      return {
+        version: VERSION,
+        node: process.version,
+        uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
+        draining: isDraining(),
+        store: (await isStoreHealthy()) ? "ok" : "down",
+        bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
+        // Public: secrets for this gateway are sealed to it.
+        seal_key: sealKey ?? null,
+        blocks: [...reports.values()].map(({ blocks }) => blocks)[0] ?? null,
+        counters: sumOf([...reports.values()]),
+        workers: fleet.members().map((member) => ({ ...member, ...aboutWorker(reports.get(member.name)) })),
+      };
+    },
+    async metrics() {
+      const values = [...(await fleet.ask("metrics")).values()];
+      return mergeMetrics([...values, await own.values()]);
+    },
+  };
+}
+
+function aboutWorker(report: WorkerReport | undefined): object {
+  if (!report) return {};
+  const { ready, uptimeSeconds, bundle, upstreams, blocks } = report;
+  const { digest, published, lastError } = bundle;
+  return {
+    ready,
+    uptime_seconds: uptimeSeconds,
+    digest,
+    published: published?.inForce ?? 0,
+    upstreams,
+    // One behind the others has not heard of all.
+    blocks: blocks.length,
+    ...(lastError && { problems: lastError.problems }),
+  };
+}
+
+function sumOf(reports: readonly WorkerReport[]): Totals {
+  const total = (of: keyof Totals): number => reports.reduce((sum, { totals }) => sum + totals[of], 0);
+  return {
+    requests: total("requests"),
+    allowed: total("allowed"),
+    denied: total("denied"),
+    refused: total("refused"),
+    openStreams: total("openStreams"),
+  };
+}

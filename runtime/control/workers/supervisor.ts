@@ -1,0 +1,142 @@
+/**
+ * `gateway run --workers N`: forks the workers and speaks for all of them on the admin port.
+ *
+ * The supervisor handles no request of users. It judges and stores what is published, wakes its workers, and answers
+ * when they, and all other replicas of the store, have it in force. When it dies its workers end with it, so that
+ * whatever started it starts all of them again.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { createAdminListener } from "../admin/listener.ts";
+import { createMintedTokens } from "../admin/minted-tokens.ts";
+import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
+import { sliceEndpoint } from "../admin/slices.ts";
+import { openAdminCertificates } from "../admin/tls.ts";
+import { readBoot, type Boot } from "../bundle/boot.ts";
+import { createJudge, publishedSources } from "../bundle/validation/validate-candidates.ts";
+import { presenceKey, processName } from "../bundle/presence.ts";
+import { createKeptStore } from "../bundle/kept-store.ts";
+import type { SealedSlice } from "../bundle/validation/protocol.ts";
+import { createPublishedSlices } from "../bundle/published.ts";
+import { createPublisher } from "../bundle/publisher.ts";
+import { createValidator } from "../bundle/validation/validator.ts";
+import { formatProblem } from "../../config/load.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { createKeys } from "../../shared/keys.ts";
+import { createLog, type Log } from "../../shared/log.ts";
+import { systemClock, type Closable } from "../../shared/clock.ts";
+import { openRecords } from "../../record-kinds.ts";
+import { startFleet } from "./fleet.ts";
+import { mergedPages } from "./merged-pages.ts";
+
+export interface SupervisorOptions {
+  readonly config: string;
+  /** 2 or more. */
+  readonly workers: number;
+  readonly log?: Log;
+}
+
+export interface Supervisor extends Closable {
+  readonly origin: string;
+  readonly adminOrigin: string;
+  reopenLogs(): void;
+}
+
+/** Beyond the drain, for what a worker closes afterwards. */
+const STOP_GRACE_MS = 5_000;
+
+/** @throws GatewayError with every problem of the configuration, or what could not be opened */
+export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const { config, workers } = options;
+  const opened: Closable[] = [];
+  const own = <T extends Closable>(part: T): T => {
+    opened.push(part);
+    return part;
+  };
+  const closeAll = async (): Promise<void> => {
+    for (const part of opened.toReversed()) await part.close();
+  };
+
+  try {
+    const boot = await readBoot(config);
+    refuseAlone(boot, workers);
+    const { settings, sealing } = boot;
+    const log = options.log ?? createLog({ level: settings.logLevel });
+    const store = own(await openRecords(settings.storageUrl, { clock: systemClock, log }));
+    const validator = own(
+      createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") }),
+    );
+    const { slices } = await createPublishedSlices({ store }).read();
+    const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
+    const { problems } = await validator.judge(publishedSources(slices), [], await kept());
+    if (problems.some(({ severity }) => severity === "error")) {
+      throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
+    }
+
+    let draining = false;
+    const name = processName();
+    const fleet = await startFleet({
+      config,
+      names: Array.from({ length: workers }, (_, index) => `${name}/${index + 1}`),
+      // It cannot take back its own sign of life, and nobody shall wait for it.
+      onGone: (worker) => void store.delete(presenceKey(worker)).catch(() => false),
+      log,
+    });
+    own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
+    const publisher = createPublisher({
+      store,
+      judge: createJudge(validator, () => ({ env: process.env, sealing }), kept),
+      clock: systemClock,
+      onStored: () => fleet.tell({ type: "look" }),
+    });
+    const pages = mergedPages({ fleet, store, sealKey: sealing?.publicJwk, isDraining: () => draining });
+    const certificates = await openAdminCertificates(settings.adminTls, log);
+    if (certificates) own(certificates);
+    const mintedTokens = createMintedTokens({ store, clock: systemClock });
+    const admin = own(
+      await createAdminListener({
+        address: settings.adminAddress,
+        hosts: settings.adminHosts,
+        certificates,
+        token: settings.adminToken,
+        publishTokens: settings.publishTokens,
+        mintedTokens,
+        pages,
+        endpoints: [
+          sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),
+          publishTokenEndpoint(mintedTokens, log),
+        ],
+        log,
+      }),
+    );
+    log.info({ address: fleet.origin, admin: admin.origin, workers }, "gateway is ready");
+
+    return {
+      origin: fleet.origin,
+      adminOrigin: admin.origin,
+      reopenLogs: () => fleet.tell({ type: "reopen-logs" }),
+      async close() {
+        draining = true;
+        if (settings.drainDelayMs > 0) await delay(settings.drainDelayMs);
+        // Before the admin listener, which tells meanwhile that this gateway stops.
+        await fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS);
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** What each worker would have for itself alone, and must not. */
+function refuseAlone({ settings, sealing }: Boot, workers: number): void {
+  const wish = (what: string): GatewayError =>
+    new GatewayError("workers.shared", `Cannot run ${workers} workers: ${what}, or run one worker`);
+  if (settings.storageUrl === "memory:") {
+    throw wish('"storage_url" is "memory:", which every worker has for itself; use sqlite or PostgreSQL');
+  }
+  if (!sealing) {
+    throw wish('"shared_secret" is not set, so every worker would make its own; set one');
+  }
+}

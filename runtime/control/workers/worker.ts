@@ -1,0 +1,66 @@
+/**
+ * One worker of `gateway run --workers N`: a whole gateway without an admin listener. The public port is shared with the
+ * other workers by `cluster`: the supervisor accepts connections and hands them round.
+ *
+ * Arguments: the configuration's path, this worker's name.
+ */
+import { errorText } from "../../shared/errors.ts";
+import { startGateway, type Gateway } from "../../gateway.ts";
+import type { Answers, FromWorker, ToWorker } from "./protocol.ts";
+
+const [config = "", worker = ""] = process.argv.slice(2);
+const startedMs = performance.now();
+
+// Ctrl-C reaches the whole process group, and the supervisor says what becomes of it.
+process.on("SIGINT", () => {});
+try {
+  serve(await startGateway({ config, worker }));
+} catch (error) {
+  tell({ type: "failed", message: errorText(error) }, () => process.exit(1));
+}
+
+function serve(gateway: Gateway): void {
+  let stopping: Promise<void> | undefined;
+  const stop = (): void => {
+    stopping ??= gateway.close().finally(() => process.exit(0));
+  };
+  process.on("SIGTERM", stop);
+  process.on("message", (message: ToWorker) => {
+    switch (message.type) {
+      case "ask":
+        void answer(gateway, message.what).then((value) => tell({ type: "answer", id: message.id, value }));
+        break;
+      case "look":
+        void gateway.reload();
+        break;
+      case "reopen-logs":
+        gateway.reopenLogs();
+        break;
+      case "stop":
+        stop();
+        break;
+      default:
+    }
+  });
+  tell({ type: "ready", origin: gateway.origin });
+}
+
+async function answer(gateway: Gateway, what: keyof Answers): Promise<Answers[keyof Answers]> {
+  if (what === "metrics") return gateway.metrics.values();
+  const { ready } = await gateway.pages.readiness();
+  const uptimeSeconds = Math.floor((performance.now() - startedMs) / 1000);
+  return {
+    ready,
+    uptimeSeconds,
+    bundle: gateway.status(),
+    totals: gateway.metrics.totals(),
+    upstreams: gateway.upstreams(),
+    blocks: gateway.blocks(),
+  };
+}
+
+function tell(message: FromWorker, then: () => void = () => {}): void {
+  // Without a channel there is no supervisor any more, and `cluster` ends this process.
+  if (process.connected) process.send?.(message, then);
+  else then();
+}

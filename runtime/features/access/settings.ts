@@ -1,0 +1,88 @@
+/** Who may use a route, beside its policy, and how they show who they are. Rules between them are in access-rules.ts. */
+import { quotedWish, wishOf } from "../../settings/types/checks.ts";
+import { parseDomainPattern } from "../../settings/domains.ts";
+import { ACCESS } from "../../settings/groups.ts";
+import { choice, domainPatternList, flag, grouped, textList, textListMap } from "../../settings/types/kinds.ts";
+
+export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token"] as const;
+
+/** For all ordinary routes. */
+export const bearerShape = {
+  bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
+    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
+    default: "default",
+  }),
+  idp_access_token_allowed_audiences: textList({
+    doc: "Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.",
+    default: "- `idp_client_id`",
+    check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
+  }),
+  programmatic_redirect_domain_whitelist: domainPatternList({
+    doc: "Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com` matches subdomains, not `example.com`.",
+    default: "- localhost, 127.0.0.1 and [::1]",
+  }),
+};
+
+export const accessShape = {
+  allow_public_unauthenticated_access: flag({
+    doc: "Everybody may pass, signed in or not. The policy's deny rules still hold.",
+    default: "false",
+    annotation: "allow_public_unauthenticated_access",
+  }),
+  allow_any_authenticated_user: flag({
+    doc: "Everybody who is signed in may pass. The policy's deny rules still hold.",
+    default: "false",
+    annotation: "allow_any_authenticated_user",
+  }),
+  ...grouped(ACCESS, {
+    allowed_users: textList({
+      doc: "E-mail addresses or user ids of those who may pass, beside those whom the policy allows.",
+      default: "- only the policy allows",
+      annotation: "allowed_users",
+      check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),
+    }),
+    allowed_domains: textList({
+      doc: "Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.",
+      default: "- only the policy allows",
+      annotation: "allowed_domains",
+      check: (value) =>
+        quotedWish(
+          value,
+          value.includes("*") ? "must be a domain without wildcard" : wishOf(() => parseDomainPattern(value)),
+        ),
+    }),
+    allowed_idp_claims: textListMap({
+      doc: "Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.",
+      default: "- only the policy allows",
+      annotation: "allowed_idp_claims",
+    }),
+    cors_allow_preflight: flag({
+      doc: "CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them.",
+      default: "false",
+      annotation: "cors_allow_preflight",
+    }),
+    ...routeBearerShape(),
+    show_error_details: flag({
+      doc: "Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes.",
+      default: "false",
+      annotation: "show_error_details",
+    }),
+  }),
+};
+
+/** The same two settings, for one route. */
+function routeBearerShape() {
+  return {
+    bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
+      doc: "What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.",
+      default: "- the global `bearer_token_format`",
+      annotation: "bearer_token_format",
+    }),
+    idp_access_token_allowed_audiences: textList({
+      doc: "Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.",
+      default: "- the global `idp_access_token_allowed_audiences`",
+      annotation: "idp_access_token_allowed_audiences",
+      check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
+    }),
+  };
+}

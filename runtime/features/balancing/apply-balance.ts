@@ -1,0 +1,115 @@
+/**
+ * Which of a route's upstreams takes the next request. Those that could not be reached lately, failed a health check or
+ * were ejected are left out; when nothing is left the turn goes on as if none were: a guess must not close a route,
+ * unless `healthy_panic_threshold: 0` says so.
+ */
+import type { CompiledRoute, Upstream } from "../../config/compiled.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { byMaglev, chooserOf, type Caller, type Peer } from "./apply-choose.ts";
+import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import { maglevOf } from "./apply-maglev-tables.ts";
+import { createOutliers } from "./apply-outliers.ts";
+import { hasState, statesOf, type UpstreamState } from "./apply-state.ts";
+
+export interface Balancer {
+  /**
+   * @param except the one that just failed, left out when there is another
+   * @returns undefined when none is healthy and the route takes only healthy ones
+   */
+  pick(clock: Clock, caller: Caller, except?: Upstream): Upstream | undefined;
+  /** Could not be reached: left out for a while, longer each time. */
+  failed(upstream: Upstream, nowMs: number): void;
+  reached(upstream: Upstream): void;
+  /** Wants to hear of every request; undefined where nobody asked for it. */
+  readonly tracker: Tracker | undefined;
+}
+
+/** Calls come in this order for each attempt: begun; answered or failed, or neither; ended. */
+export interface Tracker {
+  begun(upstream: Upstream): void;
+  /** @returns true when the upstream is left out from now on, because of this and what came before */
+  answered(upstream: Upstream, status: number, nowMs: number): boolean;
+  failed(upstream: Upstream, failure: UpstreamFailure, nowMs: number): boolean;
+  ended(upstream: Upstream): void;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** A route that answers by itself (`redirect`, `response`) has no upstream, and none is ever picked. */
+export function createBalancer(route: Pick<CompiledRoute, "key" | "to" | "balancing">): Balancer {
+  const { to, balancing } = route;
+  const [only] = to;
+  if (!hasState(route)) return { pick: () => only, failed: () => {}, reached: () => {}, tracker: undefined };
+
+  const states = statesOf(route);
+  const panicPercent = balancing?.panicPercent;
+  const peers: Peer[] = to.map((upstream, index) => ({
+    upstream,
+    state: states[index] as UpstreamState,
+    current: 0,
+  }));
+  const { policy = "round_robin" } = balancing ?? {};
+  const choose = policy === "maglev" ? byMaglev(peers, maglevOf(route)) : chooserOf(policy);
+  const peerOf = (upstream: Upstream): Peer | undefined => peers.find((peer) => peer.upstream === upstream);
+
+  const usable = (nowMs: number): readonly Peer[] => {
+    const healthy = peers.filter(({ state }) => state.isHealthy(nowMs));
+    if (healthy.length === 0) return panicPercent === 0 ? [] : peers;
+    return healthy.length * 100 < (panicPercent ?? 0) * peers.length ? peers : healthy;
+  };
+
+  return {
+    pick(clock, caller, except) {
+      const nowMs = clock.now();
+      let from = usable(nowMs);
+      if (from.length === 0) return undefined;
+      if (except !== undefined) from = orAll(from, (peer) => peer.upstream !== except);
+      return choose(
+        orAll(from, ({ state }) => state.skipUntilMs <= nowMs),
+        caller,
+      ).upstream;
+    },
+    failed(upstream, nowMs) {
+      const state = peerOf(upstream)?.state;
+      if (!state) return;
+      state.skipUntilMs = nowMs + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** state.unreachedInARow);
+      state.unreachedInARow += 1;
+    },
+    reached(upstream) {
+      const state = peerOf(upstream)?.state;
+      if (!state) return;
+      state.unreachedInARow = 0;
+      state.skipUntilMs = 0;
+    },
+    tracker: trackerOf(),
+  };
+
+  function trackerOf(): Tracker | undefined {
+    const settings = balancing?.outliers;
+    if (settings === undefined && balancing?.policy !== "least_request") return undefined;
+    const outliers = settings && createOutliers(settings, states);
+    const count = (upstream: Upstream, change: number): void => {
+      const state = peerOf(upstream)?.state;
+      if (state) state.underWay += change;
+    };
+    return {
+      begun: (upstream) => count(upstream, 1),
+      ended: (upstream) => count(upstream, -1),
+      answered(upstream, status, nowMs) {
+        const state = outliers && peerOf(upstream)?.state;
+        return state !== undefined && outliers?.answered(state, status, nowMs) === true;
+      },
+      failed(upstream, failure, nowMs) {
+        const state = outliers && peerOf(upstream)?.state;
+        return state !== undefined && outliers?.failed(state, failure, nowMs) === true;
+      },
+    };
+  }
+}
+
+/** Those that are better, or all when none is. */
+function orAll(peers: readonly Peer[], isBetter: (peer: Peer) => boolean): readonly Peer[] {
+  const better = peers.filter(isBetter);
+  return better.length > 0 ? better : peers;
+}

@@ -1,0 +1,113 @@
+/**
+ * The Maglev tables of the configuration in force: one for all routes with equal upstreams, kept over reloads, and filled
+ * between requests, a little at a time. A request that comes before its table is full fills the rest: by default that is
+ * less than 4 ms once, and nobody meets another upstream because of it.
+ */
+import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import { createMaglevTable, type MaglevTable } from "./apply-maglev.ts";
+import { addressOf } from "./apply-state.ts";
+
+/** A table, and the index in `to` of each of its members. */
+export interface RouteMaglev {
+  /** Equal for equal upstreams, weights and sizes. */
+  readonly key: string;
+  readonly table: MaglevTable;
+  readonly order: readonly number[];
+}
+
+export interface MaglevTables {
+  /** Before the routes of the snapshot are used. Tables that no route asks for any more are forgotten. */
+  follow(snapshot: Snapshot): void;
+  readonly size: number;
+  close(): void;
+}
+
+type RouteUpstreams = Pick<CompiledRoute, "to" | "balancing">;
+
+/** Of a slice of filling: about half a millisecond. */
+const STEPS_AT_ONCE = 20_000;
+
+const byRoute = new WeakMap<RouteUpstreams, RouteMaglev>();
+
+export function maglevOf(route: RouteUpstreams): RouteMaglev {
+  let known = byRoute.get(route);
+  if (!known) byRoute.set(route, (known = maglevWith(route, (_, make) => make())));
+  return known;
+}
+
+/** @param defer calls back when requests have had their turn, and returns what takes it back */
+export function createMaglevTables(defer: (action: () => void) => () => void = afterEvents): MaglevTables {
+  let tables = new Map<string, MaglevTable>();
+  let unfilled: MaglevTable[] = [];
+  let cancel: (() => void) | undefined;
+
+  const fillSome = (): void => {
+    cancel = undefined;
+    if (unfilled.at(-1)?.fill(STEPS_AT_ONCE) === true) unfilled.pop();
+    if (unfilled.length > 0) cancel = defer(fillSome);
+  };
+
+  return {
+    follow(snapshot) {
+      const kept = new Map<string, MaglevTable>();
+      const shared: Share = (key, make) => {
+        const table = kept.get(key) ?? tables.get(key) ?? make();
+        kept.set(key, table);
+        return table;
+      };
+      for (const route of snapshot.routes) {
+        if (route.balancing?.policy !== "maglev" || route.to.length < 2) continue;
+        const known = byRoute.get(route);
+        if (known) shared(known.key, () => known.table);
+        else byRoute.set(route, maglevWith(route, shared));
+      }
+      tables = kept;
+      unfilled = [...kept.values()].filter(({ filled, size }) => filled < size).reverse();
+      if (unfilled.length > 0) cancel ??= defer(fillSome);
+    },
+    get size() {
+      return tables.size;
+    },
+    close() {
+      cancel?.();
+      cancel = undefined;
+      unfilled = [];
+      tables.clear();
+    },
+  };
+}
+
+type Share = (key: string, make: () => MaglevTable) => MaglevTable;
+
+interface Member {
+  readonly name: string;
+  readonly weight: number;
+  readonly index: number;
+}
+
+function maglevWith(route: RouteUpstreams, share: Share): RouteMaglev {
+  const members = sortedMembers(route);
+  const size = route.balancing?.maglevTableSize ?? 0;
+  const key = `${size} ${members.map(({ name, weight }) => `${name},${weight}`).join(" ")}`;
+  const table = share(key, () => createMaglevTable(members, size));
+  return { key, table, order: members.map(({ index }) => index) };
+}
+
+/** By name, so that the order of `to` says nothing. */
+function sortedMembers({ to }: RouteUpstreams): readonly Member[] {
+  const sorted = to
+    .map((upstream, index) => ({ name: addressOf(upstream), weight: upstream.weight, index }))
+    .sort((a, b) => (a.name === b.name ? a.weight - b.weight : a.name < b.name ? -1 : 1));
+  const seen = new Map<string, number>();
+  return sorted.map((member) => {
+    const times = seen.get(member.name) ?? 0;
+    seen.set(member.name, times + 1);
+    // Those of one name would all look at the same places one after the other, each behind all before it.
+    return times === 0 ? member : { ...member, name: `${member.name}#${times}` };
+  });
+}
+
+function afterEvents(action: () => void): () => void {
+  const immediate = setImmediate(action);
+  return () => clearImmediate(immediate);
+}

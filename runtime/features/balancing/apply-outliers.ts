@@ -1,0 +1,70 @@
+/**
+ * Passive checks: upstreams whose answers to users' requests are errors are left out for a while, longer each time.
+ *
+ * Promise: the last healthy upstream is never left out, and no more of them at once than the settings say.
+ */
+import type { OutlierDetection } from "../../config/compiled.ts";
+import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { UpstreamState } from "./apply-state.ts";
+
+/** Both tell whether the upstream is left out from now on. */
+export interface Outliers {
+  answered(state: UpstreamState, status: number, nowMs: number): boolean;
+  failed(state: UpstreamState, failure: UpstreamFailure, nowMs: number): boolean;
+}
+
+/** What says nothing about the upstream: the client's doing, or ours. */
+const NOT_ITS_FAULT: ReadonlySet<UpstreamFailure> = new Set([
+  "overloaded",
+  "request-body",
+  "aborted",
+  "closed",
+  "unhealthy",
+  "loop",
+]);
+
+/** @param all the upstreams of one route */
+export function createOutliers(settings: OutlierDetection, all: readonly UpstreamState[]): Outliers {
+  const { consecutive5xx, consecutiveGatewayFailure, baseEjectionMs, maxEjectionMs, maxEjectionPercent } = settings;
+  // A share that rounds down to none would be a setting without effect.
+  const mostEjected = Math.max(1, Math.floor((all.length * maxEjectionPercent) / 100));
+
+  const judge = (state: UpstreamState, isGatewayError: boolean, nowMs: number): boolean => {
+    state.errorsInARow += 1;
+    state.gatewayErrorsInARow = isGatewayError ? state.gatewayErrorsInARow + 1 : 0;
+    const isOutlier =
+      (consecutive5xx > 0 && state.errorsInARow >= consecutive5xx) ||
+      (consecutiveGatewayFailure > 0 && state.gatewayErrorsInARow >= consecutiveGatewayFailure);
+    if (!isOutlier || !mayEject(state, nowMs)) return false;
+    eject(state, nowMs);
+    return true;
+  };
+
+  const mayEject = (state: UpstreamState, nowMs: number): boolean => {
+    if (state.ejectedUntilMs > nowMs) return false;
+    const ejected = all.filter((each) => each.ejectedUntilMs > nowMs).length;
+    return ejected < mostEjected && all.some((each) => each !== state && each.isHealthy(nowMs));
+  };
+
+  const eject = (state: UpstreamState, nowMs: number): void => {
+    if (nowMs - state.ejectedUntilMs > maxEjectionMs) state.ejectionsInARow = 0;
+    state.ejectionsInARow += 1;
+    state.ejections += 1;
+    const forMs = Math.min(baseEjectionMs * state.ejectionsInARow, Math.max(baseEjectionMs, maxEjectionMs));
+    state.ejectedUntilMs = nowMs + forMs;
+    state.errorsInARow = 0;
+    state.gatewayErrorsInARow = 0;
+  };
+
+  return {
+    answered(state, status, nowMs) {
+      if (status >= 500) return judge(state, status >= 502 && status <= 504, nowMs);
+      state.errorsInARow = 0;
+      state.gatewayErrorsInARow = 0;
+      return false;
+    },
+    failed(state, failure, nowMs) {
+      return !NOT_ITS_FAULT.has(failure) && judge(state, true, nowMs);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * What is known of each upstream of each route. It outlives reloads as long as the route keeps the upstream, so that a
+ * change elsewhere does not send requests to what was known to be broken.
+ */
+import type { CompiledRoute, Snapshot, Upstream } from "../../config/compiled.ts";
+import { poolKeyOf } from "../../upstreams/transport-types.ts";
+
+/** The latest word of one health check. */
+export interface CheckResult {
+  readonly kind: "http" | "tcp" | "grpc";
+  readonly healthy: boolean;
+  /** Why the latest check failed; "" when it did not. */
+  readonly lastError: string;
+}
+
+export class UpstreamState {
+  readonly route: string;
+  readonly upstream: Upstream;
+  /** As `to` has it, without the weight. */
+  readonly address: string;
+  /** Of its health checks; all must be healthy. */
+  checks: readonly CheckResult[] = [];
+  /** Requests under way; counted where somebody asks for it. */
+  underWay = 0;
+  /** Could not be reached: a guess for a while, longer each time. */
+  unreachedInARow = 0;
+  skipUntilMs = 0;
+  errorsInARow = 0;
+  gatewayErrorsInARow = 0;
+  ejectedUntilMs = 0;
+  /** Since it was last without trouble for long; makes each ejection longer. */
+  ejectionsInARow = 0;
+  ejections = 0;
+
+  constructor(route: string, upstream: Upstream) {
+    this.route = route;
+    this.upstream = upstream;
+    this.address = addressOf(upstream);
+  }
+
+  /** What is known to be so; in contrast to `skipUntilMs`, which is guessed. */
+  isHealthy(nowMs: number): boolean {
+    return this.ejectedUntilMs <= nowMs && this.checks.every(({ healthy }) => healthy);
+  }
+}
+
+/** As `to` has it, without the weight. */
+export function addressOf({ origin, basePath }: Upstream): string {
+  return origin + basePath;
+}
+
+/** The states of a route's upstreams, in the order of `to`. */
+const byRoute = new WeakMap<RouteUpstreams, readonly UpstreamState[]>();
+
+type RouteUpstreams = Pick<CompiledRoute, "key" | "to" | "balancing">;
+
+export function statesOf(route: RouteUpstreams): readonly UpstreamState[] {
+  let states = byRoute.get(route);
+  if (!states) byRoute.set(route, (states = route.to.map((upstream) => new UpstreamState(route.key, upstream))));
+  return states;
+}
+
+/** Nothing need be known of an upstream that takes every request whatever happens. */
+export function hasState({ to, balancing }: Pick<CompiledRoute, "to" | "balancing">): boolean {
+  return to.length > 1 || (to.length === 1 && balancing !== undefined);
+}
+
+/** As the status page shows it. */
+export interface UpstreamStatus {
+  readonly route: string;
+  readonly upstream: string;
+  /** Takes requests, as far as checks and earlier answers say. */
+  readonly healthy: boolean;
+  readonly checks: readonly { readonly kind: string; readonly healthy: boolean; readonly last_error: string }[];
+  /** Epoch seconds; null while it is not left out. */
+  readonly left_out_until: number | null;
+  /** How often it was left out. */
+  readonly ejections: number;
+}
+
+export function statusOf(state: UpstreamState, nowMs: number): UpstreamStatus {
+  const { route, address, ejections, ejectedUntilMs, skipUntilMs } = state;
+  const leftOutUntilMs = Math.max(ejectedUntilMs, skipUntilMs);
+  return {
+    route,
+    upstream: address,
+    healthy: state.isHealthy(nowMs) && skipUntilMs <= nowMs,
+    checks: state.checks.map(({ kind, healthy, lastError }) => ({ kind, healthy, last_error: lastError })),
+    left_out_until: leftOutUntilMs > nowMs ? Math.ceil(leftOutUntilMs / 1000) : null,
+    ejections,
+  };
+}
+
+/** Hands states on from one configuration to the next. */
+export interface UpstreamStates {
+  /** Before the routes of the snapshot are used. What it no longer has is forgotten. */
+  follow(snapshot: Snapshot): void;
+  all(): Iterable<UpstreamState>;
+}
+
+export function createUpstreamStates(): UpstreamStates {
+  let known = new Map<string, UpstreamState>();
+  return {
+    follow(snapshot) {
+      const kept = new Map<string, UpstreamState>();
+      for (const route of snapshot.routes) {
+        if (!hasState(route)) continue;
+        const keys = route.to.map((upstream) => `${route.key}\0${poolKeyOf(upstream)}\0${upstream.basePath}`);
+        if (!byRoute.has(route)) {
+          const states = route.to.map((upstream, index) => {
+            const key = keys[index] as string;
+            return known.get(key) ?? new UpstreamState(route.key, upstream);
+          });
+          byRoute.set(route, states);
+        }
+        for (const [index, state] of statesOf(route).entries()) kept.set(keys[index] as string, state);
+      }
+      known = kept;
+    },
+    all: () => known.values(),
+  };
+}

@@ -1,0 +1,71 @@
+/** The upstream settings of a route → their compiled form, defaults filled in. */
+import type { Balancing, HealthCheck, UpstreamLimits } from "../../config/compiled.ts";
+import { payloadHex } from "./health-check-settings.ts";
+import type { RouteDoc } from "../../config/route.ts";
+import { MAGLEV_TABLE_SIZE } from "./rules.ts";
+import { parseDuration } from "../../settings/values.ts";
+
+type HealthCheckDoc = NonNullable<RouteDoc["health_checks"]>[number];
+
+/** @returns undefined where nothing was written: upstreams then take turns */
+export function compileBalancing(doc: RouteDoc): Balancing | undefined {
+  const { load_balancing_policy: policy, health_checks: checks, outlier_detection: outliers } = doc;
+  const panicPercent = doc.healthy_panic_threshold;
+  if ([policy, checks, outliers, panicPercent].every((each) => each === undefined)) return undefined;
+  return {
+    policy: policy ?? "round_robin",
+    maglevTableSize: doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE,
+    healthChecks: (checks ?? []).map(compileHealthCheck),
+    outliers: outliers && {
+      consecutive5xx: outliers.consecutive_5xx ?? 5,
+      consecutiveGatewayFailure: outliers.consecutive_gateway_failure ?? 0,
+      baseEjectionMs: durationMs(outliers.base_ejection_time, "30s"),
+      maxEjectionMs: durationMs(outliers.max_ejection_time, "5m"),
+      maxEjectionPercent: outliers.max_ejection_percent ?? 10,
+    },
+    panicPercent,
+  };
+}
+
+function compileHealthCheck(doc: HealthCheckDoc): HealthCheck {
+  return {
+    intervalMs: durationMs(doc.interval, "10s"),
+    timeoutMs: durationMs(doc.timeout, "5s"),
+    unhealthyThreshold: doc.unhealthy_threshold ?? 3,
+    healthyThreshold: doc.healthy_threshold ?? 2,
+    probe: compileProbe(doc),
+  };
+}
+
+function compileProbe({ http_health_check: http, tcp_health_check: tcp, grpc_health_check: grpc }: HealthCheckDoc) {
+  if (http) {
+    const statuses = http.expected_statuses ?? [{ start: 200, end: 201 }];
+    return { kind: "http", path: http.path, host: http.host, statuses } as const;
+  }
+  if (grpc) return { kind: "grpc", serviceName: grpc.service_name ?? "", authority: grpc.authority } as const;
+  return {
+    kind: "tcp",
+    send: tcp?.send && payloadHex(tcp.send),
+    receive: (tcp?.receive ?? []).map(payloadHex),
+  } as const;
+}
+
+export function compileLimits(doc: RouteDoc): UpstreamLimits | undefined {
+  const limits = doc.circuit_breaker_thresholds;
+  if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;
+  const { max_connections: maxConnections } = limits;
+  return {
+    maxConnections,
+    maxPending: maxConnections === undefined ? undefined : (limits.max_pending_requests ?? 1_024),
+    maxRequests: limits.max_requests,
+  };
+}
+
+/** What timers can count; longer settings are as good as no limit. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** Milliseconds that a timer can be set to. */
+export function durationMs(text: string | undefined, fallback: string): number {
+  const parsed = parseDuration(text ?? fallback);
+  return parsed.ok ? Math.min(parsed.value, MAX_TIMER_MS) : 0;
+}

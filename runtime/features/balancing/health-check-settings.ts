@@ -1,0 +1,153 @@
+/** Settings of the checks that are made of a route's upstreams. */
+import { quotedWish, readable } from "../../settings/types/checks.ts";
+import { block, blockList, count, type DocOf, duration, text } from "../../settings/types/kinds.ts";
+import { fault, type Finding } from "../../settings/problem.ts";
+import { parseHostHeader, parseRoutePath } from "../../settings/values.ts";
+
+/** More would ask each upstream without end. */
+const MAX_CHECKS = 5;
+const MAX_PAYLOAD_BYTES = 1_024;
+const MAX_PAYLOADS = 16;
+
+const hostHeader = (value: string): string | undefined =>
+  quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined);
+
+const httpHealthCheck = block(
+  {
+    path: text({
+      doc: "Path that is asked for with GET, from the root of the upstream whatever path `to` has.",
+      required: true,
+      check: readable(parseRoutePath),
+    }),
+    host: text({ doc: "Value of the Host header.", default: "- the host of `to`", check: hostHeader }),
+    expected_statuses: blockList(
+      {
+        start: count({ doc: "First status that is expected.", required: true, min: 100, max: 599 }),
+        end: count({ doc: "First status after those that are expected.", required: true, min: 101, max: 600 }),
+      },
+      { doc: "Ranges of statuses that say the upstream is healthy.", default: "200 alone" },
+    ),
+  },
+  { doc: "Healthy: the answer to an HTTP request has an expected status.", default: "- another check is given" },
+);
+
+/** Not called "text": in Envoy's configuration that is what hexadecimal digits stand under. */
+const payload = {
+  hex: text({
+    doc: 'Bytes as hexadecimal digits, such as "50494e470d0a".',
+    default: "- `utf8` is given",
+    check: (value) =>
+      quotedWish(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
+  }),
+  utf8: text({
+    doc: 'Bytes as text, such as "PING\\r\\n".',
+    default: "- `hex` is given",
+    check: (value) => (value === "" ? "is empty, must be text" : undefined),
+  }),
+};
+
+const payloadSchema = block(payload, {
+  doc: "Bytes that are sent once the connection is open. Not for secrets: configuration and state show them.",
+  default: "- nothing is sent",
+});
+const payloadList = blockList(payload, {
+  doc: "Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at.",
+  default: "- opening the connection is enough",
+});
+
+const tcpHealthCheck = block(
+  { send: payloadSchema, receive: payloadList },
+  {
+    doc: "Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes.",
+    default: "- another check is given",
+  },
+);
+
+const grpcHealthCheck = block(
+  {
+    service_name: text({
+      doc: "Service that is asked about.",
+      default: "- the server as a whole",
+      check: (value) => (value.length > 256 ? `has ${value.length} characters, must have at most 256` : undefined),
+    }),
+    authority: text({ doc: "Value of `:authority`.", default: "- the host of `to`", check: hostHeader }),
+  },
+  {
+    doc: "Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.",
+    default: "- another check is given",
+  },
+);
+
+export const healthChecks = blockList(
+  {
+    interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
+    timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
+    unhealthy_threshold: count({
+      doc: "Failed checks in a row after which an upstream is unhealthy.",
+      default: "3",
+      min: 1,
+      max: 100,
+    }),
+    healthy_threshold: count({
+      doc: "Good checks in a row after which it is healthy again.",
+      default: "2",
+      min: 1,
+      max: 100,
+    }),
+    http_health_check: httpHealthCheck,
+    tcp_health_check: tcpHealthCheck,
+    grpc_health_check: grpcHealthCheck,
+  },
+  {
+    doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
+    default: "- upstreams are not checked",
+    annotation: "health_checks",
+  },
+);
+
+type HealthCheckDoc = DocOf<typeof healthChecks> extends readonly (infer Item)[] | undefined ? Item : never;
+type PayloadDoc = NonNullable<NonNullable<HealthCheckDoc["tcp_health_check"]>["send"]>;
+
+const KINDS = ["http_health_check", "tcp_health_check", "grpc_health_check"] as const;
+
+export function* healthCheckRules(checks: readonly HealthCheckDoc[]): Iterable<Finding> {
+  if (checks.length > MAX_CHECKS)
+    yield fault(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
+  for (const [index, check] of checks.entries()) {
+    const path = ["health_checks", index];
+    const [first, ...more] = KINDS.filter((kind) => check[kind] !== undefined);
+    if (first === undefined)
+      yield fault(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"');
+    for (const other of more) yield fault([...path, other], `cannot stand beside "${first}"`);
+    for (const [at, { start, end }] of (check.http_health_check?.expected_statuses ?? []).entries()) {
+      if (start >= end)
+        yield fault(
+          [...path, "http_health_check", "expected_statuses", at, "end"],
+          `is ${end}, must be above "start", which is ${start}`,
+        );
+    }
+    yield* tcpRules(check, [...path, "tcp_health_check"]);
+  }
+}
+
+function* tcpRules({ tcp_health_check: tcp }: HealthCheckDoc, path: Finding["path"]): Iterable<Finding> {
+  const { send, receive = [] } = tcp ?? {};
+  if (send && receive.length === 0)
+    yield fault([...path, "send"], 'needs "receive" beside it: without an answer it says nothing');
+  if (receive.length > MAX_PAYLOADS)
+    yield fault([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`);
+  if (send) yield* payloadRules(send, [...path, "send"]);
+  for (const [at, each] of receive.entries()) yield* payloadRules(each, [...path, "receive", at]);
+}
+
+function* payloadRules(doc: PayloadDoc, path: Finding["path"]): Iterable<Finding> {
+  if (doc.hex === undefined && doc.utf8 === undefined) yield fault(path, 'must have "hex" or "utf8"');
+  if (doc.hex !== undefined && doc.utf8 !== undefined) yield fault([...path, "utf8"], 'cannot stand beside "hex"');
+  const bytes = payloadHex(doc).length / 2;
+  if (bytes > MAX_PAYLOAD_BYTES) yield fault(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`);
+}
+
+/** The bytes in hexadecimal digits. */
+export function payloadHex({ hex, utf8 }: PayloadDoc): string {
+  return hex ?? Buffer.from(utf8 ?? "").toString("hex");
+}

@@ -1,0 +1,60 @@
+/** What Maglev tables may be like, each by itself and all together. */
+import { fault, type Finding } from "../../settings/problem.ts";
+import type { RouteDoc } from "../../config/route.ts";
+
+/** The smaller and the larger of the sizes that the paper measures (§5.3). */
+export const MAGLEV_TABLE_SIZE = 65_537;
+export const MAX_MAGLEV_TABLE_SIZE = 655_373;
+
+/** Places of all tables: 1,023 of the usual size, 64 MiB and 3 s of work while requests are served. */
+export const MAX_MAGLEV_PLACES = 67_108_864;
+
+type MaglevDoc = Pick<RouteDoc, "to" | "load_balancing_policy" | "maglev_lb_config">;
+
+/** @param route its sound members */
+export function* maglevRules(route: Partial<MaglevDoc>): Iterable<Finding> {
+  const { maglev_lb_config: config } = route;
+  if (config !== undefined && route.load_balancing_policy !== "maglev")
+    yield fault(["maglev_lb_config"], 'needs "load_balancing_policy" to be "maglev" beside it');
+  const size = config?.table_size ?? MAGLEV_TABLE_SIZE;
+  if (!isPrime(size))
+    yield fault(["maglev_lb_config", "table_size"], `is ${size}, must be a prime number such as ${primeAbove(size)}`);
+  const upstreams = toList(route).length;
+  if (route.load_balancing_policy === "maglev" && upstreams > size)
+    yield fault(["to"], `has ${upstreams} upstreams, must have at most the ${size} of the table`);
+}
+
+/** @returns the first route whose table is one too many */
+export function firstBeyondPlaces<T>(
+  routes: Iterable<{ readonly doc: Partial<MaglevDoc>; readonly owner: T }>,
+): T | undefined {
+  const tables = new Set<string>();
+  let places = 0;
+  for (const { doc, owner } of routes) {
+    const to = toList(doc);
+    if (doc.load_balancing_policy !== "maglev" || to.length < 2) continue;
+    const size = doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE;
+    const key = `${size} ${to.toSorted().join(" ")}`;
+    if (tables.has(key)) continue;
+    tables.add(key);
+    places += size;
+    if (places > MAX_MAGLEV_PLACES) return owner;
+  }
+  return undefined;
+}
+
+function toList({ to = [] }: Partial<MaglevDoc>): readonly string[] {
+  return typeof to === "string" ? [to] : to;
+}
+
+function isPrime(size: number): boolean {
+  if (size < 4) return size > 1;
+  for (let divisor = 2; divisor * divisor <= size; divisor += 1) if (size % divisor === 0) return false;
+  return true;
+}
+
+function primeAbove(size: number): number {
+  let prime = size;
+  while (!isPrime(prime)) prime += 1;
+  return Math.min(prime, MAX_MAGLEV_TABLE_SIZE);
+}

@@ -1,0 +1,114 @@
+/** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
+import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
+import { block, choice, count, duration } from "../../settings/types/kinds.ts";
+import { MAX_MAGLEV_TABLE_SIZE, maglevRules } from "./rules.ts";
+import { fault, type Finding } from "../../settings/problem.ts";
+import type { RouteDoc } from "../../config/route.ts";
+
+export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
+
+export const balancingShape = {
+  load_balancing_policy: choice(BALANCING_POLICIES, {
+    doc: "Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.",
+    default: "round_robin",
+    annotation: "load_balancing_policy",
+  }),
+  maglev_lb_config: block(
+    {
+      table_size: count({
+        doc: "Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.",
+        default: "65537",
+        min: 2,
+        max: MAX_MAGLEV_TABLE_SIZE,
+      }),
+    },
+    {
+      doc: "Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one.",
+      default: "- 65,537 places",
+      annotation: "maglev_lb_config",
+    },
+  ),
+  health_checks: healthChecks,
+  outlier_detection: block(
+    {
+      consecutive_5xx: count({
+        doc: "Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        default: "5",
+        min: 0,
+        max: 1_000,
+      }),
+      consecutive_gateway_failure: count({
+        doc: "Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
+        default: "0",
+        min: 0,
+        max: 1_000,
+      }),
+      base_ejection_time: duration({
+        doc: "How long it is left out the first time; the second time twice as long, and so on.",
+        default: "30s",
+        minMs: 100,
+      }),
+      max_ejection_time: duration({
+        doc: "Longest time it is left out. After as long without trouble it counts from the beginning.",
+        default: "5m",
+        minMs: 100,
+      }),
+      max_ejection_percent: count({
+        doc: "Largest share of the upstreams left out at once; one always may be, the last one never.",
+        default: "10",
+        min: 1,
+        max: 100,
+      }),
+    },
+    {
+      doc: "Leave out upstreams whose answers to users' requests are errors.",
+      default: "- only those that cannot be reached are left out, for up to 30 seconds",
+      annotation: "outlier_detection",
+    },
+  ),
+  healthy_panic_threshold: count({
+    doc: "Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy.",
+    default: "- all are used when none is healthy",
+    annotation: "healthy_panic_threshold",
+    min: 0,
+    max: 100,
+  }),
+  circuit_breaker_thresholds: block(
+    {
+      max_connections: count({
+        doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
+        default: "- no limit",
+        min: 1,
+        max: 1_000_000,
+      }),
+      max_pending_requests: count({
+        doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
+        default: "1024",
+        min: 0,
+        max: 1_000_000,
+      }),
+      max_requests: count({
+        doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
+        default: "10000",
+        min: 1,
+        max: 1_000_000,
+      }),
+    },
+    {
+      doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
+      default: "- 10,000 requests under way",
+      annotation: "circuit_breaker_thresholds",
+    },
+  ),
+};
+
+export function* balancingRules(route: Partial<RouteDoc>): Iterable<Finding> {
+  yield* maglevRules(route);
+  yield* healthCheckRules(route.health_checks ?? []);
+  const outliers = route.outlier_detection;
+  if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
+    yield fault(["outlier_detection"], "looks at nothing, must have a threshold above 0");
+  const limits = route.circuit_breaker_thresholds;
+  if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
+    yield fault(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
+}

@@ -1,0 +1,45 @@
+/** The Host that the upstream sees (requirements, "Header behavior" 4 and 5; D6). */
+import type { CompiledRoute, HostRule, Upstream } from "../../config/compiled.ts";
+import type { Exchange } from "../../http/exchange.ts";
+
+/**
+ * Applies the route's host rule. What a rule cannot make — header missing, no match, not a `host[:port]` — falls back to
+ * the host of `to`, so that no client chooses more than the rule allows.
+ */
+export function upstreamHost(exchange: Exchange, route: CompiledRoute, upstream: Upstream): string {
+  return chooseHost(exchange, route.hostRule) ?? upstream.host;
+}
+
+function chooseHost(exchange: Exchange, rule: HostRule): string | undefined {
+  switch (rule.kind) {
+    case "to":
+      return undefined;
+    case "preserve":
+      return exchange.host;
+    case "fixed":
+      return rule.value;
+    case "header": {
+      // Two different values are no value: the upstream would see another one than we judged.
+      const value = exchange.header(rule.name.toLowerCase())?.trim();
+      return value !== undefined && isHost(value) ? value : undefined;
+    }
+    case "path-regex": {
+      const value = rule.apply(exchange.path);
+      return value !== undefined && isHost(value) ? value : undefined;
+    }
+    default:
+      rule satisfies never;
+      return undefined;
+  }
+}
+
+/** `host[:port]` (RFC 9110 §7.2): a name, an IPv4 address or a bracketed IPv6 address, nothing that could end a header. */
+export function isHost(text: string): boolean {
+  if (text.length > 255) return false;
+  const match = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?$/.exec(
+    text,
+  );
+  if (!match || text.includes("..")) return false;
+  const port = match[1];
+  return port === undefined || (Number(port) > 0 && Number(port) <= 65_535);
+}

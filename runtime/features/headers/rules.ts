@@ -1,0 +1,106 @@
+/** Rules between the header settings of a route. @see requirements, "Header behavior on proxied requests"; decision D6 */
+import { groupCount, highestGroup, parsePattern, parseSubstitution } from "./host-regex.ts";
+import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import type { RouteDoc } from "../../config/route.ts";
+
+/**
+ * The rules no single setting can judge.
+ *
+ * @param route  its sound members
+ * @param wrote  whether the author wrote a member, sound or not
+ */
+export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+  const forms = hostForms(route, wrote);
+  if (forms.length > 1) {
+    yield fault(
+      [forms[1] ?? ""],
+      `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
+    );
+  }
+  yield* regexPair(route, wrote);
+  yield* twiceNamed(Object.keys(route.set_request_headers ?? {}), "set_request_headers");
+  yield* secretHeaders(route);
+  yield* twiceNamed(Object.keys(route.set_response_headers ?? {}), "set_response_headers");
+  const set = new Set(setNames(route).map(([, name]) => name.toLowerCase()));
+  for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
+    if (set.has(name.toLowerCase())) {
+      const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
+      yield doubt(["remove_request_headers", index], message);
+    }
+  }
+  yield* authorizationRule(route);
+  yield* removedTokenRule(route);
+}
+
+/** Header names that stand twice in one map in different case. */
+export function* twiceNamed(names: readonly string[], setting: string): Iterable<Finding> {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const first = seen.get(name.toLowerCase());
+    if (first !== undefined)
+      yield fault([setting, name], `names the same header as ${quote(first)}, must be written once`);
+    seen.set(name.toLowerCase(), name);
+  }
+}
+
+function hostForms(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): readonly string[] {
+  const forms: string[] = [];
+  // `preserve_host_header: false` is the default spelled out, not a choice.
+  if (route.preserve_host_header === true) forms.push("preserve_host_header");
+  if (wrote("host_rewrite")) forms.push("host_rewrite");
+  if (wrote("host_rewrite_header")) forms.push("host_rewrite_header");
+  if (wrote("host_path_regex_rewrite_pattern")) forms.push("host_path_regex_rewrite_pattern");
+  return forms;
+}
+
+function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+  const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
+  if (wrote(pattern) !== wrote(substitution)) {
+    const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
+    yield fault([present], `needs "${absent}" beside it`);
+  }
+  if (route[pattern] === undefined || route[substitution] === undefined) return;
+  const groups = groupCount(parsePattern(route[pattern]));
+  const wanted = highestGroup(parseSubstitution(route[substitution]));
+  if (wanted > groups) {
+    yield fault(
+      [substitution],
+      `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
+    );
+  }
+}
+
+/** Names of headers set on requests, with the setting that sets them. */
+export function setNames(route: Partial<RouteDoc>): readonly (readonly [setting: string, name: string])[] {
+  const settings = ["set_request_headers", "set_request_headers_secret"] as const;
+  return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
+}
+
+function* secretHeaders(route: Partial<RouteDoc>): Iterable<Finding> {
+  const secret = Object.keys(route.set_request_headers_secret ?? {});
+  yield* twiceNamed(secret, "set_request_headers_secret");
+  const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
+  for (const name of secret) {
+    const path = ["set_request_headers_secret", name];
+    if (plain.has(name.toLowerCase())) yield fault(path, 'is in "set_request_headers" too, must be in one of them');
+    const value: object = route.set_request_headers_secret?.[name] ?? {};
+    if (Object.keys(value).length === 0) yield fault(path, 'is empty, must have "secret_ref" or "secret_sealed"');
+  }
+}
+
+function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
+  const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
+  if (path === undefined) return;
+  if (route.mcp?.client) yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
+  if (route.mcp?.server?.upstream_oauth2) {
+    yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
+  }
+}
+
+/** Legal, since removal always wins, but it takes away what the route is for. */
+function* removedTokenRule({ mcp, remove_request_headers: removed = [] }: Partial<RouteDoc>): Iterable<Finding> {
+  const token = mcp?.client ? "External" : mcp?.server?.upstream_oauth2 ? "Internal" : undefined;
+  const index = removed.findIndex((name) => name.toLowerCase() === "authorization");
+  if (token === undefined || index === -1) return;
+  yield doubt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);
+}

@@ -1,0 +1,141 @@
+/**
+ * The header settings of a route: the nine of the requirements, and `set_request_headers_secret`. Rules between them are
+ * in header-rules.ts.
+ *
+ * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
+ */
+import { quotedWish, wishOf } from "../../settings/types/checks.ts";
+import {
+  headerValueWish,
+  hostSourceWish,
+  removeRequestHeaderWish,
+  responseHeaderWish,
+  setRequestHeaderWish,
+} from "./names.ts";
+import { HEADERS } from "../../settings/groups.ts";
+import { parsePattern, parseSubstitution } from "./host-regex.ts";
+import {
+  blockList,
+  flag,
+  grouped,
+  labelled,
+  secret,
+  templateMap,
+  text,
+  textList,
+  textMap,
+} from "../../settings/types/kinds.ts";
+import { parseStaticValue } from "./template.ts";
+import { parseHostHeader } from "../../settings/values.ts";
+
+/** Static response headers; the same setting exists globally and per route. */
+export const responseHeaderMap = {
+  checkName: responseHeaderWish,
+  checkValue: (value: string): string | undefined => headerValueWish(value) ?? wishOf(() => parseStaticValue(value)),
+};
+
+export const headerShape = {
+  preserve_host_header: flag({
+    doc: "Pass the incoming Host header upstream instead of the host of the route's `to` URL.",
+    default: "false",
+    annotation: "preserve_host_header",
+  }),
+  host_rewrite: text({
+    doc: "Set the Host header to this fixed `host` or `host:port`.",
+    default: "- the host of `to`",
+    annotation: "host_rewrite",
+    check: (value) =>
+      quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
+  }),
+  ...grouped(HEADERS, {
+    host_rewrite_header: text({
+      doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
+      default: "- the host of `to`",
+      annotation: "host_rewrite_header",
+      check: (value) => quotedWish(value, hostSourceWish(value)),
+    }),
+    host_path_regex_rewrite_pattern: text({
+      doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
+      default: "- the host of `to`",
+      annotation: "host_path_regex_rewrite_pattern",
+      check: (value) =>
+        quotedWish(
+          value,
+          wishOf(() => parsePattern(value)),
+        ),
+    }),
+    host_path_regex_rewrite_substitution: text({
+      doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
+      default: "- the host of `to`",
+      annotation: "host_path_regex_rewrite_substitution",
+      check: (value) =>
+        quotedWish(
+          value,
+          wishOf(() => parseSubstitution(value)),
+        ),
+    }),
+  }),
+  set_request_headers: templateMap({
+    doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
+    default: "- no headers are set",
+    annotation: "set_request_headers",
+    checkName: setRequestHeaderWish,
+  }),
+  ...grouped(HEADERS, {
+    set_request_headers_secret: labelled(
+      {
+        ...secret("secret", {
+          doc: "Value of the header, sent as it is: a `$` in it means itself.",
+          default: "- one of its spellings must be written",
+        }),
+      },
+      {
+        doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
+        default: "- no headers are set",
+        checkName: setRequestHeaderWish,
+      },
+    ),
+  }),
+  remove_request_headers: textList({
+    doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
+    default: "- no headers are removed",
+    annotation: "remove_request_headers",
+    check: quotingName(removeRequestHeaderWish),
+  }),
+  set_response_headers: textMap({
+    doc: "Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused.",
+    default: "- only the global `set_response_headers`",
+    annotation: "set_response_headers",
+    ...responseHeaderMap,
+  }),
+  ...grouped(HEADERS, {
+    rewrite_response_headers: blockList(
+      {
+        header: text({
+          doc: "Name of the response header, such as `Location`.",
+          required: true,
+          check: quotingName(responseHeaderWish),
+        }),
+        prefix: text({
+          doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
+          required: true,
+          check: headerValueWish,
+        }),
+        value: text({
+          doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
+          required: true,
+          check: responseHeaderMap.checkValue,
+        }),
+      },
+      {
+        doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
+        default: "- nothing is rewritten",
+        annotation: "rewrite_response_headers",
+      },
+    ),
+  }),
+};
+
+function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
+  return (name) => quotedWish(name, wish(name));
+}

@@ -1,0 +1,112 @@
+/**
+ * `host_certificates`: certificates of the public listener that slices bring, by host.
+ *
+ * They are no settings of all routes, though they stand among them: each concerns one host, on which its owner has a
+ * route, so that leave for the host is leave for its certificate. Kept apart from settings when a slice is read, so that a
+ * renewal changes nothing else.
+ */
+import { X509Certificate } from "node:crypto";
+
+import { certificateWish, coversHost, namesOf } from "./certificate.ts";
+import { wishOf } from "../../settings/types/checks.ts";
+import { parseDomainPattern } from "../../settings/domains.ts";
+import { type DocOf, document, fieldsOf, labelled, secret, text } from "../../settings/types/kinds.ts";
+import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
+import type { ReadSlice } from "../../config/read-slice.ts";
+import type { BootDoc } from "../../config/settings.ts";
+
+export const HOST_CERTIFICATES = "host_certificates";
+
+const shape = {
+  certificate: text({
+    doc: "PEM: the certificate, then those between it and the root. Must be for the host.",
+    required: true,
+    check: certificateWish,
+  }),
+  ...secret("certificate_key", {
+    doc: "PEM of its private key, without a passphrase.",
+    default: "- one of its spellings must be written",
+  }),
+};
+
+const schema = document(shape);
+/** One of them, as written. */
+export type HostCertificateDoc = DocOf<typeof schema>;
+
+/** Members of one. */
+export const hostCertificateFields = fieldsOf(shape, "live");
+
+export const hostCertificateShape = {
+  [HOST_CERTIFICATES]: labelled(shape, {
+    doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`.",
+    default: "- `certificates` alone",
+    checkName: hostWish,
+  }),
+};
+
+function hostWish(host: string): string | undefined {
+  const wish = wishOf(() => parseDomainPattern(host));
+  if (wish !== undefined) return wish.replace(/^must/, "is no host, must");
+  const { text: canonical, domain } = parseDomainPattern(host);
+  if (/^[0-9.]+$|:/.test(domain)) return "is an address, must be a host name: clients name no addresses";
+  return canonical === host ? undefined : `must be written ${quote(canonical)}`;
+}
+
+/** Judged alone. */
+export function* hostCertificateRules(written: Readonly<Record<string, HostCertificateDoc>>): Iterable<Finding> {
+  for (const [host, doc] of Object.entries(written)) {
+    if (!["certificate_key", "certificate_key_ref", "certificate_key_sealed"].some((name) => Object.hasOwn(doc, name)))
+      yield fault([HOST_CERTIFICATES, host], 'has no key, must have "certificate_key_sealed" or "certificate_key_ref"');
+    const state = otherHosts(doc.certificate, host);
+    if (state !== undefined) yield fault([HOST_CERTIFICATES, host, "certificate"], state);
+  }
+}
+
+/** Why a readable certificate is not for a host; undefined when it is. */
+export function otherHosts(certificate: string, host: string): string | undefined {
+  const names = namesOf(new X509Certificate(certificate));
+  if (coversHost(names, host)) return undefined;
+  const [first, ...others] = names;
+  const whose = first === undefined ? "no host" : others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `is for ${whose}, must be for ${host}`;
+}
+
+/** As a slice has it. */
+export interface ReadHostCertificate {
+  readonly host: string;
+  readonly doc: HostCertificateDoc;
+  /** In its source. */
+  readonly path: ValuePath;
+}
+
+/** Of two owners with a certificate for one host the one that was there first stays. */
+export function judgeHostCertificates(slices: readonly ReadSlice[]): void {
+  const byHost = new Map<string, { readonly slice: ReadSlice; readonly path: ValuePath }>();
+  for (const slice of slices) {
+    for (const { host, path } of slice.certificates) {
+      const first = byHost.get(host);
+      if (!first) byHost.set(host, { slice, path });
+      else {
+        const message = `is a certificate for this host, for which ${first.slice.source.file} has one too`;
+        slice.report({ ...fault(path, message), rivals: [{ file: first.slice.source.file, path: first.path }] });
+      }
+    }
+  }
+}
+
+/** What depends on the boot file and the owner's routes. */
+export function* hostCertificateProblems(
+  slice: ReadSlice,
+  boot: BootDoc,
+  slices: readonly ReadSlice[],
+): Iterable<Finding> {
+  if (slice.certificates.length === 0) return;
+  const own = slices.filter(({ owner }) => owner === slice.owner).flatMap(({ routes }) => routes);
+  const hosts = new Set(own.flatMap(({ from }) => (from ? [from.hostname] : [])));
+  for (const { host, path } of slice.certificates) {
+    if (!hosts.has(host)) yield fault(path, `is for a host that no route of owner "${slice.owner}" has in "from"`);
+    if (boot.insecure_server === true) {
+      yield doubt(path, 'is never shown: with "insecure_server" the listener speaks plain HTTP');
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Where the makers of common MCP clients publish the documents that identify them: what the word "known-clients" in
+ * `mcp_allowed_client_id_domains` stands for. The only list of them; `gateway doctor` tries the same documents.
+ *
+ * Recorded in November 2026. A domain belongs here when its owner makes the client and serves no files of strangers on it.
+ * (github.com serves those from other hosts, by redirects, which are not followed.)
+ */
+import { matchesDomain, parseDomainPattern, type DomainPattern } from "../../settings/domains.ts";
+
+export interface KnownClient {
+  readonly name: string;
+  readonly domain: string;
+  /** A document as the client names it. */
+  readonly document: string;
+  /** It does not register itself where documents are taken, even when its own is refused. */
+  readonly isLockedOut?: true;
+  /** Where its maker, or its source, says so. */
+  readonly source: string;
+}
+
+export const KNOWN_CLIENTS: readonly KnownClient[] = [
+  {
+    name: "Claude Code",
+    domain: "claude.ai",
+    document: "https://claude.ai/oauth/claude-code-client-metadata",
+    isLockedOut: true,
+    source: "what Claude Code 2.1 sends, in reports of servers",
+  },
+  {
+    name: "Claude",
+    domain: "claude.ai",
+    document: "https://claude.ai/oauth/mcp-oauth-client-metadata",
+    isLockedOut: true,
+    source: "what claude.ai sends, in reports of servers",
+  },
+  {
+    name: "Codex",
+    domain: "chatgpt.com",
+    // The one for servers that send `iss`; others get https://chatgpt.com/oauth/codex/<callback id>/client.json.
+    document: "https://chatgpt.com/oauth/codex/client.json",
+    isLockedOut: true,
+    source: "OpenAI's Codex documentation, MCP, OAuth",
+  },
+  {
+    name: "ChatGPT",
+    domain: "chatgpt.com",
+    document: "https://chatgpt.com/oauth/client.json",
+    source: "what ChatGPT sends, in reports of servers; others are https://chatgpt.com/oauth/<id>/client.json",
+  },
+  {
+    name: "VS Code",
+    domain: "vscode.dev",
+    document: "https://vscode.dev/oauth/client-metadata.json",
+    source: "github.com/microsoft/vscode, src/vs/base/common/oauth.ts",
+  },
+  {
+    name: "Copilot CLI",
+    domain: "github.com",
+    document: "https://github.com/copilot/cli/client-metadata.json",
+    source: "what Copilot CLI sends, in reports of servers",
+  },
+  {
+    name: "opencode",
+    domain: "opencode.ai",
+    document: "https://opencode.ai/oauth/opencode/client.json",
+    source: "github.com/anomalyco/opencode, pull request 47737",
+  },
+];
+
+/** In the place of a domain. No host is called that: names of one label are nobody's. */
+export const KNOWN_CLIENTS_WORD = "known-clients";
+
+/** @param texts of `mcp_allowed_client_id_domains`, checked */
+export function parseClientIdDomains(texts: readonly string[]): readonly DomainPattern[] {
+  const known = [...new Set(KNOWN_CLIENTS.map(({ domain }) => domain))];
+  return texts.flatMap((text) => (text === KNOWN_CLIENTS_WORD ? known : [text])).map(parseDomainPattern);
+}
+
+/** Names of the common clients that cannot connect with these domains, since they do not fall back on registration. */
+export function lockedOutClients(domains: readonly DomainPattern[]): readonly string[] {
+  if (domains.length === 0) return [];
+  return KNOWN_CLIENTS.filter(({ domain, isLockedOut }) => isLockedOut === true && !matchesDomain(domains, domain)).map(
+    ({ name }) => name,
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * The routes of one host: path → route.
+ *
+ * Exact path, then patterns by priority, then the longest prefix by whole segments; the order of routes in a file never
+ * matters. Patterns hang in the tree of prefixes at their literal beginning, so that a path is tried only against those
+ * that it could match.
+ */
+import type { CompiledRoute } from "../../config/compiled.ts";
+import { MAX_MATCHED_PATH } from "./path-pattern.ts";
+import { canonicalPath, otherReading } from "../../shared/http/target.ts";
+import { isOwnPath } from "../../proxy/endpoints.ts";
+import { PathNode } from "./apply-path-tree.ts";
+import { createAutomata, PatternPlaces } from "./apply-patterns.ts";
+import type { RoutePlan } from "../../proxy/prepared-route.ts";
+
+export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
+
+export type FoundRoute =
+  | {
+      readonly ok: true;
+      readonly plan: RoutePlan;
+      /** The path as servers read it that cut parameters off; undefined where both are the same. */
+      readonly otherPath: string | undefined;
+    }
+  | { readonly ok: false; readonly reason: NoRouteReason };
+
+/** What one host serves. The authenticate host may serve no route at all, only our own endpoints. */
+export interface HostTable {
+  /** How its users reach it. */
+  readonly scheme: "http" | "https";
+  findRoute(path: string): FoundRoute;
+}
+
+/** A route, and how it is served once a request has come for it. */
+interface Slot {
+  readonly route: CompiledRoute;
+  plan: RoutePlan | undefined;
+}
+
+/** Kept over reloads: automata say nothing about routes. */
+const automata = createAutomata();
+
+/** A path that no pattern is tried on, see `MAX_MATCHED_PATH`. */
+const TOO_LONG = "path-too-long";
+
+export class HostRoutes implements HostTable {
+  readonly #exact = new Map<string, Slot>();
+  readonly #paths = new PathNode<Slot, PatternPlaces<Slot>>();
+  readonly #plan: (route: CompiledRoute) => RoutePlan;
+  /** Of the wildcard host that this one lies below; it takes what is not found here. */
+  readonly #wider: HostRoutes | undefined;
+  readonly scheme: "http" | "https";
+  /** Not laid out yet. */
+  #waiting: Iterator<CompiledRoute> | undefined;
+
+  /** @param plan called with the first request for a route */
+  constructor(
+    routes: readonly CompiledRoute[],
+    scheme: "http" | "https",
+    plan: (route: CompiledRoute) => RoutePlan,
+    wider?: HostRoutes,
+  ) {
+    this.#plan = plan;
+    this.#wider = wider;
+    this.scheme = scheme;
+    this.#waiting = routes[Symbol.iterator]();
+  }
+
+  /** Lays out so many more routes; the first request lays out what is left. @returns true once all are */
+  layOut(count: number): boolean {
+    if (this.#waiting === undefined) return true;
+    for (let left = count; left > 0; left -= 1) {
+      const next = this.#waiting.next();
+      if (next.done === true) {
+        this.#waiting = undefined;
+        return true;
+      }
+      this.#add({ route: next.value, plan: undefined });
+    }
+    return false;
+  }
+
+  findRoute(path: string): FoundRoute {
+    const slot = this.#find(path);
+    if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
+    // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
+    // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
+    const otherPath = otherReading(path);
+    if (otherPath !== undefined && (isOwnPath(otherPath) || this.#find(otherPath) !== slot))
+      return { ok: false, reason: "ambiguous-path" };
+    if (slot === undefined) return { ok: false, reason: "no-route" };
+    return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)), otherPath };
+  }
+
+  #add(slot: Slot): void {
+    const { match } = slot.route;
+    if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
+    else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
+    // Every path that another pattern takes would begin with what no request's path does.
+    else if (match.beginning === "" || isCanonical(match.beginning)) {
+      const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces(automata, byPrecedence));
+      places.add(match.pattern, match.stem, match.rest, slot);
+    }
+  }
+
+  #nodeAt(path: string): PathNode<Slot, PatternPlaces<Slot>> {
+    let node = this.#paths;
+    // Prefixes go by whole segments: "/a/" says the same as "/a".
+    for (const segment of canonical(path).split("/").slice(1)) {
+      if (segment === "") break;
+      node = node.grow(segment);
+    }
+    return node;
+  }
+
+  #find(path: string): Slot | typeof TOO_LONG | undefined {
+    if (this.#waiting !== undefined) this.layOut(Number.POSITIVE_INFINITY);
+    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
+    if (exact !== undefined) return exact;
+    let node = this.#paths;
+    let { prefix } = node;
+    let pattern: Slot | undefined;
+    let start = 1;
+    for (;;) {
+      const { patterns } = node;
+      if (patterns !== undefined) {
+        if (path.length > MAX_MATCHED_PATH) return TOO_LONG;
+        pattern = patterns.find(path, start - 1, pattern);
+      }
+      if (node.isLeaf || start > path.length) break;
+      let end = path.indexOf("/", start);
+      if (end === -1) end = path.length;
+      const child = node.find(path, start, end);
+      if (child === undefined) break;
+      node = child;
+      prefix = node.prefix ?? prefix;
+      start = end + 1;
+    }
+    return pattern ?? prefix ?? (this.#wider === undefined ? undefined : this.#wider.#find(path));
+  }
+}
+
+/** Patterns by priority, then by the length of their literal beginning, then by their text. */
+function byPrecedence({ route: { match: a } }: Slot, { route: { match: b } }: Slot): number {
+  if (a.kind !== "regex" || b.kind !== "regex") return 0;
+  return (
+    b.priority - a.priority ||
+    b.beginning.length - a.beginning.length ||
+    (a.pattern < b.pattern ? -1 : a.pattern > b.pattern ? 1 : 0)
+  );
+}
+
+/** Whether paths of requests can go on from there with "/": they have no empty segments, and one spelling. */
+function isCanonical(beginning: string): boolean {
+  const result = canonicalPath(`${beginning}/x`);
+  return result.ok && result.path === `${beginning}/x`;
+}
+
+/** Configured paths are compared with canonical ones; what has no canonical form can never match and is kept as it is. */
+function canonical(path: string): string {
+  const result = canonicalPath(path);
+  return result.ok ? result.path : path;
+}

@@ -1,0 +1,55 @@
+/**
+ * The `from` of a route: an origin, or every host below a domain.
+ *
+ * `https://*.example.com` takes every host that ends in ".example.com", at any depth, and not example.com itself. The star
+ * stands for nothing but whole leading labels, and addresses have none.
+ */
+import { parseDomainPattern } from "../../settings/domains.ts";
+import { wishOf } from "../../settings/types/checks.ts";
+import { parseOrigin, type Reading } from "../../settings/values.ts";
+
+export interface From {
+  /** "https://app.example.com" or "https://*.example.com". */
+  readonly origin: string;
+  /** As it stands in the Host header: port only when it is not the scheme's default; "*.example.com" for a wildcard. */
+  readonly host: string;
+  /** Without port. */
+  readonly hostname: string;
+  readonly scheme: "http" | "https";
+  readonly port: number;
+  readonly isWildcard: boolean;
+}
+
+const WILDCARD = /^(https?:\/\/)\*\.(?!\*)/i;
+/** A host that stands in for the star while the rest is read. */
+const STAND_IN = "gateway-wildcard.";
+
+export function parseFrom(text: string): Reading<From> {
+  const isWildcard = WILDCARD.test(text);
+  const read = parseOrigin(isWildcard ? text.replace(WILDCARD, `$1${STAND_IN}`) : text);
+  if (!read.ok) {
+    return !isWildcard && text.includes("*")
+      ? { ok: false, wish: 'has a "*" that is not the whole first label, must be like "https://*.example.com"' }
+      : read;
+  }
+  const url = read.value;
+  const [host, hostname] = isWildcard
+    ? [`*.${url.host.slice(STAND_IN.length)}`, `*.${url.hostname.slice(STAND_IN.length)}`]
+    : [url.host, url.hostname];
+  if (isWildcard) {
+    const wish = wishOf(() => parseDomainPattern(hostname));
+    if (wish !== undefined) return { ok: false, wish };
+  }
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  return {
+    ok: true,
+    value: {
+      origin: `${scheme}://${host}`,
+      host,
+      hostname,
+      scheme,
+      port: Number(url.port || (scheme === "https" ? 443 : 80)),
+      isWildcard,
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/** Rules between the settings of routing.ts and those of upstreams. */
+import { parseFrom } from "./from.ts";
+import { parsePathPattern } from "./path-pattern.ts";
+import { rewritePairWish } from "./path-rewrite.ts";
+import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import type { RouteDoc } from "../../config/route.ts";
+import { parseUpstream } from "../../settings/values.ts";
+
+/** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
+export function asksUpstream(setting: string): boolean {
+  return OF_UPSTREAMS.test(setting);
+}
+
+type Wrote = (name: keyof RouteDoc) => boolean;
+
+/** Instructions from which a pattern is worth a warning: common ones have some thirty. */
+const COSTLY_PATTERN = 150;
+const REDIRECT_CODES = [301, 302, 303, 307, 308];
+/** Answers that never have a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+const BODILESS = [204, 205, 304];
+
+/** Settings that say how an upstream is asked, by the beginning of their names. */
+const OF_UPSTREAMS =
+  /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|set_request_|remove_request_|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
+
+/**
+ * The rules no single setting can judge.
+ *
+ * @param route  its sound members
+ * @param wrote  whether the author wrote a member, sound or not
+ * @param names  everything the author wrote
+ */
+export function* routingRules(route: Partial<RouteDoc>, wrote: Wrote, names: readonly string[]): Iterable<Finding> {
+  yield* patternRules(route, wrote);
+  yield* rewriteRules(route, wrote);
+  yield* answerRules(wrote, names);
+  if (route.redirect) yield* redirectRules(route, route.redirect);
+  const { status, body = "" } = route.response ?? {};
+  if (status !== undefined && BODILESS.includes(status) && body !== "") {
+    yield fault(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`);
+  }
+  yield* hostRules(route);
+}
+
+function* patternRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding> {
+  if (wrote("regex")) {
+    for (const other of ["prefix", "path"] as const) {
+      if (wrote(other)) yield fault(["regex"], `cannot stand beside "${other}", must be one of them`);
+    }
+    if (route.mcp)
+      yield fault(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
+    yield* costRule(route.regex);
+  } else if (wrote("regex_priority_order")) {
+    yield fault(["regex_priority_order"], 'needs "regex" beside it');
+  }
+}
+
+/** Legal and bounded, but strangers choose the paths. */
+function* costRule(pattern: string | undefined): Iterable<Finding> {
+  const size = pattern === undefined ? 0 : parsePathPattern(pattern).programSize();
+  if (size <= COSTLY_PATTERN) return;
+  const wish = "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
+  yield doubt(["regex"], `is a large pattern (${size} instructions), ${wish}`);
+}
+
+function* rewriteRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding> {
+  const [pattern, substitution] = ["regex_rewrite_pattern", "regex_rewrite_substitution"] as const;
+  if (wrote(pattern) !== wrote(substitution)) {
+    const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
+    yield fault([present], `needs "${absent}" beside it`);
+  }
+  if (route[pattern] !== undefined && route[substitution] !== undefined) {
+    const wish = rewritePairWish(route[pattern], route[substitution]);
+    if (wish !== undefined) yield fault([substitution], wish);
+  }
+  if (wrote("prefix_rewrite") && wrote(pattern)) {
+    yield fault([pattern], 'cannot stand beside "prefix_rewrite", must be one of them');
+  }
+  const rewrite = wrote("prefix_rewrite") ? "prefix_rewrite" : wrote(pattern) ? pattern : undefined;
+  if (rewrite === undefined) return;
+  if (route.mcp?.server) {
+    yield fault([rewrite], 'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"');
+  }
+  // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
+  for (const [index, text] of toList(route).entries()) {
+    const parsed = parseUpstream(text);
+    if (!parsed.ok || parsed.value.url.pathname === "/") continue;
+    const path = typeof route.to === "string" ? ["to"] : ["to", index];
+    yield fault(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`);
+  }
+}
+
+/** Exactly one thing answers. */
+function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<Finding> {
+  if (wrote("redirect") && wrote("response"))
+    yield fault(["response"], 'cannot stand beside "redirect", must be one of them');
+  const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
+  if (answer === undefined) {
+    if (!wrote("to"))
+      yield fault(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"');
+    return;
+  }
+  for (const name of names) {
+    if (asksUpstream(name)) yield fault([name], `cannot stand beside "${answer}", which asks no upstream`);
+  }
+}
+
+function* redirectRules(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc["redirect"]>): Iterable<Finding> {
+  const { response_code: code } = redirect;
+  if (code !== undefined && !REDIRECT_CODES.includes(code)) {
+    yield fault(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`);
+  }
+  if (redirect.https_redirect !== undefined && redirect.scheme_redirect !== undefined) {
+    yield fault(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them');
+  }
+  if (redirect.path_redirect !== undefined && redirect.prefix_rewrite !== undefined) {
+    yield fault(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them');
+  }
+  if (Object.keys(route.set_response_headers ?? {}).some((name) => name.toLowerCase() === "location")) {
+    yield fault(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it');
+  }
+  if (leadsBack(route, redirect)) {
+    yield fault(["redirect"], "leads back to where the request came from, must change the scheme, host, port or path");
+  }
+}
+
+/** Whether every request of the route would be sent to its own address again. */
+function leadsBack(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc["redirect"]>): boolean {
+  const from = parseFrom(route.from ?? "");
+  if (!from.ok) return false;
+  const { scheme, hostname, port } = from.value;
+  const nextScheme = redirect.https_redirect === true ? "https" : (redirect.scheme_redirect ?? scheme);
+  if (nextScheme !== scheme) return false;
+  if (redirect.host_redirect !== undefined && redirect.host_redirect !== hostname) return false;
+  if (redirect.port_redirect !== undefined && redirect.port_redirect !== port) return false;
+  if (redirect.host_redirect !== undefined && redirect.port_redirect === undefined && port !== defaultPort(scheme))
+    return false;
+  if (redirect.path_redirect !== undefined) return route.path === redirect.path_redirect;
+  if (redirect.prefix_rewrite === undefined) return true;
+  return redirect.prefix_rewrite === (route.path ?? (route.regex === undefined ? (route.prefix ?? "/") : undefined));
+}
+
+function* hostRules(route: Partial<RouteDoc>): Iterable<Finding> {
+  const from = parseFrom(route.from ?? "");
+  if (!from.ok || !from.value.isWildcard || !route.mcp) return;
+  const what = route.mcp.server
+    ? "is issuer and audience of the tokens of its clients"
+    : "is the audience of its tokens";
+  yield fault(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
+}
+
+function toList(route: Partial<RouteDoc>): readonly string[] {
+  const { to = [] } = route;
+  return typeof to === "string" ? [to] : to;
+}
+
+function defaultPort(scheme: "http" | "https"): number {
+  return scheme === "https" ? 443 : 80;
+}

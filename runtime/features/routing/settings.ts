@@ -1,0 +1,135 @@
+/**
+ * Settings of a route that choose its requests by pattern, change their path on the way, or answer them without an
+ * upstream. Rules between them are in routing-rules.ts.
+ */
+import { quotedWish, readable, wishOf } from "../../settings/types/checks.ts";
+import { block, choice, count, flag, text } from "../../settings/types/kinds.ts";
+import { parsePathPattern } from "./path-pattern.ts";
+import { checkPathSubstitution, pathTextWish } from "./path-rewrite.ts";
+import { parsePattern } from "../headers/host-regex.ts";
+import { canonicalHost } from "../../settings/domains.ts";
+import { parseRoutePath } from "../../settings/values.ts";
+
+/** A path that is written into requests or redirects as it stands. */
+function sentPathWish(value: string): string | undefined {
+  return readable(parseRoutePath)(value) ?? quotedWish(value, pathTextWish(value));
+}
+
+/** "/path" or "/path?query". */
+function redirectPathWish(value: string): string | undefined {
+  const mark = value.indexOf("?");
+  if (mark === -1) return sentPathWish(value);
+  const query = value.slice(mark + 1);
+  return (
+    sentPathWish(value.slice(0, mark)) ??
+    quotedWish(value, /^[!$-~]*$/.test(query) && !query.includes("#") ? undefined : "must be a path with a plain query")
+  );
+}
+
+export const routingShape = {
+  regex: text({
+    doc: "The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes.",
+    default: "- every path of the host",
+    check: (value) =>
+      quotedWish(
+        value,
+        wishOf(() => parsePathPattern(value)),
+      ),
+  }),
+  regex_priority_order: count({
+    doc: "Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning.",
+    default: "0",
+    min: 0,
+    max: 1_000_000,
+  }),
+  prefix_rewrite: text({
+    doc: "Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path.",
+    default: "- the path is sent as it is",
+    annotation: "prefix_rewrite",
+    check: sentPathWish,
+  }),
+  regex_rewrite_pattern: text({
+    doc: "RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`.",
+    default: "- the path is sent as it is",
+    annotation: "regex_rewrite_pattern",
+    check: (value) =>
+      quotedWish(
+        value,
+        wishOf(() => parsePattern(value)),
+      ),
+  }),
+  regex_rewrite_substitution: text({
+    doc: "What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\\1` to `\\9`. A result that is no plain path is refused with 400.",
+    default: "- the path is sent as it is",
+    annotation: "regex_rewrite_substitution",
+    check: (value) =>
+      quotedWish(
+        value,
+        wishOf(() => checkPathSubstitution(value)),
+      ),
+  }),
+  redirect: block(
+    {
+      https_redirect: flag({
+        doc: "Send to https, and from port 80 to 443. Not together with `scheme_redirect`.",
+        default: "false",
+      }),
+      scheme_redirect: choice(["http", "https"], {
+        doc: "Scheme to send to.",
+        default: "- the scheme of the route",
+      }),
+      host_redirect: text({
+        doc: "Host to send to, without port.",
+        default: "- the host of the request",
+        check: (value) =>
+          quotedWish(
+            value,
+            value.startsWith("[") || canonicalHost(value) !== value
+              ? "must be a host name in lower case, without port"
+              : undefined,
+          ),
+      }),
+      port_redirect: count({
+        doc: "Port to send to.",
+        default: "- the port of the request; with another host or scheme the scheme's own",
+        min: 1,
+        max: 65_535,
+      }),
+      path_redirect: text({
+        doc: "Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`.",
+        default: "- the path of the request",
+        check: redirectPathWish,
+      }),
+      prefix_rewrite: text({
+        doc: "Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path.",
+        default: "- the path of the request",
+        check: sentPathWish,
+      }),
+      response_code: count({
+        doc: "Status of the answer: 301, 302, 303, 307 or 308.",
+        default: "301",
+        min: 301,
+        max: 308,
+      }),
+      strip_query: flag({ doc: "Leave the query of the request out.", default: "false" }),
+    },
+    {
+      doc: "Answer with a redirect instead of asking an upstream. The route's policy is asked first.",
+      default: "- `to` is asked",
+    },
+  ),
+  response: block(
+    {
+      status: count({ doc: "Status of the answer.", required: true, min: 200, max: 599 }),
+      body: text({
+        doc: "Body of the answer, up to 65,536 bytes. Plain text, unless `set_response_headers` has another Content-Type.",
+        default: "- an empty body",
+        check: (value) => (Buffer.byteLength(value) > 65_536 ? "is longer than 65,536 bytes" : undefined),
+      }),
+    },
+    {
+      doc: "Answer with this instead of asking an upstream. The route's policy is asked first.",
+      default: "- `to` is asked",
+    },
+  ),
+};

@@ -1,0 +1,71 @@
+/**
+ * Requests to addresses that the operator wrote into the configuration: the identity provider, a publish target.
+ *
+ * Trusted input: the address. Untrusted input: the answer. Promises: bounded in time and size; no redirect is followed,
+ * since only the first address was written down; errors name the host and never quote the answer or the query.
+ */
+import { errorText, GatewayError } from "../../shared/errors.ts";
+
+export interface OperatorFetchOptions {
+  /** For the whole exchange. Default 10 s. */
+  readonly timeoutMs?: number;
+  /** Longest answer body. Default 256 KiB. */
+  readonly maxBytes?: number;
+  /** Hand a redirect back as the answer instead of failing; it is not followed either way. Default false. */
+  readonly returnsRedirects?: boolean;
+}
+
+/** Like `fetch`, with the answer's body already read. */
+export type OperatorFetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_MAX_BYTES = 256 * 1024;
+
+/** The fetch rejects with GatewayError `fetch.unreachable`, `fetch.timeout`, `fetch.redirect` or `fetch.too-large`. */
+export function createOperatorFetch(options: OperatorFetchOptions = {}): OperatorFetch {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES, returnsRedirects = false } = options;
+  return async (url, init = {}) => {
+    const { host } = new URL(url);
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = init.signal ? AbortSignal.any([deadline, init.signal]) : deadline;
+    try {
+      const answer = await fetch(url, { ...init, redirect: "manual", signal });
+      if (!returnsRedirects && answer.status >= 300 && answer.status < 400 && answer.headers.has("location")) {
+        await answer.body?.cancel();
+        throw new GatewayError("fetch.redirect", `Cannot fetch from "${host}": it redirects, must answer itself`);
+      }
+      const body = await readBounded(answer, maxBytes, host);
+      const headers = new Headers(answer.headers);
+      // The body has been decoded: these speak of what came over the wire.
+      headers.delete("content-encoding");
+      headers.delete("content-length");
+      return new Response(body.length === 0 ? null : new Uint8Array(body), { status: answer.status, headers });
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      if (deadline.aborted) {
+        throw new GatewayError("fetch.timeout", `Cannot fetch from "${host}": no answer within ${timeoutMs} ms`, {
+          cause: error,
+        });
+      }
+      const detail = errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
+      throw new GatewayError("fetch.unreachable", `Cannot fetch from "${host}": ${detail}`, { cause: error });
+    }
+  };
+}
+
+async function readBounded(answer: Response, maxBytes: number, host: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop by the throw also cancels the rest of the body.
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      throw new GatewayError(
+        "fetch.too-large",
+        `Cannot fetch from "${host}": the answer has more than ${maxBytes} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,181 @@
+/**
+ * The certificates of the public listener: read from files, and brought by slices for their hosts; chosen by the name a
+ * client asks for (SNI), read anew when the files change.
+ *
+ * Promise: a change that cannot be used (half written, key of another certificate) keeps what was there before and is
+ * logged; connections that are open keep the certificate they began with.
+ */
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
+
+import { checkKey, namesOf, wildcardAbove } from "../../features/listener/certificate.ts";
+import type { HostCertificate } from "../../config/compiled.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Closable } from "../../shared/clock.ts";
+import type { HostCertificates } from "./host-certificates.ts";
+
+export interface CertificateFiles {
+  /** PEM: the certificate, then those between it and the root. */
+  readonly certificateFile: string;
+  /** PEM, not encrypted. */
+  readonly keyFile: string;
+}
+
+/** Whose client certificates are believed. */
+export interface ClientAuthorities {
+  /** PEM of the authorities. */
+  readonly caFile: string;
+  /** Whether the handshake fails without a valid certificate. */
+  readonly rejectConnection: boolean;
+}
+
+export interface Certificates extends Closable {
+  /** Set: clients are asked for certificates. */
+  readonly clients: ClientAuthorities | undefined;
+  /** For clients that name no host, and what TLS needs at start. */
+  readonly fallback: SecureContextOptions;
+  /** @returns undefined: the fallback */
+  find(serverName: string): SecureContext | undefined;
+  /** Looks at the files now. @returns true when something changed and is in force */
+  reload(): Promise<boolean>;
+  /** Called after each change, with the new fallback. */
+  onChange(listener: (fallback: SecureContextOptions) => void): void;
+}
+
+export interface CertificateDeps {
+  readonly log: Log;
+  readonly clients?: ClientAuthorities | undefined;
+  /** Of slices; absent: there are none. */
+  readonly hosts?: HostCertificates | undefined;
+  /** Default 2 s; files are compared by content, so that renames and symlink swaps are seen alike. */
+  readonly pollMs?: number;
+}
+
+export interface LoadedCertificate {
+  readonly text: string;
+  readonly names: readonly string[];
+  readonly options: SecureContextOptions;
+  readonly context: SecureContext;
+}
+
+const POLL_MS = 2_000;
+
+/** @param files the first is the fallback. @throws GatewayError `http.certificate` when one cannot be used at start */
+export async function openCertificates(
+  files: readonly CertificateFiles[],
+  { log, clients, hosts, pollMs = POLL_MS }: CertificateDeps,
+): Promise<Certificates> {
+  let loaded = await loadCertificates(files, clients?.caFile);
+  let byName = indexOf(loaded);
+  let listener: (fallback: SecureContextOptions) => void = () => {};
+  /** So that a broken file is reported once, not with each look. */
+  let complaint = "";
+  /** Made with the first client that asks for the host, and with the authorities of now. */
+  let contexts = new WeakMap<HostCertificate, SecureContext>();
+
+  const certificates: Certificates = {
+    clients,
+    get fallback() {
+      return (loaded[0] as LoadedCertificate).options;
+    },
+    find(serverName) {
+      const above = wildcardAbove(serverName);
+      const own = byName.get(serverName) ?? contextOf(hosts?.find(serverName, serverName));
+      return own ?? byName.get(above) ?? contextOf(hosts?.find(above, serverName));
+    },
+    async reload() {
+      try {
+        const next = await loadCertificates(files, clients?.caFile, loaded);
+        complaint = "";
+        if (next.every((each, index) => each === loaded[index])) return false;
+        loaded = next;
+        byName = indexOf(loaded);
+        contexts = new WeakMap();
+        listener(certificates.fallback);
+        log.info({ names: [...byName.keys()] }, "certificates reloaded");
+        return true;
+      } catch (error) {
+        const reason = errorText(error);
+        if (reason !== complaint) log.error({ reason }, "certificates cannot be reloaded, the earlier ones stay");
+        complaint = reason;
+        return false;
+      }
+    },
+    onChange(next) {
+      listener = next;
+    },
+    close() {
+      clearInterval(timer);
+      return Promise.resolve();
+    },
+  };
+  const timer = setInterval(() => void certificates.reload(), pollMs);
+  timer.unref();
+  return certificates;
+
+  function contextOf(certificate: HostCertificate | undefined): SecureContext | undefined {
+    if (!certificate) return undefined;
+    const known = contexts.get(certificate);
+    if (known) return known;
+    // Without the authorities of client certificates those of the whole world would be believed.
+    const { ca } = certificates.fallback;
+    const { certificate: cert, key } = certificate;
+    try {
+      const made = createSecureContext({ cert, key, ...(ca !== undefined && { ca }) });
+      contexts.set(certificate, made);
+      return made;
+    } catch (error) {
+      // It was tried when it was loaded; whatever else may come must not end the process in the middle of a handshake.
+      log.error({ host: certificate.host, reason: errorText(error) }, "certificate of a slice cannot be used");
+      return undefined;
+    }
+  }
+}
+
+/**
+ * Reads and judges the files, as they are when the listener opens.
+ *
+ * @param earlier what the files held before, in their order; given back where they still do
+ * @throws GatewayError `http.certificate`
+ */
+export function loadCertificates(
+  files: readonly CertificateFiles[],
+  caFile: string | undefined,
+  earlier: readonly LoadedCertificate[] = [],
+): Promise<readonly LoadedCertificate[]> {
+  return Promise.all(files.map((each, index) => load(each, caFile, earlier[index])));
+}
+
+async function load(
+  files: CertificateFiles,
+  caFile: string | undefined,
+  earlier?: LoadedCertificate,
+): Promise<LoadedCertificate> {
+  try {
+    const [cert, key, ca] = await Promise.all([
+      readFile(files.certificateFile),
+      readFile(files.keyFile),
+      caFile === undefined ? undefined : readFile(caFile),
+    ]);
+    const text = [cert, key, ca ?? ""].map((each) => each.toString("latin1")).join("\0");
+    if (earlier?.text === text) return earlier;
+    const leaf = new X509Certificate(cert);
+    checkKey(leaf, key);
+    // OpenSSL passes over what is none, and then takes nobody.
+    if (ca && !new X509Certificate(ca).ca) throw new TypeError("the authority of client certificates is none");
+    const options = { cert, key, ...(ca && { ca }) };
+    return { text, names: namesOf(leaf), options, context: createSecureContext(options) };
+  } catch (cause) {
+    const file = JSON.stringify(files.certificateFile);
+    throw new GatewayError("http.certificate", `Cannot use certificate ${file}: ${errorText(cause)}`, { cause });
+  }
+}
+
+/** Of two certificates for one name the first in the list is taken. */
+function indexOf(loaded: readonly LoadedCertificate[]): ReadonlyMap<string, SecureContext> {
+  const byName = new Map<string, SecureContext>();
+  for (const { names, context } of loaded) for (const name of names) if (!byName.has(name)) byName.set(name, context);
+  return byName;
+}

@@ -1,0 +1,46 @@
+/** Addresses of listeners, and listening on them. */
+import type { Server } from "node:net";
+
+import { GatewayError } from "../../shared/errors.ts";
+
+export interface ListenAddress {
+  /** undefined: every address of the machine. */
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/** "host:port", "[v6]:port" or ":port". @throws GatewayError `http.address` */
+export function parseAddress(address: string): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:]*)):([0-9]{1,5})$/.exec(address);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535)
+    throw new GatewayError(
+      "http.address",
+      `Cannot listen on ${JSON.stringify(address)}: must be "host:port" or ":port"`,
+    );
+  const host = match[1] ?? match[2];
+  return { host: host === undefined || host === "" ? undefined : host, port };
+}
+
+/** @throws GatewayError `http.listen` */
+export function listen(server: Server, address: string): Promise<void> {
+  const { host, port } = parseAddress(address);
+  return new Promise((resolve, reject) => {
+    const onError = (cause: Error): void =>
+      reject(
+        new GatewayError("http.listen", `Cannot listen on ${JSON.stringify(address)}: ${cause.message}`, { cause }),
+      );
+    server.once("error", onError);
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
+      server.off("error", onError);
+      resolve();
+    });
+  });
+}
+
+/** How clients on this machine reach a listener: "127.0.0.1:8080". */
+export function shownAddress(address: string, port: number): string {
+  const { host } = parseAddress(address);
+  const shown = host === undefined || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+}

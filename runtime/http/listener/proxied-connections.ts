@@ -1,0 +1,103 @@
+/**
+ * A listener behind a load balancer that speaks the PROXY protocol: the head is read before TLS and HTTP begin, and the
+ * address in it becomes the connection's.
+ *
+ * Untrusted input: everything until the head is whole. Promises: without a good head nothing of the connection is read
+ * further, it is cut; at most a few kilobytes and a few seconds are spent on it.
+ */
+import type { Server, Socket } from "node:net";
+import { Server as TlsServer, type TLSSocket } from "node:tls";
+
+import type { Log } from "../../shared/log.ts";
+import { readProxyHeader } from "./proxy-protocol.ts";
+
+export interface ProxiedConnections {
+  /** Gives a TLS connection the address that its head told. Call it before anything asks for the address. */
+  adopt(socket: TLSSocket): void;
+  /** Cuts connections whose head has not come yet. */
+  cutWaiting(): void;
+}
+
+const HEADER_TIMEOUT_MS = 5_000;
+
+/**
+ * Takes the place of what the server does with a new connection, and does that once the head is read. Call it when all
+ * listeners for "connection" are there.
+ */
+export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_TIMEOUT_MS): ProxiedConnections {
+  const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
+  const isTls = server instanceof TlsServer;
+  const waiting = new Set<Socket>();
+  /** What heads told, by both ends of the connection: TLS makes another socket of it. */
+  const sources = new Map<string, string>();
+
+  const begin = (socket: Socket, source: string | undefined): void => {
+    if (source !== undefined) {
+      const key = endsOf(socket);
+      sources.set(key, source);
+      socket.once("close", () => sources.delete(key));
+      setRemoteAddress(socket, source);
+    }
+    for (const listener of listeners) listener.call(server, socket);
+    // TLS takes what was put back by itself; HTTP waits for it like for any other bytes.
+    if (!isTls) socket.resume();
+  };
+
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    const peer = socket.remoteAddress;
+    let bytes: Buffer = Buffer.alloc(0);
+    waiting.add(socket);
+    const settle = (): void => {
+      clearTimeout(timer);
+      waiting.delete(socket);
+      socket.off("data", onData);
+      socket.off("error", ignore);
+      socket.off("close", settle);
+    };
+    const cut = (reason: string): void => {
+      settle();
+      socket.on("error", ignore);
+      socket.destroy();
+      log.debug({ peer, reason }, "connection has no good PROXY head");
+    };
+    const onData = (chunk: Buffer): void => {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+      const header = readProxyHeader(bytes);
+      if (header.kind === "incomplete") return;
+      if (header.kind === "bad") {
+        cut(header.reason);
+        return;
+      }
+      settle();
+      socket.pause();
+      if (bytes.length > header.length) socket.unshift(bytes.subarray(header.length));
+      begin(socket, header.source);
+    };
+    const timer = setTimeout(() => cut("it did not come in time"), timeoutMs);
+    socket.on("data", onData);
+    socket.on("error", ignore);
+    socket.on("close", settle);
+  });
+
+  return {
+    adopt(socket) {
+      const source = sources.get(endsOf(socket));
+      if (source !== undefined) setRemoteAddress(socket, source);
+    },
+    cutWaiting() {
+      for (const socket of waiting) socket.destroy();
+    },
+  };
+}
+
+/** What tells an open connection from every other one. */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+}
+
+function setRemoteAddress(socket: Socket, address: string): void {
+  Object.defineProperty(socket, "remoteAddress", { value: address, configurable: true });
+}
+
+function ignore(): void {}

@@ -1,0 +1,91 @@
+/**
+ * The plain listener beside the TLS one: it answers nothing but where the same address is on https.
+ *
+ * Untrusted input: everything. Promises: nobody is led to a host that this gateway does not serve; each connection ends
+ * with its first answer.
+ */
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import type { Log } from "../../shared/log.ts";
+import type { Closable } from "../../shared/clock.ts";
+import { takeInTurn, TCP_KEEP_ALIVE } from "./connections-h1.ts";
+import { listen } from "./listen.ts";
+import { expectProxyHeaders } from "./proxied-connections.ts";
+import { canonicalTarget } from "../../shared/http/target.ts";
+
+export interface RedirectServer extends Closable {
+  readonly port: number;
+}
+
+export interface RedirectOptions {
+  readonly address: string;
+  /** Of the TLS listener; left out of addresses when it is 443. */
+  readonly securePort: number;
+  /** Whether the TLS listener serves a host, "app.example.com" or "app.example.com:8443". Asked for each request. */
+  readonly servesHost: (host: string) => boolean;
+  /** Each connection begins with a PROXY head, as on the TLS listener. */
+  readonly proxyProtocol?: boolean;
+  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  readonly maxConnections?: number | undefined;
+  readonly log: Log;
+}
+
+const HTTP_OPTIONS = {
+  maxHeaderSize: 16_384,
+  requireHostHeader: false,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  ...TCP_KEEP_ALIVE,
+} as const;
+
+/**
+ * GET and HEAD get 308, of hosts that nobody serves 421; any other method 403: its body has crossed the network in the
+ * clear already, and a redirect would hide that from whoever configured the client.
+ */
+export async function startRedirectServer(options: RedirectOptions): Promise<RedirectServer> {
+  const { address, proxyProtocol = false, maxConnections, log } = options;
+  const server = createServer(HTTP_OPTIONS);
+  server.maxHeadersCount = 0;
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  takeInTurn(
+    server,
+    false,
+    (request, response) => {
+      const { status, headers } = answerTo(request, options);
+      response.writeHead(status, [...headers, ...HEADERS]).end();
+    },
+    log,
+  );
+  const proxied = proxyProtocol ? expectProxyHeaders(server, log) : undefined;
+  await listen(server, address);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        proxied?.cutWaiting();
+      }),
+  };
+}
+
+const HEADERS = ["x-content-type-options", "nosniff", "connection", "close", "content-length", "0"];
+
+interface RedirectAnswer {
+  readonly status: number;
+  readonly headers: readonly string[];
+}
+
+function answerTo(request: IncomingMessage, { securePort, servesHost }: RedirectOptions): RedirectAnswer {
+  const hosts = request.headersDistinct["host"] ?? [];
+  const target = canonicalTarget(request.url ?? "", hosts.length === 1 ? hosts[0] : undefined, "80");
+  if (!target.ok) return { status: 400, headers: [] };
+  if (request.method !== "GET" && request.method !== "HEAD") return { status: 403, headers: [] };
+  const hostname = target.host.replace(/:[0-9]+$/, "");
+  const named = securePort === 443 ? hostname : `${hostname}:${securePort}`;
+  // Where the listener's port is another one outside, routes name that one.
+  const host = [named, hostname].find(servesHost);
+  if (host === undefined) return { status: 421, headers: [] };
+  return { status: 308, headers: ["location", `https://${host}${target.path}${target.query}`] };
+}

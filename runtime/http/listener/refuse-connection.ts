@@ -1,0 +1,40 @@
+/** Answers on connections that have no request and response of node:http: what came was none, or is not for us. */
+import { STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+
+import { closeLingering } from "../linger.ts";
+import { createRequestId } from "../../shared/http/request-id.ts";
+
+/** The status for what the parser of node:http could not read; undefined when the connection itself broke. */
+export function statusOfParserError(code: string | undefined): number | undefined {
+  if (code === "HPE_HEADER_OVERFLOW" || code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return 431;
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return 408;
+  return code?.startsWith("HPE_") === true ? 400 : undefined;
+}
+
+/** Answers, and closes so that the answer arrives. */
+export function refuseConnection(socket: Duplex, status: number): void {
+  // Half an answer may be on the wire already: a second status line would become part of it.
+  const busy = (socket as { _httpMessage?: { headersSent?: boolean } | null })._httpMessage?.headersSent === true;
+  if (!socket.writable || busy) {
+    socket.destroy();
+    return;
+  }
+  const id = createRequestId();
+  const body = JSON.stringify({
+    error: "request.malformed",
+    message: "The gateway cannot understand this request",
+    request_id: id,
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    `x-request-id: ${id}`,
+    "x-content-type-options: nosniff",
+    "cache-control: no-store",
+    "connection: close",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1");
+  closeLingering(socket);
+}

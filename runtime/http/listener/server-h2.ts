@@ -1,0 +1,118 @@
+/** Connections that speak HTTP/2: their limits, their streams as exchanges, their end. */
+import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { TLSSocket } from "node:tls";
+
+import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
+import { judgeHead } from "./accept-h2.ts";
+import { clientCertificateOf } from "./client-certificate.ts";
+import { Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
+import type { Exchange } from "../exchange.ts";
+import { respondError } from "../respond.ts";
+
+export interface Http2Deps extends AcceptDeps {
+  /** Must not throw. */
+  handle(exchange: Exchange): void;
+  readonly asksForCertificates: boolean;
+  readonly maxHeaderBytes: number;
+  readonly idleTimeoutMs: number;
+}
+
+export interface Http2Sessions {
+  serve(socket: TLSSocket): void;
+  /** Says GOAWAY to all: streams under way finish, new ones go elsewhere. */
+  drain(): void;
+  destroy(): void;
+}
+
+/** One client's streams under way; browsers rarely go past a hundred (RFC 9113 §6.5.2 advises no less). */
+const MAX_STREAMS = 250;
+/** What a client may send of one body before somebody reads it. */
+const STREAM_WINDOW_BYTES = 262_144;
+/** Longest time between saying GOAWAY to an idle client and the end of the connection. */
+const GOODBYE_MS = 5_000;
+/** Flag of the frame that brought the head: there is no body (RFC 9113 §6.2). */
+const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
+
+export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
+  const sessions = new Set<ServerHttp2Session>();
+  let draining = false;
+  return {
+    serve(socket) {
+      const session = performServerHandshake(socket, {
+        maxHeaderListPairs: MAX_HEADER_COUNT + 8,
+        maxSendHeaderBlockLength: 131_072,
+        maxSessionInvalidFrames: 100,
+        maxSessionRejectedStreams: 50,
+        maxOutstandingPings: 4,
+        // Rapid reset (CVE-2023-44487): opening and resetting streams faster than this ends the connection.
+        streamResetBurst: 500,
+        streamResetRate: 50,
+        unknownProtocolTimeout: 10_000,
+        settings: {
+          maxConcurrentStreams: MAX_STREAMS,
+          maxHeaderListSize: deps.maxHeaderBytes,
+          initialWindowSize: STREAM_WINDOW_BYTES,
+          enableConnectProtocol: true,
+        },
+      });
+      const peer: Http2Peer = {
+        remoteAddress: socket.remoteAddress ?? "",
+        clientCertificate: deps.asksForCertificates ? clientCertificateOf(socket) : undefined,
+      };
+      let streams = 0;
+      sessions.add(session);
+      session.once("close", () => sessions.delete(session));
+      // A broken peer; nghttp2 has told it with GOAWAY.
+      session.on("error", (error) => deps.log.debug({ reason: error.message }, "HTTP/2 connection failed"));
+      session.setTimeout(deps.idleTimeoutMs, () => {
+        // A stream that waits for its next event is not idle.
+        if (streams > 0) return;
+        session.close();
+        // It would wait for the client to close its end.
+        setTimeout(() => session.destroy(), GOODBYE_MS).unref();
+      });
+      session.on("stream", (stream, _headers, flags, rawHeaders) => {
+        streams += 1;
+        stream.once("close", () => (streams -= 1));
+        stream.on("error", ignore);
+        accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
+      });
+      if (draining) session.close();
+    },
+    drain() {
+      draining = true;
+      for (const session of sessions) session.close();
+    },
+    destroy() {
+      for (const session of sessions) session.destroy();
+    },
+  };
+
+  function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): void {
+    const head = judgeHead(raw);
+    if (head.ok) {
+      deps.handle(new Http2Exchange(stream, peer, head, hasBody));
+      return;
+    }
+    const { status, reason } = head;
+    deps.onRefused?.(reason);
+    const exchange = new Http2Exchange(stream, peer, NO_HEAD, hasBody);
+    deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
+    respondError(exchange, status, {
+      code: `request.${reason}`,
+      message: "The gateway cannot understand this request",
+    });
+  }
+}
+
+const NO_HEAD = {
+  method: "GET",
+  path: "/",
+  query: "",
+  host: "",
+  rawHeaders: [],
+  headerTraits: [],
+  isWebSocket: false,
+};
+
+function ignore(): void {}

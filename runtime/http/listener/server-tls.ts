@@ -1,0 +1,66 @@
+/** The TLS side of the public listener: HTTP/1.1 and HTTP/2 behind one handshake. */
+import { createServer, type Server, type ServerOptions } from "node:https";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+
+import type { Log } from "../../shared/log.ts";
+import type { Certificates } from "./certificates.ts";
+import type { Http2Sessions } from "./server-h2.ts";
+
+export interface TlsServer {
+  readonly server: Server;
+  /** Cuts connections that have not sent anything yet. */
+  cutFresh(): void;
+}
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+/** The certificate is the one for the name that the client asks for. @param onHttp1 told of connections that chose HTTP/1.1 */
+export function createTlsServer(
+  options: ServerOptions,
+  certificates: Certificates,
+  http2: Http2Sessions,
+  onHttp1: (socket: TLSSocket) => void,
+  log: Log,
+): TlsServer {
+  const server = createServer({
+    ...options,
+    ...certificates.fallback,
+    minVersion: "TLSv1.2",
+    requestCert: certificates.clients !== undefined,
+    // Otherwise the policy judges, and the client gets an answer it can show.
+    rejectUnauthorized: certificates.clients?.rejectConnection === true,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    ALPNProtocols: ["h2", "http/1.1"],
+    SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())),
+  });
+  certificates.onChange((fallback) => server.setSecureContext(fallback));
+  // node:https takes every connection for HTTP/1.1; those that agreed on HTTP/2 go to the stream API instead.
+  const [serveHttp1] = server.listeners("secureConnection") as ((socket: TLSSocket) => void)[];
+  server.removeAllListeners("secureConnection");
+  server.on("secureConnection", (socket) => {
+    if (socket.alpnProtocol === "h2") {
+      http2.serve(socket);
+      return;
+    }
+    onHttp1(socket);
+    serveHttp1?.call(server, socket);
+  });
+  // node:https makes a `clientError` of it, as of a request that cannot be read; an answer would wait for the handshake.
+  server.removeAllListeners("tlsClientError");
+  server.on("tlsClientError", (error, socket) => {
+    socket.destroy();
+    log.debug({ reason: error.message, peer: socket.remoteAddress }, "TLS handshake failed");
+  });
+  const handshakes = new Map<Socket, number>();
+  server.on("connection", (socket: Socket) => {
+    handshakes.set(socket, socket.bytesRead - socket.readableLength);
+    socket.once("close", () => handshakes.delete(socket));
+  });
+  return {
+    server,
+    cutFresh() {
+      for (const [socket, bytes] of handshakes) if (socket.bytesRead === bytes) socket.destroy();
+    },
+  };
+}

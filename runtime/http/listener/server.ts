@@ -1,0 +1,161 @@
+/**
+ * The public listener: bytes → Exchange, or a refusal.
+ *
+ * Untrusted input: everything. Promises to what stands behind: the message had one framing, headers that may stand once
+ * do, host and path are canonical (target.ts). A request that does not meet this is answered here and goes no further.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { acceptRequest, type RequestRefusal } from "./accept-h1.ts";
+import type { Certificates } from "./certificates.ts";
+import { takeInTurn, TCP_KEEP_ALIVE, type Expectation } from "./connections-h1.ts";
+import type { Exchange } from "../exchange.ts";
+import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
+import { listen, shownAddress } from "./listen.ts";
+import { expectProxyHeaders } from "./proxied-connections.ts";
+import { respondError } from "../respond.ts";
+import { createHttp2Sessions } from "./server-h2.ts";
+import { createTlsServer } from "./server-tls.ts";
+import { takeUpgrades } from "../upgrade-h1.ts";
+import { asksForWebSocket } from "./websocket.ts";
+
+export interface HttpServerOptions {
+  /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
+  readonly address: string;
+  /** Plain HTTP; required as long as there are no certificates. */
+  readonly insecure: boolean;
+  /** Makes it TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
+  readonly certificates?: Certificates | undefined;
+  /** Open connections; more are closed at once. Default: no limit but the system's. */
+  readonly maxConnections?: number | undefined;
+  /** Each connection begins with a PROXY head, which tells its address; others are cut. */
+  readonly proxyProtocol?: boolean | undefined;
+  /** Proxies before us whose X-Forwarded-For is believed; absent: none, and it is not looked at. */
+  readonly forwardedFor?: ForwardedForSettings | undefined;
+  /** Must not throw for a reason it knows; what it throws becomes a 500. */
+  handle(exchange: Exchange): void;
+  readonly log: Log;
+  /** Called with the reason of every request that is refused before it is an Exchange. */
+  onRefused?(reason: RequestRefusal): void;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** "http://127.0.0.1:8080", for tests and start-up messages. */
+  readonly origin: string;
+  /** Open connections, idle ones included. */
+  connections(): Promise<number>;
+  /** Stops accepting, lets answers in flight finish (each with `Connection: close`), cuts what is left after `timeoutMs`. */
+  close(options?: { readonly timeoutMs?: number }): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 32_768;
+const HEADERS_TIMEOUT_MS = 30_000;
+/** Above the 60 s that load balancers keep idle connections, so that they close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const DEFAULT_DRAIN_MS = 10_000;
+
+const HTTP_OPTIONS = {
+  // llhttp's strict mode: no CL with TE, no obs-fold, no bare LF, no space before a colon.
+  insecureHTTPParser: false,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  // We answer it ourselves, with a body.
+  requireHostHeader: false,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  // A long upload is not an attack; idle bodies are bounded where they are read.
+  requestTimeout: 0,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: 5_000,
+  noDelay: true,
+  ...TCP_KEEP_ALIVE,
+} as const;
+
+/** What a listener without a certificate is told. */
+export const NO_CERTIFICATE_WISH =
+  'no certificate is configured, expected "certificates", or insecure_server: true behind a terminating load balancer';
+
+/** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { certificates, log, forwardedFor } = options;
+  if (!options.insecure && !certificates) {
+    throw new GatewayError("http.no-certificate", `Cannot listen: ${NO_CERTIFICATE_WISH}`);
+  }
+  const asksForCertificates = certificates?.clients !== undefined;
+  const owner = { secure: certificates !== undefined, asksForCertificates, draining: false };
+  const handle = (exchange: Exchange): void => {
+    if (forwardedFor !== undefined) {
+      const values = exchange.headerValues("x-forwarded-for");
+      exchange.forwardedFor = readForwardedFor(forwardedFor, values, exchange.remoteAddress);
+    }
+    try {
+      options.handle(exchange);
+    } catch (error) {
+      log.error({ request: exchange.id, reason: errorText(error) }, "request failed");
+      if (exchange.started) exchange.abort();
+      else respondError(exchange, 500, { code: "internal", message: "The gateway failed to handle the request" });
+    }
+  };
+  const http2 = createHttp2Sessions({
+    ...options,
+    handle,
+    asksForCertificates,
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  const httpOptions = {
+    ...HTTP_OPTIONS,
+    // Behind a request that is not answered yet it is an ordinary one (RFC 9110 §7.8).
+    shouldUpgradeCallback: (request: IncomingMessage) => asksForWebSocket(request) && !http1.isBusy(request.socket),
+  };
+  const secure = certificates && createTlsServer(httpOptions, certificates, http2, (socket) => http1.add(socket), log);
+  const server = secure?.server ?? createServer(httpOptions);
+  // By default node drops headers past its limit and goes on; we count them ourselves and refuse.
+  server.maxHeadersCount = 0;
+  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
+  const accept = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) =>
+    acceptRequest(options, request, response, owner, expectation);
+  const http1 = takeInTurn(
+    server,
+    secure !== undefined,
+    (request, response, expectation) => {
+      const exchange = accept(request, response, expectation);
+      if (exchange) handle(exchange);
+    },
+    log,
+  );
+  const upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle);
+  const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
+  if (proxied) secure?.server.prependListener("secureConnection", (socket) => proxied.adopt(socket));
+  await listen(server, options.address);
+  const bound = server.address() as AddressInfo;
+  return {
+    port: bound.port,
+    origin: `${owner.secure ? "https" : "http"}://${shownAddress(options.address, bound.port)}`,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+      }),
+    close: ({ timeoutMs = DEFAULT_DRAIN_MS } = {}) => {
+      owner.draining = true;
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          server.closeAllConnections();
+          http2.destroy();
+          upgrades.destroy();
+        }, timeoutMs);
+        server.close(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+        server.closeIdleConnections();
+        http2.drain();
+        proxied?.cutWaiting();
+        secure?.cutFresh();
+        http1.cutFresh();
+      });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** The opening handshake of WebSocket, as far as it is about one connection (RFC 6455 §4, RFC 8441). */
+import { createHash, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+import { connectionTokens } from "../../shared/http/header-traits.ts";
+
+/** @see RFC 6455 §1.3 */
+const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+export const WEBSOCKET_VERSION = "13";
+
+/** Names of the handshake that belong to one connection: each hop makes its own. */
+export const HANDSHAKE_NAMES: ReadonlySet<string> = new Set([
+  "connection",
+  "upgrade",
+  "sec-websocket-key",
+  "sec-websocket-accept",
+  "sec-websocket-version",
+  "content-length",
+  "transfer-encoding",
+]);
+
+/** The one answer to a key (RFC 6455 §4.2.2). */
+export function acceptOf(key: string): string {
+  return createHash("sha1").update(`${key}${MAGIC}`).digest("base64");
+}
+
+export function newKey(): string {
+  return randomBytes(16).toString("base64");
+}
+
+/** Base64 of 16 bytes (RFC 6455 §4.1). */
+export function isKey(text: string | undefined): text is string {
+  return text !== undefined && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text.trim());
+}
+
+/**
+ * True for requests that ask for WebSocket over HTTP/1.1. Every other Upgrade is ignored (RFC 9110 §7.8), and so is one
+ * with a body: what follows would be read as body by one side and as messages by the other.
+ */
+export function asksForWebSocket({ method, httpVersion, headers }: IncomingMessage): boolean {
+  return (
+    method === "GET" &&
+    httpVersion === "1.1" &&
+    headers.upgrade?.trim().toLowerCase() === "websocket" &&
+    connectionTokens(headers.connection ?? "").includes("upgrade") &&
+    headers["transfer-encoding"] === undefined &&
+    (headers["content-length"] ?? "0") === "0"
+  );
+}

@@ -1,0 +1,73 @@
+/**
+ * Blocks in the store: one record each, and a feed that says that something has changed. Administrators' commands write
+ * them, every process follows them (`blocks.ts`).
+ *
+ * `block:<hash>`: the hash is of what is blocked, so that blocking it again replaces the record. Times are epoch seconds.
+ */
+import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
+import { hashSecret } from "../shared/keys.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+
+export const BLOCK_FEED = "blocks";
+
+/** Lists all of them. */
+const BLOCKS_TAG = "blocks";
+/** Processes judge the end by their own clocks; the record only has to outlive that. */
+const KEPT_PAST_END_SECONDS = 24 * 3600;
+/** Processes read all blocks again at their start, and now and then. */
+const ENTRY_SECONDS = 3600;
+
+export interface BlockDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+export interface StoredBlocks {
+  /** Those in force, and those whose end has just passed. */
+  readonly blocks: readonly Block[];
+  /** Keys of records that say nothing that this program understands: written by another one, or by hand. */
+  readonly unreadable: readonly string[];
+}
+
+/** @throws GatewayError `store.unavailable` */
+export async function readBlocks(store: Pick<Store, "list">): Promise<StoredBlocks> {
+  const records = await store.list<Block>(BLOCKS_TAG);
+  const { good = [], bad = [] } = Object.groupBy(records, ({ value }) => (isBlock(value) ? "good" : "bad"));
+  return { blocks: good.map(({ value }) => value), unreadable: bad.map(({ key }) => key) };
+}
+
+function isBlock(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { kind, name, route, email, until, reason, since, by } = value as Readonly<Record<string, unknown>>;
+  const isOptionalText = (text: unknown): boolean => text === undefined || typeof text === "string";
+  return (
+    BLOCK_KINDS.some((known) => known === kind) &&
+    [name, reason, by].every((text) => typeof text === "string") &&
+    [route, email].every(isOptionalText) &&
+    (until === undefined || Number.isSafeInteger(until)) &&
+    Number.isSafeInteger(since)
+  );
+}
+
+/** Blocks; in force in every process within 2 s. @throws GatewayError `store.unavailable`: then it may be done again */
+export async function putBlock({ store, clock }: BlockDeps, block: Block): Promise<void> {
+  const end = block.until === undefined ? {} : { expiresAt: block.until + KEPT_PAST_END_SECONDS };
+  await store.put(keyOf(block), block, { tags: [BLOCKS_TAG], ...end });
+  await tell({ store, clock });
+}
+
+/** @returns false when that was not blocked */
+export async function liftBlock({ store, clock }: BlockDeps, target: BlockTarget): Promise<boolean> {
+  const existed = await store.delete(keyOf(target));
+  await tell({ store, clock });
+  return existed;
+}
+
+async function tell({ store, clock }: BlockDeps): Promise<void> {
+  await store.append(BLOCK_FEED, "changed", epochSeconds(clock) + ENTRY_SECONDS);
+}
+
+function keyOf({ kind, name, route }: BlockTarget): string {
+  return `block:${hashSecret(JSON.stringify([kind, name, route ?? null]))}`;
+}

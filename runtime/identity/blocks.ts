@@ -1,0 +1,153 @@
+/**
+ * What is blocked, as every process knows it: read before it serves anybody, told by a feed, read again now and then.
+ *
+ * Promises: a block is in force here within 2 s of having been stored, and no process begins to serve without having read
+ * them; while the store is away what is known stays in force. A block's end is judged by this process's clock.
+ */
+import { errorText, GatewayError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { blocksTools, findBlock, indexBlocks, type Block, type BlockSubject } from "../policy/blocks.ts";
+import { epochSeconds, type Closable, type Clock } from "../shared/clock.ts";
+import { followFeed } from "../store/follow-feed.ts";
+import type { Store } from "../store/store.ts";
+import { BLOCK_FEED, readBlocks } from "./block-records.ts";
+
+export interface Blocks {
+  /** 0 = nothing is blocked: what the hot path looks at. */
+  readonly size: number;
+  /** In force now. */
+  list(): readonly Block[];
+  /** Synchronous, without the store. */
+  find(subject: BlockSubject): Block | undefined;
+  /** Whether a tool is blocked on this route. */
+  hasTools(routeKey: string): boolean;
+  /** Called when something more is blocked. @returns unsubscribe */
+  subscribe(listener: () => void): () => void;
+}
+
+/** For where nothing is ever blocked. */
+export const NO_BLOCKS: Blocks = {
+  size: 0,
+  list: () => [],
+  find: () => undefined,
+  hasTools: () => false,
+  subscribe: () => () => {},
+};
+
+export interface BlocksDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Without having heard of a change: an entry of the feed may have been lost with a store that failed between two writes. */
+const READ_AGAIN_MS = 10_000;
+
+/** @throws GatewayError `store.unavailable`, `blocks.unreadable`: who cannot read what is blocked must not serve */
+export async function openBlocks({ store, clock, log }: BlocksDeps): Promise<Blocks & Closable> {
+  const listeners = new Set<() => void>();
+  let index = indexBlocks([]);
+  /** Keys of records. */
+  let unreadable: ReadonlySet<string> = new Set();
+  let serves = false;
+  let isStale = false;
+  let readAtMs = performance.now();
+  let reading: Promise<void> | undefined;
+
+  const isOver = ({ until }: Block): boolean => until !== undefined && until <= epochSeconds(clock);
+
+  const apply = (read: readonly Block[]): void => {
+    const next = indexBlocks(read.filter((block) => !isOver(block)));
+    const before = new Set(index.all.map(textOf));
+    const after = new Set(next.all.map(textOf));
+    const added = next.all.filter((block) => !before.has(textOf(block)));
+    const gone = index.all.filter((block) => !after.has(textOf(block)));
+    if (added.length === 0 && gone.length === 0) return;
+    index = next;
+    for (const block of gone)
+      log.warn(logged(block), isOver(block) ? "a block has ended" : "a block was lifted or replaced");
+    for (const block of added) log.warn(logged(block), "blocked by an administrator");
+    if (added.length === 0) return;
+    for (const listener of listeners) {
+      try {
+        listener();
+      } catch (error) {
+        log.error({ err: error }, "a listener of blocks failed");
+      }
+    }
+  };
+
+  /** One that nobody understands keeps no other one from being in force; at the start somebody can still look into it. */
+  const noteUnreadable = (keys: readonly string[]): void => {
+    if (keys.length > 0 && !serves)
+      throw new GatewayError("blocks.unreadable", `Cannot read what is blocked: not understood: ${keys.join(", ")}`);
+    const news = keys.filter((key) => !unreadable.has(key));
+    if (news.length > 0) log.error({ keys: news }, "blocks are not in force: their records cannot be understood");
+    unreadable = new Set(keys);
+  };
+
+  const readAll = async (): Promise<void> => {
+    do {
+      // Before the reading: what changes while it is under way is read once more.
+      isStale = false;
+      try {
+        const { blocks, unreadable } = await readBlocks(store);
+        apply(blocks);
+        noteUnreadable(unreadable);
+      } catch (error) {
+        isStale = true;
+        throw error;
+      }
+    } while (isStale);
+    readAtMs = performance.now();
+  };
+
+  /** One at a time, so that no older reading is applied after a newer one. */
+  const readOnce = (): Promise<void> => (reading ??= readAll().finally(() => (reading = undefined)));
+
+  // The feed first: what changes while all are read is heard of.
+  const follower = followFeed({
+    store,
+    log,
+    feed: BLOCK_FEED,
+    onEntry: () => (isStale = true),
+    onRead() {
+      if (index.all.some(isOver)) apply(index.all);
+      if (!isStale && performance.now() - readAtMs < READ_AGAIN_MS) return;
+      // Tried again at the next reading of the feed.
+      readOnce().catch((error: unknown) => log.warn({ reason: errorText(error) }, "what is blocked cannot be read"));
+    },
+  });
+  try {
+    await readOnce();
+  } catch (error) {
+    await follower.close();
+    throw error;
+  }
+  serves = true;
+
+  return {
+    get size() {
+      return index.size;
+    },
+    list: () => index.all.filter((block) => !isOver(block)),
+    find: (subject) => (index.size === 0 ? undefined : findBlock(index, subject, epochSeconds(clock))),
+    hasTools: (routeKey) => index.size > 0 && blocksTools(index, routeKey),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      await follower.close();
+      await reading?.catch(() => {});
+    },
+  };
+}
+
+function textOf(block: Block): string {
+  return JSON.stringify([block.kind, block.name, block.route, block.until, block.reason, block.since, block.by]);
+}
+
+function logged({ kind, name, route, until, reason, by }: Block): object {
+  return { kind, name, route, until, reason, by };
+}

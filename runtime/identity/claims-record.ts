@@ -1,0 +1,124 @@
+/** One user's record: how an answer of the provider changes it, and what decisions read from it. Pure but for the seal. */
+import { isDeepStrictEqual } from "node:util";
+
+import type { IdpSettings } from "../config/compiled.ts";
+import type { Keys } from "../shared/keys.ts";
+import type { ProviderTokenSet } from "./provider/idp.ts";
+import type { User } from "./principal.ts";
+import { readStoredClaims, withoutUnverifiedEmail, type ProfileFacts } from "./provider/provider-claims.ts";
+import type { IdentityRecord } from "./identity-records.ts";
+
+/** The provider is asked for news of an active user at least this often, however long its tokens last. */
+export const MAX_CONFIRM_SECONDS = 15 * 60;
+/** So long before its end an access token is renewed. */
+export const RENEW_AHEAD_SECONDS = 60;
+
+/** Seals a user's provider tokens for rest; a seal opens only for the user and the purpose it was made for. */
+export interface TokenSeal {
+  seal(userId: string, what: TokenPurpose, token: string): string;
+  open(userId: string, what: TokenPurpose, sealed: string | undefined): string | undefined;
+}
+
+export type TokenPurpose = "refresh" | "access" | "id";
+
+export function createTokenSeal(keys: Keys): TokenSeal {
+  const sealer = keys.sealer("provider-tokens");
+  return {
+    seal: (userId, what, token) => sealer.seal(token, `${what} ${userId}`),
+    open: (userId, what, sealed) =>
+      sealed === undefined ? undefined : sealer.open(sealed, `${what} ${userId}`)?.toString(),
+  };
+}
+
+export interface ProviderAnswer {
+  readonly earlier: IdentityRecord | undefined;
+  readonly userId: string;
+  readonly tokens: ProviderTokenSet;
+  /** undefined = not read yet: claims stay as they are, and the provider is due to be asked again. */
+  readonly profile: ProfileFacts | undefined;
+}
+
+/** The record after an answer of the provider. */
+export function mergeIdentity(
+  deps: { readonly tokenSeal: TokenSeal; readonly nowMs: number },
+  { earlier, userId, tokens, profile }: ProviderAnswer,
+): IdentityRecord {
+  const now = Math.floor(deps.nowMs / 1000);
+  const facts: ProfileFacts = profile ??
+    (earlier && storedFacts(earlier)) ?? { email: "", name: "", groups: [], claims: {} };
+  const isWhole = profile !== undefined && profile.leftOut?.others !== true;
+  const changed = earlier === undefined || !sameFacts(earlier, facts);
+  // Without a new token the old one stays good (RFC 6749 §6), but never at another provider.
+  const kept = earlier && isFrom(earlier, tokens) ? earlier : undefined;
+  const sealed = (what: TokenPurpose, token: string | undefined): string | undefined =>
+    token === undefined ? undefined : deps.tokenSeal.seal(userId, what, token);
+  const refreshToken = sealed("refresh", tokens.refreshToken) ?? kept?.refreshToken;
+  const idToken = sealed("id", tokens.idToken) ?? kept?.idToken;
+  return {
+    userId,
+    providerUrl: tokens.providerUrl,
+    providerClientId: tokens.clientId,
+    version: changed ? Math.max(deps.nowMs, (earlier?.version ?? 0) + 1) : earlier.version,
+    email: facts.email,
+    name: facts.name,
+    groups: facts.groups,
+    claims: facts.claims,
+    leftOut: facts.leftOut ?? null,
+    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: isWhole ? dueAt(now, tokens) : now }),
+    accessToken: deps.tokenSeal.seal(userId, "access", tokens.accessToken),
+    ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
+    ...(idToken === undefined ? {} : { idToken }),
+    confirmedAt: profile ? now : (earlier?.confirmedAt ?? now),
+    confirmations: (earlier?.confirmations ?? 0) + (profile ? 1 : 0),
+    signIns: earlier?.signIns ?? 0,
+  };
+}
+
+/**
+ * The facts in a record. Older programs kept addresses that the provider called unverified, and knew nothing of claims that
+ * it left out: their records are read as if these claims came from the provider now.
+ */
+export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRecord): ProfileFacts {
+  if (leftOut !== undefined) return { email, name, groups, claims, ...(leftOut && { leftOut }) };
+  const read = readStoredClaims(claims);
+  return {
+    email: read.claims["email"] === undefined ? "" : email,
+    name,
+    groups,
+    claims: read.claims,
+    // Which claim has the groups is not known here: where there are none, any claim that is missing may be it.
+    ...(read.leftOut && { leftOut: { claims: read.leftOut.claims, groups: groups.length === 0 } }),
+  };
+}
+
+/** What decisions read, by the settings of today: they may ask for more than those under which it was stored. */
+export function toUser(record: IdentityRecord, settings: IdpSettings | undefined): User {
+  const user: User = { id: record.userId, version: record.version, ...storedFacts(record) };
+  return settings?.requireEmailVerified === true ? withoutUnverifiedEmail(user) : user;
+}
+
+function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
+  return record.providerUrl === tokens.providerUrl && record.providerClientId === tokens.clientId;
+}
+
+/** When the provider should be asked next: before its token ends, and never later than the promised interval. */
+function dueAt(now: number, tokens: ProviderTokenSet): number {
+  const latest = now + MAX_CONFIRM_SECONDS;
+  if (tokens.accessTokenExpiresAt === undefined) return latest;
+  const life = Math.max(0, tokens.accessTokenExpiresAt - now);
+  const ahead = Math.min(RENEW_AHEAD_SECONDS, Math.floor(life / 2));
+  return Math.min(tokens.accessTokenExpiresAt - ahead, latest);
+}
+
+function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
+  return isDeepStrictEqual(
+    [record.email, record.name, record.groups, record.claims, record.leftOut ?? undefined],
+    [facts.email, facts.name, facts.groups, facts.claims, facts.leftOut],
+  );
+}
+
+/** The settings under which this user's tokens may be used: the same provider, the same client. */
+export function providerOf(record: IdentityRecord, settings: IdpSettings | undefined): IdpSettings | undefined {
+  if (settings?.providerUrl !== record.providerUrl || settings.clientId !== record.providerClientId) return undefined;
+  return settings;
+}

@@ -1,0 +1,146 @@
+/**
+ * The slow half of authentication: what a credential claims → the records that must stand behind it → principal.
+ *
+ * Promise: session, grant and service account are looked up, the user is looked up, revocation is checked before and
+ * after.
+ */
+import type { Store } from "../store/store.ts";
+import type { IdentityService } from "./identities.ts";
+import { provenDevices, sameDevices } from "./users/device-facts.ts";
+import type { AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
+import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
+import { serviceAccountUser } from "./tokens/service-accounts.ts";
+import type { Revocations } from "./interfaces.ts";
+
+/** What a credential claims, to be confirmed by the records. */
+export interface Claimed {
+  readonly kind: Principal["kind"];
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly grantId?: string;
+  readonly accountId?: string;
+  readonly clientId?: string;
+  readonly routeKey?: string;
+  readonly audience: string;
+  readonly expiresAt: number;
+}
+
+export interface ConfirmationDeps {
+  readonly store: Pick<Store, "get">;
+  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
+  readonly identities: Pick<IdentityService, "load">;
+  readonly revocations: Pick<Revocations, "isRevoked">;
+}
+
+/**
+ * @param earlier the principal of the same credential as it was confirmed before; returned again while nothing changed
+ * @throws GatewayError `store.unavailable`
+ */
+export type Confirm = (claimed: Claimed, earlier: Principal | undefined) => Promise<AuthResult>;
+
+export function createConfirmation(deps: ConfirmationDeps): Confirm {
+  const { revocations } = deps;
+  return async (claimed, earlier) => {
+    const keys = revocationKeys(claimed);
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    if (claimed.kind === "service-account") return confirmServiceAccount(deps, claimed, keys, earlier);
+    let { userId, expiresAt } = claimed;
+    let proofs: readonly DeviceProof[] = [];
+    if (claimed.sessionId !== undefined) {
+      const session = await deps.records.sessions.get(claimed.sessionId);
+      if (!session) return refusal("revoked");
+      userId ??= session.value.userId;
+      if (userId !== session.value.userId) return refusal("malformed");
+      expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
+      if (claimed.kind === "session") proofs = session.value.devices ?? [];
+    }
+    if (claimed.grantId !== undefined) {
+      const grant = await deps.store.get(`grant:${claimed.grantId}`);
+      if (!grant) return refusal("revoked");
+      expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
+    }
+    const sid = claimed.sessionId ?? claimed.grantId;
+    if (userId === undefined || sid === undefined) return refusal("malformed");
+    const user = await deps.identities.load(userId);
+    if (!user) return refusal("unknown-user");
+    const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
+    // Reading took a while: a revocation may have come in between.
+    if (revocations.isRevoked(keys)) return refusal("revoked");
+    // The same object while nothing changed, since assertions and application tokens are remembered by it.
+    if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
+      return { ok: true, principal: earlier };
+    }
+    return {
+      ok: true,
+      principal: {
+        kind: claimed.kind,
+        user,
+        sid,
+        ...(claimed.sessionId === undefined ? {} : { sessionId: claimed.sessionId }),
+        ...(claimed.grantId === undefined ? {} : { grantId: claimed.grantId }),
+        ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
+        ...(claimed.routeKey === undefined ? {} : { routeKey: claimed.routeKey }),
+        ...(devices === undefined ? {} : { devices }),
+        expiresAt,
+        revocationKeys: [...keys, userTag(userId)],
+      },
+    };
+  };
+}
+
+/** One version may lose its address all the same: `idp_require_email_verified` is asked when the record is read. */
+function isSameUser(earlier: Principal, { version, claims }: User, expiresAt: number): boolean {
+  const { user } = earlier;
+  return user.version === version && user.claims["email"] === claims["email"] && earlier.expiresAt === expiresAt;
+}
+
+/** A machine is its own record: no identity provider knows it. */
+async function confirmServiceAccount(
+  deps: ConfirmationDeps,
+  claimed: Claimed,
+  keys: readonly string[],
+  earlier: Principal | undefined,
+): Promise<AuthResult> {
+  const { accountId: sid, clientId } = claimed;
+  if (sid === undefined) return refusal("malformed");
+  const account = await deps.records.serviceAccounts.get(sid);
+  if (!account) return refusal("revoked");
+  const user = serviceAccountUser(account.value);
+  if (user.id !== claimed.userId) return refusal("malformed");
+  if (deps.revocations.isRevoked(keys)) return refusal("revoked");
+  const expiresAt = Math.min(claimed.expiresAt, account.expiresAt ?? claimed.expiresAt);
+  if (earlier?.expiresAt === expiresAt) return { ok: true, principal: earlier };
+  return {
+    ok: true,
+    principal: {
+      kind: "service-account",
+      user,
+      sid,
+      ...(clientId === undefined ? {} : { clientId }),
+      expiresAt,
+      revocationKeys: [...keys, userTag(user.id)],
+    },
+  };
+}
+
+/** Keys whose revocation ends a credential, without the user's, which is added when the user is known. */
+function revocationKeys(claimed: Claimed): string[] {
+  const keys: string[] = [];
+  if (claimed.sessionId !== undefined) keys.push(`session:${claimed.sessionId}`);
+  if (claimed.grantId !== undefined) keys.push(`grant:${claimed.grantId}`);
+  if (claimed.accountId !== undefined) keys.push(`service-account:${claimed.accountId}`);
+  if (claimed.clientId !== undefined) keys.push(`client:${claimed.clientId}`);
+  return keys;
+}
+
+const REFUSALS = new Map<AuthFailureReason, AuthResult>();
+
+/** One object per reason: refusals are frequent and all alike. */
+export function refusal(reason: AuthFailureReason): AuthResult {
+  let result = REFUSALS.get(reason);
+  if (!result) {
+    result = { ok: false, reason };
+    REFUSALS.set(reason, result);
+  }
+  return result;
+}

@@ -1,0 +1,45 @@
+/** Who a principal is by now: for answers that stay open while groups and claims change, or accounts are closed. */
+import type { Store } from "../store/store.ts";
+import { createConfirmation } from "./confirm-credential.ts";
+import type { IdentityService } from "./identities.ts";
+import type { ProviderTokenCredentials } from "./tokens/program-credentials.ts";
+import type { Principal } from "./principal.ts";
+import type { SessionRecords } from "./identity-records.ts";
+
+/**
+ * @returns the principal with the user's newest claims, the same object while nothing changed; undefined when there is
+ *   no such user or credential any more
+ * @throws GatewayError `store.unavailable` when nobody can tell
+ */
+export type CurrentPrincipal = (principal: Principal) => Promise<Principal | undefined>;
+
+export interface CurrentPrincipalDeps {
+  readonly store: Pick<Store, "get">;
+  readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
+  readonly identities: Pick<IdentityService, "load">;
+  readonly programs: Pick<ProviderTokenCredentials, "again">;
+}
+
+export async function currentPrincipal(
+  deps: CurrentPrincipalDeps,
+  principal: Principal,
+): Promise<Principal | undefined> {
+  if (principal.kind === "provider-token") return deps.programs.again(principal);
+  // Revocations end answers by themselves, as soon as they are known.
+  const confirm = createConfirmation({ ...deps, revocations: { isRevoked: () => false } });
+  const { kind, sid, user, expiresAt, sessionId, grantId, clientId } = principal;
+  const result = await confirm(
+    {
+      kind,
+      userId: user.id,
+      audience: "",
+      expiresAt,
+      ...(kind === "service-account" ? { accountId: sid } : {}),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(grantId === undefined ? {} : { grantId }),
+      ...(clientId === undefined ? {} : { clientId }),
+    },
+    principal,
+  );
+  return result.ok ? result.principal : undefined;
+}

@@ -1,0 +1,253 @@
+/**
+ * Registered devices: the page on which people register and prove them, and their list on the user page.
+ *
+ * All of it stands on the host of sign-in pages, which is also what keys are bound to; a proof is written into the session's
+ * record, and so reaches every host on which the session is signed in.
+ *
+ * Untrusted input: requests, forms, what the browser says for a device. Promises: only our own page's form of this very
+ * session has an effect; a person is led to no host but those of the configuration.
+ */
+import { isIP } from "node:net";
+
+import type { Snapshot } from "../../config/compiled.ts";
+import { isLoopbackHost } from "../../settings/values.ts";
+import { readForm } from "../../http/body.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { parseQuery } from "../../shared/http/query.ts";
+import { redirect, respondBytes, respondError, respondHtml } from "../../http/respond.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import { deviceEnrolledPage } from "../../pages/device.ts";
+import { DEVICE_SCRIPT } from "../../pages/device-script.ts";
+import { pageHeaders } from "../../pages/layout.ts";
+import { continuePage } from "../../pages/signed-out.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
+import type { AuthResult } from "../principal.ts";
+import type { Csrf, DeviceProofs, Revocations } from "../interfaces.ts";
+import { isReturnPath, withStore } from "../sign-in/sign-in.ts";
+import { findSite, type Site } from "../sites.ts";
+import type { UserSection } from "../users/user-endpoints.ts";
+import type { Store } from "../../store/store.ts";
+import { finishCeremony, type Caller, type CeremonyRefusal } from "./ceremonies.ts";
+import { listDevices } from "./devices.ts";
+import { DEVICE_FORM } from "./forms.ts";
+import { renderDevicePage } from "./offer.ts";
+import { createTickets, type Journey } from "./tickets.ts";
+import { createDeviceSection, REMOVE_PATH } from "./user-section.ts";
+
+const PAGE_PATH = "/.gateway/webauthn";
+const SCRIPT_PATH = "/.gateway/webauthn.js";
+const ENROLLED_PATH = "/.gateway/device-enrolled";
+/** Answers have some 2 KiB. */
+const MAX_FORM_BYTES = 32 * 1024;
+
+/** What this part needs of a signed-in browser. */
+export interface DeviceSession {
+  readonly csrf: Csrf;
+  readonly browser: {
+    principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+    requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+  };
+  readonly revocations: Pick<Revocations, "revoke">;
+}
+
+export interface DeviceModuleDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly session: DeviceSession;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export interface DeviceModule {
+  readonly endpoints: readonly Endpoint[];
+  readonly proofs: DeviceProofs;
+  /** undefined where neither the user has devices nor any route asks for one. */
+  readonly userSection: UserSection;
+}
+
+export function createDevices(deps: DeviceModuleDeps): DeviceModule {
+  const { store, clock, log, session } = deps;
+  const { csrf } = session;
+  const tickets = createTickets(deps);
+  const section = createDeviceSection({ store, clock, log, session, registerPath: PAGE_PATH });
+
+  /** A signed-in browser on the right host; undefined when the exchange is answered. */
+  const callerOf = async (exchange: Exchange, snapshot: Snapshot): Promise<Caller | undefined> => {
+    const site = findSite(snapshot, exchange.host);
+    const isForm = exchange.method === "POST";
+    if (site && !site.authenticates && !isForm) {
+      redirect(exchange, 302, `${site.authenticateOrigin}${exchange.path}${exchange.query}`);
+      return undefined;
+    }
+    if (!site?.authenticates || (isForm && !isFromOwnForm(exchange, site.origin))) {
+      refuseForm(exchange);
+      return undefined;
+    }
+    if (!isForm && refuseScript(exchange)) return undefined;
+    const wish = addressWish(site);
+    if (wish !== undefined) {
+      respondError(exchange, 501, { code: "device.address", message: `Devices cannot be used here: ${wish}` });
+      return undefined;
+    }
+    const who = await session.browser.principal(exchange, snapshot);
+    if (!who.ok) {
+      if (who.reason === "unavailable") refuseUnavailable(exchange);
+      else await session.browser.requireSignIn(exchange, snapshot);
+      return undefined;
+    }
+    const { principal } = who;
+    const { sessionId } = principal;
+    if (principal.kind !== "session" || sessionId === undefined) {
+      refuseForm(exchange);
+      return undefined;
+    }
+    const party = { rpId: site.hostname, origin: site.origin };
+    return { principal, sessionId, host: site.host, party, requestId: exchange.id };
+  };
+
+  const showPage = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    const query = parseQuery(exchange.query);
+    const request = query.ok ? query.values.get("request") : undefined;
+    const journey = request === undefined ? undefined : tickets.openJourney(request);
+    if (request !== undefined && !journey) return refuseJourney(exchange);
+    const caller = await callerOf(exchange, snapshot);
+    if (!caller) return undefined;
+    const html = await renderDevicePage(
+      { store, tickets, csrf },
+      { caller, journey, request, action: PAGE_PATH, scriptPath: SCRIPT_PATH },
+    );
+    respondHtml(exchange, 200, html, pageHeaders([], caller.party.origin + SCRIPT_PATH));
+  };
+
+  const finish = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    const caller = await callerOf(exchange, snapshot);
+    if (!caller) return undefined;
+    const form = await readForm(exchange, MAX_FORM_BYTES);
+    if (!form.ok || !csrf.verify(caller.principal, DEVICE_FORM, form.values.get("csrf") ?? ""))
+      return refuseForm(exchange);
+    const request = form.values.get("request");
+    const journey = request === undefined ? undefined : tickets.openJourney(request);
+    const result = await finishCeremony({ store, clock, log, tickets }, caller, form.values);
+    if (!result.ok) return refuseCeremony(exchange, result.reason, journey && request);
+    const next = journey && wayBack(snapshot, journey, caller);
+    if (next !== undefined) {
+      // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+      const html = continuePage({ title: "Device proven", href: next });
+      return respondHtml(exchange, 200, html, ["refresh", `0;url=${next}`]);
+    }
+    const enrolled = `${ENROLLED_PATH}?device=${result.proof.id}`;
+    redirect(exchange, 303, caller.party.origin + (result.purpose === "register" ? enrolled : "/.gateway/"));
+  };
+
+  const showEnrolled = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    const caller = await callerOf(exchange, snapshot);
+    if (!caller) return undefined;
+    const query = parseQuery(exchange.query);
+    const id = query.ok ? query.values.get("device") : undefined;
+    const own = await listDevices({ store }, caller.principal.user.id);
+    const found = own.find(({ device }) => device.id === id)?.device;
+    if (!found) return redirect(exchange, 302, `${caller.party.origin}/.gateway/`);
+    const { name, approvedAt } = found;
+    respondHtml(exchange, 200, deviceEnrolledPage({ id: found.id, name, isApproved: approvedAt !== undefined }));
+  };
+
+  const inStore = (work: (exchange: Exchange, snapshot: Snapshot) => Promise<void>) => {
+    return (exchange: Exchange, snapshot: Snapshot) => withStore(exchange, () => work(exchange, snapshot));
+  };
+
+  return {
+    endpoints: [
+      { methods: ["GET"], path: PAGE_PATH, handle: inStore(showPage) },
+      { methods: ["POST"], path: PAGE_PATH, handle: inStore(finish) },
+      { methods: ["GET"], path: SCRIPT_PATH, handle: sendScript },
+      { methods: ["GET"], path: ENROLLED_PATH, handle: inStore(showEnrolled) },
+      { methods: ["POST"], path: REMOVE_PATH, handle: inStore(section.handleRemove) },
+    ],
+    proofs: {
+      addressOf(exchange, snapshot, { sessionId }, type) {
+        const site = findSite(snapshot, exchange.host);
+        if (!site || sessionId === undefined) return undefined;
+        const asked = exchange.path + exchange.query;
+        const returnTo = isReturnPath(asked) ? asked : "/";
+        const request = tickets.sealJourney({
+          host: site.host,
+          returnTo,
+          sessionId,
+          ...(type === undefined ? {} : { type }),
+        });
+        return `${site.authenticateOrigin}${PAGE_PATH}?request=${request}`;
+      },
+    },
+    userSection: section.render,
+  };
+}
+
+/** Back to the address that asked, if it is still one of ours. */
+function wayBack(snapshot: Snapshot, journey: Journey, caller: Caller): string | undefined {
+  const target = findSite(snapshot, journey.host);
+  if (target?.authenticateOrigin !== caller.party.origin) return undefined;
+  if (journey.sessionId === caller.sessionId) return target.origin + journey.returnTo;
+  // Signed in anew on this host meanwhile: that host has to learn of the session that proved the device.
+  return `${target.origin}/.gateway/sign_in?return_to=${encodeURIComponent(journey.returnTo)}`;
+}
+
+/** What keeps browsers from binding keys to this host. */
+function addressWish({ hostname, secure }: Site): string | undefined {
+  if (isIP(hostname.replace(/^\[|\]$/g, "")) !== 0) return "the address must have a host name instead of an IP address";
+  return secure || isLoopbackHost(hostname) ? undefined : "the address must begin with https";
+}
+
+function sendScript(exchange: Exchange): void {
+  const headers = ["content-type", "text/javascript; charset=utf-8", "x-content-type-options", "nosniff"];
+  const length = String(Buffer.byteLength(DEVICE_SCRIPT));
+  respondBytes(
+    exchange,
+    200,
+    [...headers, "x-request-id", exchange.id, "cache-control", "no-cache", "content-length", length],
+    DEVICE_SCRIPT,
+  );
+}
+
+const REFUSALS: Readonly<Record<CeremonyRefusal, string>> = {
+  ticket: "This took too long, was done already, or was begun in another session.",
+  answer:
+    "What the browser sent for the device cannot be accepted. It may need JavaScript, or a device that asks for you.",
+  "unknown-device": "This device is not registered for you here.",
+  "copied-device":
+    "This device counts less than it did before: its key may have been copied. Please tell an administrator.",
+  "not-built-in": "Only a device that is part of this machine can be registered so.",
+  synced:
+    "This machine keeps the key in an account, from where other machines get it, so it says nothing of this machine.",
+  registered: "This device is registered already.",
+  full: "You have registered as many devices as you may. Remove one first.",
+  "session-ended": "The session has ended.",
+};
+
+function refuseCeremony(exchange: Exchange, reason: CeremonyRefusal, request: string | undefined): void {
+  const again = request === undefined ? PAGE_PATH : `${PAGE_PATH}?request=${request}`;
+  respondError(exchange, 400, {
+    code: `device.${reason}`,
+    message: `${REFUSALS[reason]} Please open the page again.`,
+    links: [
+      { href: again, text: "Try again" },
+      { href: "/.gateway/", text: "See your devices" },
+    ],
+  });
+}
+
+function refuseJourney(exchange: Exchange): void {
+  respondError(exchange, 400, {
+    code: "device.request",
+    message: "This took too long. Please open the page that you wanted again.",
+  });
+}
+
+function refuseUnavailable(exchange: Exchange): void {
+  respondError(exchange, 503, { code: "device.unavailable", message: "Devices cannot be checked right now." }, [
+    "retry-after",
+    "5",
+  ]);
+}

@@ -1,0 +1,63 @@
+/**
+ * What a browser carries on its way to a proof and back: sealed, so that nobody stores anything before there is a proof.
+ *
+ * Promise: a challenge is good for one session, one page, one purpose and ten minutes; which address a person goes back to
+ * is what the gateway itself wrote. A used challenge is remembered by its answer, see devices.ts.
+ */
+import { randomSecret, type Keys } from "../../shared/keys.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { DeviceRecord } from "../identity-records.ts";
+
+/** Where somebody wanted to go who has to prove a device first. */
+export interface Journey {
+  /** Host of a route. */
+  readonly host: string;
+  /** Path and query on it. */
+  readonly returnTo: string;
+  /** The session that is refused there. */
+  readonly sessionId: string;
+  /** The only kind of device that helps. */
+  readonly type?: "enclave_only";
+  readonly expiresAt: number;
+}
+
+export interface Challenge {
+  readonly purpose: "register" | "prove";
+  /** 32 random bytes, base64url. */
+  readonly challenge: string;
+  readonly sessionId: string;
+  /** Host of the page. */
+  readonly host: string;
+  /** The kind of device to register. */
+  readonly type: DeviceRecord["type"];
+  readonly expiresAt: number;
+}
+
+export interface Tickets {
+  sealJourney(journey: Omit<Journey, "expiresAt">): string;
+  /** @returns undefined when forged, changed or past its end */
+  openJourney(text: string): Journey | undefined;
+  mintChallenge(of: Pick<Challenge, "purpose" | "sessionId" | "host" | "type">): Challenge;
+  sealChallenge(challenge: Challenge): string;
+  openChallenge(text: string): Challenge | undefined;
+}
+
+const LIFE_SECONDS = 600;
+
+export function createTickets({ keys, clock }: { readonly keys: Keys; readonly clock: Clock }): Tickets {
+  const journeys = keys.sealer("device-request");
+  const challenges = keys.sealer("device-challenge");
+  const ends = (): number => epochSeconds(clock) + LIFE_SECONDS;
+  const open = (sealed: Buffer | undefined): { readonly expiresAt: number } | undefined => {
+    if (!sealed) return undefined;
+    const value = JSON.parse(sealed.toString()) as { readonly expiresAt: number };
+    return value.expiresAt > epochSeconds(clock) ? value : undefined;
+  };
+  return {
+    sealJourney: (journey) => journeys.seal(JSON.stringify({ ...journey, expiresAt: ends() }), "journey"),
+    openJourney: (text) => open(journeys.open(text, "journey")) as Journey | undefined,
+    mintChallenge: (of) => ({ ...of, challenge: randomSecret(), expiresAt: ends() }),
+    sealChallenge: (challenge) => challenges.seal(JSON.stringify(challenge), "challenge"),
+    openChallenge: (text) => open(challenges.open(text, "challenge")) as Challenge | undefined,
+  };
+}

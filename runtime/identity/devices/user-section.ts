@@ -1,0 +1,83 @@
+/** What the user page says of the user's devices, and the form with which one is removed. */
+import type { Snapshot } from "../../config/compiled.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { redirect } from "../../http/respond.ts";
+import type { Log } from "../../shared/log.ts";
+import { devicesSection } from "../../pages/device.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { isFromOwnForm, refuseForm } from "../csrf.ts";
+import { createRecords } from "../identity-records.ts";
+import { findSite } from "../sites.ts";
+import type { UserSection } from "../users/user-endpoints.ts";
+import type { Store } from "../../store/store.ts";
+import type { DeviceSession } from "./device.ts";
+import { listDevices, removeDevice } from "./devices.ts";
+import { REMOVE_FORM } from "./forms.ts";
+
+export const REMOVE_PATH = "/.gateway/devices";
+const MAX_FORM_BYTES = 4096;
+
+export interface DeviceSectionDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly session: DeviceSession;
+  readonly registerPath: string;
+}
+
+export interface DeviceSection {
+  readonly render: UserSection;
+  /** `POST /.gateway/devices` */
+  readonly handleRemove: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
+  const { session } = deps;
+  return {
+    async render(principal, snapshot) {
+      const own = await listDevices(deps, principal.user.id);
+      if (own.length === 0 && !asksForDevices(snapshot)) return undefined;
+      // From the record: what is remembered of this browser may be older than the proof that led here.
+      const record = await createRecords(deps.store).sessions.get(principal.sid);
+      const proven = new Set(record?.value.devices?.map(({ id }) => id));
+      return devicesSection(
+        own.map(({ device }) => ({
+          id: device.id,
+          name: device.name,
+          isBuiltIn: device.type === "enclave_only",
+          isSynced: device.isSynced,
+          isApproved: device.approvedAt !== undefined,
+          isProven: proven.has(device.id),
+          registered: new Date(device.createdAt * 1000),
+          used: new Date(device.usedAt * 1000),
+        })),
+        { action: REMOVE_PATH, csrfToken: session.csrf.token(principal, REMOVE_FORM) },
+        deps.registerPath,
+      );
+    },
+
+    async handleRemove(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      // Another site's page must not be able to remove anything; ours stands on the authenticate host alone.
+      if (!site?.authenticates || !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
+      const form = await readForm(exchange, MAX_FORM_BYTES);
+      const who = await session.browser.principal(exchange, snapshot);
+      if (!who.ok || !form.ok) return refuseForm(exchange);
+      const { principal } = who;
+      if (!session.csrf.verify(principal, REMOVE_FORM, form.values.get("csrf") ?? "")) return refuseForm(exchange);
+      // Looked up among the user's own, so that nobody removes another's.
+      const own = await listDevices(deps, principal.user.id);
+      const chosen = own.find(({ device }) => device.id === form.values.get("device"));
+      if (chosen && (await removeDevice({ ...deps, revocations: session.revocations }, chosen))) {
+        const told = { user: principal.user.id, device: chosen.proof.id, request: exchange.id };
+        deps.log.info(told, "device removed by its user");
+      }
+      redirect(exchange, 303, `${site.origin}/.gateway/`);
+    },
+  };
+}
+
+function asksForDevices({ routes }: Snapshot): boolean {
+  return routes.some(({ policy }) => policy.needsDevice);
+}

@@ -1,0 +1,208 @@
+/**
+ * WebAuthn ceremonies: what the browser is asked, and whether its answer is good. The one file that knows the library.
+ *
+ * Untrusted input: the answers. Promises: challenge, origin and RP ID are exactly ours; a counting device counts upwards;
+ * `enclave_only` means a device that is part of the machine, asked its person and does not copy the key elsewhere, as far
+ * as a browser can tell. Attestations are neither asked for nor looked at: to judge one, addresses that it names would be
+ * fetched, and whoever signs in could make the gateway ask any address.
+ *
+ * @see WebAuthn Level 3 §7.1 (registration), §7.2 (authentication)
+ */
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
+} from "@simplewebauthn/server";
+
+import { errorText } from "../../shared/errors.ts";
+import type { DeviceRecord } from "../identity-records.ts";
+
+/** Where ceremonies take place. */
+export interface RelyingParty {
+  /** Host name that keys are bound to. */
+  readonly rpId: string;
+  /** "https://auth.example.com" */
+  readonly origin: string;
+}
+
+export type Credential = Pick<
+  DeviceRecord,
+  "credentialId" | "publicKey" | "counter" | "transports" | "isSynced" | "type"
+>;
+
+export type Registered =
+  | { readonly ok: true; readonly credential: Credential }
+  | { readonly ok: false; readonly reason: "invalid" | "not-built-in" | "synced"; readonly detail: string };
+
+export type Proven =
+  | { readonly ok: true; readonly counter: number }
+  | { readonly ok: false; readonly reason: "invalid" | "counter"; readonly detail: string };
+
+/** Loaded at the first ceremony: gateways without devices never need it. */
+const library = () => import("@simplewebauthn/server");
+const helpers = () => import("@simplewebauthn/server/helpers");
+
+/** ES256, EdDSA, RS256 (COSE). */
+const ALGORITHMS = [-7, -8, -257];
+/** A person looks for a key or a phone. */
+const TIMEOUT_MS = 300_000;
+
+/** @returns JSON for `PublicKeyCredential.parseCreationOptionsFromJSON` */
+export async function registrationOptions(
+  party: RelyingParty,
+  wish: {
+    readonly challenge: string;
+    readonly type: DeviceRecord["type"];
+    readonly user: { readonly handle: Buffer; readonly name: string };
+    /** This user's: no device is registered twice. */
+    readonly known: readonly DeviceRecord[];
+  },
+): Promise<object> {
+  const { generateRegistrationOptions } = await library();
+  const isEnclave = wish.type === "enclave_only";
+  return generateRegistrationOptions({
+    rpName: party.rpId,
+    rpID: party.rpId,
+    userID: new Uint8Array(wish.user.handle),
+    userName: wish.user.name,
+    userDisplayName: wish.user.name,
+    challenge: toBytes(wish.challenge),
+    timeout: TIMEOUT_MS,
+    attestationType: "none",
+    excludeCredentials: wish.known.map(descriptor),
+    // Not discoverable: the gateway knows who asks, and such keys tend to stay on their device.
+    authenticatorSelection: {
+      residentKey: "discouraged",
+      userVerification: isEnclave ? "required" : "preferred",
+      ...(isEnclave ? { authenticatorAttachment: "platform" as const } : {}),
+    },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** @returns JSON for `PublicKeyCredential.parseRequestOptionsFromJSON` */
+export async function proofOptions(
+  party: RelyingParty,
+  wish: { readonly challenge: string; readonly devices: readonly DeviceRecord[] },
+): Promise<object> {
+  const { generateAuthenticationOptions } = await library();
+  return generateAuthenticationOptions({
+    rpID: party.rpId,
+    challenge: toBytes(wish.challenge),
+    timeout: TIMEOUT_MS,
+    allowCredentials: wish.devices.map(descriptor),
+    userVerification: wish.devices.every(({ type }) => type === "enclave_only") ? "required" : "preferred",
+  });
+}
+
+/** @param answer as the page sent it */
+export async function verifyRegistration(
+  party: RelyingParty,
+  challenge: string,
+  type: DeviceRecord["type"],
+  answer: unknown,
+): Promise<Registered> {
+  const isEnclave = type === "enclave_only";
+  try {
+    const response = answer as RegistrationResponseJSON;
+    const { verifyRegistrationResponse } = await library();
+    await refuseAttestation(response);
+    await refuseFrame(response.response.clientDataJSON);
+    const result = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.rpId,
+      requireUserVerification: isEnclave,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!result.verified) return { ok: false, reason: "invalid", detail: "not verified" };
+    const { credential, credentialDeviceType } = result.registrationInfo;
+    // MUST, §7.1: what is stored must be what the authenticator signed for.
+    if (credential.id !== response.id) return { ok: false, reason: "invalid", detail: "two credential ids" };
+    const isSynced = credentialDeviceType === "multiDevice";
+    if (isEnclave && response.authenticatorAttachment !== "platform")
+      return { ok: false, reason: "not-built-in", detail: "not a platform authenticator" };
+    if (isEnclave && isSynced) return { ok: false, reason: "synced", detail: "a key that may be copied" };
+    return {
+      ok: true,
+      credential: {
+        credentialId: credential.id,
+        publicKey: Buffer.from(credential.publicKey).toString("base64url"),
+        counter: credential.counter,
+        transports: (credential.transports ?? []).filter((each) => TRANSPORTS.has(each)),
+        isSynced,
+        type,
+      },
+    };
+  } catch (error) {
+    // The library throws for all that is wrong with an answer, and so does reading what is no answer at all.
+    return { ok: false, reason: "invalid", detail: errorText(error) };
+  }
+}
+
+/** @param answer as the page sent it; its credential is this device's */
+export async function verifyProof(
+  party: RelyingParty,
+  challenge: string,
+  device: DeviceRecord,
+  answer: unknown,
+): Promise<Proven> {
+  try {
+    const response = answer as AuthenticationResponseJSON;
+    const { verifyAuthenticationResponse } = await library();
+    await refuseFrame(response.response.clientDataJSON);
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.rpId,
+      // The counter is compared below, where a copy can be told from a bad answer.
+      credential: { id: device.credentialId, publicKey: toBytes(device.publicKey), counter: 0 },
+      requireUserVerification: device.type === "enclave_only",
+    });
+    if (!verified) return { ok: false, reason: "invalid", detail: "the signature is not the device's" };
+    const { newCounter: counter, credentialDeviceType } = authenticationInfo;
+    // MUST, §7.2: a key says at its making whether it may be copied, and stays so.
+    if ((credentialDeviceType === "multiDevice") !== device.isSynced)
+      return { ok: false, reason: "invalid", detail: "the key is of another kind than registered" };
+    // §6.1.1: not above the last one, where any was counted: two devices count with one key.
+    if ((counter !== 0 || device.counter !== 0) && counter <= device.counter)
+      return { ok: false, reason: "counter", detail: `counts ${counter} after ${device.counter}` };
+    return { ok: true, counter };
+  } catch (error) {
+    return { ok: false, reason: "invalid", detail: errorText(error) };
+  }
+}
+
+/** The credential that an answer speaks of; undefined when it is no answer. */
+export function credentialIdOf(answer: unknown): string | undefined {
+  const id = (answer as { readonly id?: unknown } | null)?.id;
+  return typeof id === "string" ? id : undefined;
+}
+
+/** @throws for any but none, and the self attestation that some devices cannot leave out; it names no address */
+async function refuseAttestation(response: RegistrationResponseJSON): Promise<void> {
+  const { decodeAttestationObject, isoBase64URL } = await helpers();
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.response.attestationObject));
+  const format = attestation.get("fmt");
+  if (format === "none" || (format === "packed" && attestation.get("attStmt").get("x5c") === undefined)) return;
+  throw new Error(`an attestation of format ${JSON.stringify(format)}, which was not asked for`);
+}
+
+/** @throws when the ceremony took place in a frame of another site; our pages stand in none */
+async function refuseFrame(clientData: string): Promise<void> {
+  const { decodeClientDataJSON } = await helpers();
+  const { crossOrigin, topOrigin } = decodeClientDataJSON(clientData);
+  if (crossOrigin === true || topOrigin !== undefined) throw new Error("a ceremony in a frame of another site");
+}
+
+const TRANSPORTS: ReadonlySet<string> = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
+
+function descriptor({ credentialId, transports }: DeviceRecord): { id: string; transports: AuthenticatorTransport[] } {
+  return { id: credentialId, transports: transports as AuthenticatorTransport[] };
+}
+
+function toBytes(base64url: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(base64url, "base64url"));
+}

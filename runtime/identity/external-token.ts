@@ -1,0 +1,152 @@
+/**
+ * The External Token (TE): what MCP clients and the back ends of MCP client routes present to us.
+ *
+ * `gwt_` and a seal of who, for what, until when. The seal is ours alone, so a client learns nothing from it, and
+ * opening it needs no store. Promise: a token opens only where its audience allows; see `audienceAllows`.
+ */
+import type { Keys } from "../shared/keys.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import type { TokenAudience } from "./interfaces.ts";
+
+/** Secret scanners find leaked tokens by it. */
+export const EXTERNAL_TOKEN_PREFIX = "gwt_";
+
+/** Path below a client route's host where application tokens list the MCP servers. */
+export const ROUTES_PATH = "/.gateway/mcp/routes";
+
+export type ExternalTokenKind = "grant" | "application" | "service-account" | "programmatic";
+
+export interface ExternalTokenClaims {
+  /**
+   * grant: an MCP client; application: the back end of an MCP client route; service-account: a machine; programmatic: a
+   * program on ordinary routes of one host.
+   */
+  readonly kind: ExternalTokenKind;
+  readonly userId: string;
+  /** The session behind an application token. */
+  readonly sessionId?: string;
+  /** The grant behind the token. */
+  readonly grantId?: string;
+  /** The service account that a machine's token stands for. */
+  readonly accountId?: string;
+  /** The MCP client route that an application's token was made for, by key. */
+  readonly routeKey?: string;
+  /** OAuth client, for grants and client credentials. */
+  readonly clientId?: string;
+  /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
+  readonly audience: string;
+  readonly expiresAt: number;
+}
+
+export type ExternalTokenResult =
+  | { readonly ok: true; readonly claims: ExternalTokenClaims }
+  | { readonly ok: false; readonly reason: "malformed" | "expired" };
+
+export interface ExternalTokens {
+  mint(claims: ExternalTokenClaims): string;
+  /** Checks seal, form and end; not revocation, not audience. */
+  open(token: string): ExternalTokenResult;
+}
+
+/** Short names: the token travels with every request. */
+interface Wire {
+  readonly k: ExternalTokenKind;
+  readonly u: string;
+  readonly s?: string;
+  readonly g?: string;
+  readonly m?: string;
+  readonly r?: string;
+  readonly c?: string;
+  readonly a: string;
+  readonly e: number;
+}
+
+const SEAL_CONTEXT = "te";
+/** Longer texts are refused before anything is decoded. */
+const MAX_TOKEN_CHARACTERS = 4096;
+
+export function createExternalTokens(deps: { readonly keys: Keys; readonly clock: Clock }): ExternalTokens {
+  const sealer = deps.keys.sealer("external-token");
+  return {
+    mint(claims) {
+      const wire: Wire = {
+        k: claims.kind,
+        u: claims.userId,
+        ...(claims.sessionId === undefined ? {} : { s: claims.sessionId }),
+        ...(claims.grantId === undefined ? {} : { g: claims.grantId }),
+        ...(claims.accountId === undefined ? {} : { m: claims.accountId }),
+        ...(claims.routeKey === undefined ? {} : { r: claims.routeKey }),
+        ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
+        a: claims.audience,
+        e: claims.expiresAt,
+      };
+      return EXTERNAL_TOKEN_PREFIX + sealer.seal(JSON.stringify(wire), SEAL_CONTEXT);
+    },
+    open(token) {
+      if (!token.startsWith(EXTERNAL_TOKEN_PREFIX) || token.length > MAX_TOKEN_CHARACTERS) return MALFORMED;
+      const bytes = sealer.open(token.slice(EXTERNAL_TOKEN_PREFIX.length), SEAL_CONTEXT);
+      if (!bytes) return MALFORMED;
+      const wire = JSON.parse(bytes.toString()) as Wire;
+      if (!(wire.e > epochSeconds(deps.clock))) return EXPIRED;
+      return {
+        ok: true,
+        claims: {
+          kind: wire.k,
+          userId: wire.u,
+          ...(wire.s === undefined ? {} : { sessionId: wire.s }),
+          ...(wire.g === undefined ? {} : { grantId: wire.g }),
+          ...(wire.m === undefined ? {} : { accountId: wire.m }),
+          ...(wire.r === undefined ? {} : { routeKey: wire.r }),
+          ...(wire.c === undefined ? {} : { clientId: wire.c }),
+          audience: wire.a,
+          expiresAt: wire.e,
+        },
+      };
+    },
+  };
+}
+
+const MALFORMED = { ok: false, reason: "malformed" } as const;
+const EXPIRED = { ok: false, reason: "expired" } as const;
+
+/** The audience of a service account's token that is good for every route. */
+// A space stands in no resource and no origin, so none can be taken for it.
+export const EVERY_SERVER = "every server";
+
+const APPLICATION = "application ";
+
+/**
+ * The audience of a token handed to the back end of an MCP client route: the MCP server routes that the route opens (see
+ * application-reach.ts), and the list of them on the route's own host.
+ */
+export function applicationAudience(clientRouteOrigin: string): string {
+  // A space stands in no resource and no origin, so the two can never be taken for each other.
+  return APPLICATION + clientRouteOrigin;
+}
+
+export function isApplicationAudience(audience: string): boolean {
+  return audience.startsWith(APPLICATION);
+}
+
+const PROGRAM = "program ";
+
+/** The audience of a programmatic login: the ordinary routes of one host, no MCP server. */
+export function programAudience(origin: string): string {
+  return PROGRAM + origin;
+}
+
+/** Whether a token with this audience may be used here (RFC 8707 §2: the resource's own check). */
+export function audienceAllows(audience: string, presentedAt: TokenAudience): boolean {
+  const { resource, origin } = presentedAt;
+  if (presentedAt.isWeb === true) {
+    return audience === programAudience(origin) || audience === origin || audience === EVERY_SERVER;
+  }
+  if (audience.startsWith(PROGRAM)) return false;
+  const isList = resource.endsWith(ROUTES_PATH) && resource.length === origin.length + ROUTES_PATH.length;
+  if (isApplicationAudience(audience)) {
+    return !isList || audience === applicationAudience(origin);
+  }
+  if (audience === EVERY_SERVER) return !isList;
+  // The list belongs to applications: a client that asked for the whole host got its MCP servers, not the list.
+  return !isList && (audience === resource || audience === origin);
+}

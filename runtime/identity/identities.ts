@@ -1,0 +1,291 @@
+/**
+ * Users as the provider has them: the newest claims and the newest provider tokens of each, one record per user.
+ *
+ * Promises: one refresh per user at a time, in this process and across replicas (many providers rotate refresh tokens
+ * and take a second use for theft); what the provider gave is stored before anything is done with it; a provider that
+ * cannot be reached costs nobody anything, one that refuses ends the user's sessions and grants.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+
+import type { Snapshots } from "../config/compiled.ts";
+import { GatewayError, errorText } from "../shared/errors.ts";
+import type { Keys } from "../shared/keys.ts";
+import type { Log } from "../shared/log.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../shared/clock.ts";
+import type { Store, StoredRecord } from "../store/store.ts";
+import {
+  createTokenSeal,
+  mergeIdentity,
+  providerOf,
+  RENEW_AHEAD_SECONDS,
+  storedFacts,
+  toUser,
+} from "./claims-record.ts";
+import type { IdentityProvider, ProviderTokenSet } from "./provider/idp.ts";
+import { createPauses } from "../shared/cooldown.ts";
+import type { User } from "./principal.ts";
+import { withEarlierDoubts, type ProfileFacts } from "./provider/provider-claims.ts";
+import { isProviderSubject, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
+import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
+
+export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
+
+export interface IdentityService extends Identities {
+  /** Stores what a completed sign-in told of a user. */
+  recordSignIn(tokens: ProviderTokenSet, subject: string, profile: ProfileFacts): Promise<User>;
+  /**
+   * The user for a decision. Asks the provider again when that is due: in the background while the tokens last, first
+   * of all when they have ended.
+   *
+   * @returns undefined when there is no such user any more
+   */
+  load(userId: string): Promise<User | undefined>;
+  /** @returns empty texts when the user has none */
+  providerTokens(userId: string): Promise<ProviderTokens>;
+  close(): Promise<void>;
+}
+
+export interface IdentityDeps {
+  readonly store: Store;
+  readonly records: SessionRecords;
+  readonly snapshots: Snapshots;
+  readonly idp: IdentityProvider;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each question to the provider. */
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+}
+
+/** Between two attempts while the provider is away. */
+const RETRY_MS = 30_000;
+/** Between two attempts to store what the provider gave: until then nobody else may use the old token. */
+const RETRY_SAVE_MS = 1000;
+const MAX_WAIT_MS = 3000;
+/** Longer than the longest exchange with a provider, so that a lease is lost only with its holder. */
+const LEASE_MS = 45_000;
+const LEASE_POLL_MS = 150;
+const MAX_CONFLICTS = 8;
+
+export function createIdentities(deps: IdentityDeps): IdentityService {
+  const { records, clock, log } = deps;
+  const tokenSeal = createTokenSeal(deps.keys);
+  const refreshing = new Map<string, Promise<RefreshResult>>();
+  /** Users about whom an unreachable provider is not asked again yet. */
+  const pauses = createPauses(clock);
+  /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
+  const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
+  const closing = new AbortController();
+
+  const lifetime = (): number => {
+    const { settings } = deps.snapshots.current();
+    return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
+  };
+
+  const userOf = (record: IdentityRecord): User => toUser(record, deps.snapshots.current().settings.idp);
+
+  const merge = (
+    earlier: IdentityRecord | undefined,
+    userId: string,
+    tokens: ProviderTokenSet,
+    profile: ProfileFacts | undefined,
+  ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
+
+  /** Rules on such claims are unknown from now on, which people will ask about. */
+  const tellLeftOut = (earlier: IdentityRecord | undefined, { userId, leftOut }: IdentityRecord): void => {
+    if (!leftOut || isDeepStrictEqual(earlier?.leftOut, leftOut)) return;
+    if (leftOut.others === true) {
+      log.warn({ user: userId }, "userinfo could not be asked at a sign-in: further claims of the user are unknown");
+      return;
+    }
+    const claims = [...leftOut.claims, ...(leftOut.groups && !leftOut.claims.includes("groups") ? ["groups"] : [])];
+    log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
+  };
+
+  /** What signed in before subjects were checked may bear the name of a service account: that is nobody. */
+  const read = (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> =>
+    isProviderSubject(userId) ? records.identities.get(userId) : Promise.resolve(undefined);
+
+  const put = (record: IdentityRecord, ifVersion: number) =>
+    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
+
+  const refresh = (userId: string): Promise<RefreshResult> => {
+    let running = refreshing.get(userId);
+    if (!running) {
+      running = refreshAlone(userId)
+        .catch((error: unknown): RefreshResult => {
+          log.warn({ user: userId, reason: errorText(error) }, "a user cannot be refreshed now");
+          return UNAVAILABLE;
+        })
+        .finally(() => refreshing.delete(userId));
+      refreshing.set(userId, running);
+    }
+    return running;
+  };
+
+  const refreshAlone = async (userId: string): Promise<RefreshResult> => {
+    const before = await read(userId);
+    if (!before || before.value.refusedAt !== undefined) return REFUSED;
+    const giveUpAtMs = clock.now() + LEASE_MS;
+    for (;;) {
+      const lease = await deps.store.lease(`refresh-identity:${userId}`, LEASE_MS);
+      if (lease) {
+        try {
+          const stored = await read(userId);
+          if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
+          // Another replica was faster: its answer is as new as ours would be.
+          if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
+          return await timed(() => askProvider(stored));
+        } finally {
+          await lease.release().catch(() => {});
+        }
+      }
+      if (clock.now() >= giveUpAtMs || closing.signal.aborted) return UNAVAILABLE;
+      await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
+      const stored = await read(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
+      if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
+    }
+  };
+
+  const timed = async (ask: () => Promise<RefreshResult>): Promise<RefreshResult> => {
+    const startedMs = performance.now();
+    const result = await ask();
+    const tookMs = performance.now() - startedMs;
+    deps.onRefresh?.({ of: "identity", result: result.ok ? "ok" : result.reason, tookMs });
+    return result;
+  };
+
+  /** Under the lease. */
+  const askProvider = async (stored: StoredRecord<IdentityRecord>): Promise<RefreshResult> => {
+    const { userId } = stored.value;
+    const settings = providerOf(stored.value, deps.snapshots.current().settings.idp);
+    const refreshToken = tokenSeal.open(userId, "refresh", stored.value.refreshToken);
+    if (settings === undefined || refreshToken === undefined) return REFUSED;
+    try {
+      const used = stored.value.refreshToken;
+      const waiting = unsaved.get(userId);
+      const tokens =
+        waiting && waiting.used === used ? waiting.tokens : await deps.idp.exchangeRefreshToken(settings, refreshToken);
+      // Before anything else may fail: the old refresh token may be dead from here on.
+      unsaved.set(userId, { used, tokens });
+      const saved = await save(stored, (earlier) => merge(earlier, userId, tokens, undefined));
+      unsaved.delete(userId);
+      const { profile } = await deps.idp.readUser(settings, tokens, userId);
+      const confirmed = await save(saved, (earlier) => {
+        const before = storedFacts(earlier);
+        const isWhole = profile === undefined || tokens.idClaims !== undefined;
+        return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierDoubts(profile, before));
+      });
+      tellLeftOut(saved.value, confirmed.value);
+      pauses.end(userId);
+      return { ok: true, user: userOf(confirmed.value) };
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
+      pauses.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
+      log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
+      return UNAVAILABLE;
+    }
+  };
+
+  /** Leaves what a sign-in wrote meanwhile: its tokens are newer than those asked for before it. */
+  const save = async (
+    from: StoredRecord<IdentityRecord>,
+    next: (earlier: IdentityRecord) => IdentityRecord,
+  ): Promise<StoredRecord<IdentityRecord>> => {
+    let earlier: StoredRecord<IdentityRecord> | undefined = from;
+    for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+      if (earlier === undefined)
+        throw new GatewayError("identity.gone", "Cannot store a refreshed user: the record is gone");
+      const value = next(earlier.value);
+      const result = await put(value, earlier.version);
+      if (result.ok) return { ...earlier, value, version: result.version };
+      earlier = await read(from.value.userId);
+      if (earlier && earlier.value.signIns !== from.value.signIns) return earlier;
+    }
+    throw new GatewayError("identity.conflict", "Cannot store a refreshed user: the record keeps changing");
+  };
+
+  const refuse = async (stored: StoredRecord<IdentityRecord>, error: GatewayError): Promise<RefreshResult> => {
+    const { userId } = stored.value;
+    const current = await read(userId);
+    // A sign-in meanwhile brought a new token: what was refused was only the old one.
+    if (current && current.value.refusedAt === undefined && current.value.signIns !== stored.value.signIns) {
+      return { ok: true, user: userOf(current.value) };
+    }
+    log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
+    if (current) {
+      const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = current.value;
+      const result = await put({ ...rest, refusedAt: epochSeconds(clock) }, current.version);
+      // Somebody wrote in this very moment: look again whether it was a sign-in.
+      if (!result.ok) return refuse(stored, error);
+    }
+    await deps.revocations.revoke(userTag(userId));
+    return REFUSED;
+  };
+
+  return {
+    async find(userId) {
+      const stored = await read(userId);
+      return stored && stored.value.refusedAt === undefined ? userOf(stored.value) : undefined;
+    },
+    refresh,
+    async recordSignIn(tokens, subject, profile) {
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await read(subject);
+        // What ended with the refusal must not come back with the user, and may not have ended: the store went away.
+        if (stored?.value.refusedAt !== undefined) await deps.revocations.revoke(userTag(subject));
+        const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
+        const result = await put(value, stored?.version ?? 0);
+        if (result.ok) {
+          pauses.end(subject);
+          tellLeftOut(stored?.value, value);
+          return userOf(value);
+        }
+      }
+      throw new GatewayError("identity.conflict", "Cannot store a user who signed in: the record keeps changing");
+    },
+    async load(userId) {
+      const stored = await read(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return undefined;
+      const { refreshDueAt } = stored.value;
+      const now = epochSeconds(clock);
+      if (refreshDueAt === undefined || now < refreshDueAt) return userOf(stored.value);
+      if (pauses.has(userId)) return userOf(stored.value);
+      const asked = refresh(userId);
+      if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return userOf(stored.value);
+      const result = await Promise.race([asked, afterWaiting()]);
+      if (result.ok) return result.user;
+      // A provider that is away signs nobody out: the session has its own end.
+      return result.reason === "unavailable" ? userOf(stored.value) : undefined;
+    },
+    async providerTokens(userId) {
+      const stored = await read(userId);
+      if (!stored || stored.value.refusedAt !== undefined) return { accessToken: "", idToken: "" };
+      return {
+        accessToken: tokenSeal.open(userId, "access", stored.value.accessToken) ?? "",
+        idToken: tokenSeal.open(userId, "id", stored.value.idToken) ?? "",
+      };
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(refreshing.values());
+    },
+  };
+}
+
+/** A request does not wait longer than this for a provider that does not answer. */
+async function afterWaiting(): Promise<RefreshResult> {
+  await delay(MAX_WAIT_MS, undefined, { ref: false });
+  return UNAVAILABLE;
+}
+
+/** Whether the provider, or a sign-in, confirmed the user since. */
+function isNewer(stored: IdentityRecord, before: IdentityRecord): boolean {
+  return stored.confirmations !== before.confirmations;
+}
+
+const REFUSED: RefreshResult = { ok: false, reason: "refused" };
+const UNAVAILABLE: RefreshResult = { ok: false, reason: "unavailable" };

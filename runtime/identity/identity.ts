@@ -1,0 +1,199 @@
+/** Puts the parts of session/ together: who calls, how they sign in and out, and what is said of them to upstreams. */
+import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { Endpoint } from "../http/endpoint.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-fetch.ts";
+import type { Keys } from "../shared/keys.ts";
+import type { Log } from "../shared/log.ts";
+import type { Clock, Closable, TokenRefresh } from "../shared/clock.ts";
+import type { Store } from "../store/store.ts";
+import { createApplicationTokens } from "./tokens/application-token.ts";
+import { loadAssertionKeys } from "./tokens/assertion-keys.ts";
+import { createAssertions } from "./tokens/assertion.ts";
+import { createAuthenticator } from "./authenticate.ts";
+import { NO_BLOCKS, type Blocks } from "./blocks.ts";
+import { currentPrincipal, type CurrentPrincipal } from "./current-principal.ts";
+import { createCookies } from "./cookie.ts";
+import { createCsrf } from "./csrf.ts";
+import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
+import { createIdentities } from "./identities.ts";
+import { createDiscovery } from "./provider/idp-discovery.ts";
+import { createIdpTokens } from "./provider/idp-tokens.ts";
+import { createIdp } from "./provider/idp.ts";
+import { createProviderKeys } from "./provider/provider-keys.ts";
+import type { AuthResult } from "./principal.ts";
+import { createProgramCredentials } from "./tokens/program-credentials.ts";
+import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./sign-in/programmatic-login.ts";
+import { createRecords } from "./identity-records.ts";
+import { refuseBlockedCallers, refuseBlockedSignIn } from "./refuse-blocked.ts";
+import { createRevocations } from "./revocations.ts";
+import type {
+  ApplicationTokens,
+  Assertions,
+  Authenticator,
+  Csrf,
+  Identities,
+  ProgramCredentials,
+  Revocations,
+  SignIn,
+} from "./interfaces.ts";
+import { createProviderSignIn } from "./sign-in/sign-in-provider.ts";
+import { createSignIn } from "./sign-in/sign-in.ts";
+import { createSignOut } from "./sign-in/sign-out.ts";
+import { createUserEndpoints, type UserSection } from "./users/user-endpoints.ts";
+import { createUserSessions, SESSIONS_PATH } from "./users/user-sessions.ts";
+
+export interface SessionDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly boot: Pick<BootSettings, "development" | "signingKeys">;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Blocks;
+  /** How the identity provider is reached; `createOperatorFetch()` when absent. */
+  readonly fetch?: OperatorFetch;
+  /** What another part shows on the user page. */
+  readonly userSections?: readonly UserSection[];
+  readonly onRefresh?: (refresh: TokenRefresh) => void;
+}
+
+const IDP_TIMEOUT_MS = 10_000;
+
+export interface SessionModule extends Closable {
+  /** For our own addresses: who is blocked is nobody there. */
+  readonly authenticator: Authenticator;
+  /** For routes: who calls, blocked or not, since the decision about the request says no to them and names them. */
+  readonly callers: Authenticator;
+  readonly blocks: Blocks;
+  readonly programs: ProgramCredentials;
+  readonly current: CurrentPrincipal;
+  readonly signIn: SignIn;
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly externalTokens: ExternalTokens;
+  readonly revocations: Revocations;
+  readonly identities: Identities;
+  readonly csrf: Csrf;
+  readonly endpoints: readonly Endpoint[];
+  /** For our own pages. */
+  readonly browser: {
+    principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+    /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
+    requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+  };
+}
+
+/** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
+export function createSession(deps: SessionDeps): SessionModule {
+  const { snapshots, store, keys, clock, log, blocks = NO_BLOCKS } = deps;
+  const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
+  const records = createRecords(store);
+  const cookies = createCookies({ keys, clock });
+  const csrf = createCsrf({ keys });
+  const externalTokens = createExternalTokens({ keys, clock });
+  const revocations = createRevocations({
+    store,
+    clock,
+    log,
+    longestLifetime: () => longestLifetime(snapshots.current()),
+  });
+  const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
+  const discover = createDiscovery({ development: deps.boot.development, clock, fetch });
+  const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), clock });
+  const { onRefresh } = deps;
+  const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
+  const callers = createAuthenticator({
+    store,
+    records,
+    snapshots,
+    identities,
+    externalTokens,
+    cookies,
+    revocations,
+    clock,
+    log,
+  });
+  const authenticator = refuseBlockedCallers(callers, blocks);
+  const idpTokens = createIdpTokens({ discover, fetch, clock });
+  const programs = createProgramCredentials({ authenticator: callers, idpTokens, snapshots, revocations, clock, log });
+  const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
+  const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
+  const provider = createProviderSignIn({
+    records,
+    cookies,
+    authenticator,
+    identities,
+    idp,
+    signIn: routeSignIn,
+    blocks,
+    keys,
+    clock,
+    log,
+  });
+  const userSessions = createUserSessions({ store, revocations, authenticator, csrf });
+  // Who is blocked may sign out.
+  const signOut = createSignOut({ records, cookies, authenticator: callers, revocations, idp, csrf, keys });
+  const login = createProgrammaticLogin({ authenticator, signIn, externalTokens, csrf, keys, clock });
+  const user = createUserEndpoints({
+    authenticator,
+    signIn,
+    csrf,
+    clock,
+    assertionKeys,
+    userSections: [userSessions.render, ...(deps.userSections ?? [])],
+  });
+
+  return {
+    authenticator,
+    callers: {
+      ...callers,
+      // What a program showed is its own; others' come from the provider.
+      providerTokens: (principal) =>
+        Promise.resolve(programs.presentedBy(principal) ?? callers.providerTokens(principal)),
+    },
+    blocks,
+    programs,
+    current: (principal) => currentPrincipal({ store, records, identities, programs }, principal),
+    signIn,
+    assertions: createAssertions({
+      keys: assertionKeys,
+      clock,
+      claimHeaders: () => snapshots.current().settings.jwtClaimsHeaders,
+    }),
+    applicationTokens: createApplicationTokens({ externalTokens, snapshots, clock }),
+    externalTokens,
+    revocations,
+    identities,
+    csrf,
+    endpoints: [
+      { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },
+      { methods: ["GET"], path: "/.gateway/", handle: user.handlePage },
+      { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
+      { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
+      { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
+      { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
+      { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
+      { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
+      { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
+      { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
+      { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },
+    ],
+    browser: {
+      principal: async (exchange) => authenticator.cookie(exchange),
+      requireSignIn: (exchange, snapshot) => signIn.redirect(exchange, snapshot),
+    },
+    async close() {
+      programs.close();
+      await identities.close();
+      await revocations.close();
+    },
+  };
+}
+
+/** Seconds that a cookie or an External Token can be good for at most. */
+function longestLifetime(snapshot: Snapshot): number {
+  const { cookie, lifetimes } = snapshot.settings;
+  return Math.max(cookie.expirationSeconds, lifetimes.accessToken, lifetimes.clientRouteToken);
+}

@@ -1,0 +1,104 @@
+/** The provider's metadata: asked for when needed, kept for an hour, asked again after a failure or a change of settings. */
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../../config/compiled.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import { hashSecret } from "../../shared/keys.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { detailOf } from "./idp-errors.ts";
+
+export interface IdpDeps {
+  /** Plain http to the provider is accepted. */
+  readonly development: boolean;
+  readonly clock: Clock;
+  readonly fetch: OperatorFetch;
+}
+
+/** @throws GatewayError `idp.unavailable` */
+export type Discover = (settings: IdpSettings) => Promise<openid.Configuration>;
+
+const TIMEOUT_SECONDS = 10;
+/** Metadata is asked for again after so long; the old one serves while that fails. */
+const METADATA_MS = 60 * 60 * 1000;
+
+export function createDiscovery(deps: IdpDeps): Discover {
+  /** Only of the settings in force. */
+  let known: { readonly key: string; configuration: Promise<openid.Configuration>; askedAtMs: number } | undefined;
+
+  return (settings) => {
+    // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
+    const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
+    const now = deps.clock.now();
+    if (known?.key === key && now - known.askedAtMs < METADATA_MS) return known.configuration;
+    const asked = askMetadata(settings, deps);
+    if (known?.key === key) {
+      const older = known;
+      older.askedAtMs = now;
+      asked.then(
+        () => (older.configuration = asked),
+        () => {},
+      );
+      return older.configuration;
+    }
+    const current = { key, configuration: asked, askedAtMs: now };
+    known = current;
+    // A failure is not kept: the next sign-in asks again.
+    asked.catch(() => {
+      if (known === current) known = undefined;
+    });
+    return asked;
+  };
+}
+
+/**
+ * The same provider without the library's check of signatures, which keeps a key set for a minute that may be outdated: what
+ * its token endpoint gives is checked by provider-keys.ts.
+ */
+export function forGrants(configuration: openid.Configuration, settings: IdpSettings): openid.Configuration {
+  const metadata = configuration.serverMetadata();
+  const auth = authentication(settings.clientSecret, metadata);
+  const grants = new openid.Configuration(metadata, settings.clientId, undefined, auth);
+  grants.timeout = configuration.timeout;
+  const { [openid.customFetch]: fetch } = configuration;
+  if (fetch !== undefined) grants[openid.customFetch] = fetch;
+  // Outside development a provider at such an address was not discovered.
+  if (metadata.issuer.startsWith("http:")) openid.allowInsecureRequests(grants);
+  return grants;
+}
+
+async function askMetadata(settings: IdpSettings, deps: IdpDeps): Promise<openid.Configuration> {
+  const { fetch } = deps;
+  try {
+    const server = new URL(settings.providerUrl);
+    const secret = settings.clientSecret;
+    return await openid.discovery(
+      server,
+      settings.clientId,
+      undefined,
+      // Chosen when it is used: the methods stand in the metadata that is being asked for.
+      (as, client, body, headers) => authentication(secret, as)(as, client, body, headers),
+      {
+        timeout: TIMEOUT_SECONDS,
+        execute: [
+          openid.enableNonRepudiationChecks,
+          ...(deps.development && server.protocol === "http:" ? [openid.allowInsecureRequests] : []),
+        ],
+        [openid.customFetch]: (url, options) => fetch(url, options as RequestInit),
+      },
+    );
+  } catch (cause) {
+    throw new GatewayError(
+      "idp.unavailable",
+      `Cannot read the metadata of identity provider "${settings.providerUrl}": ${detailOf(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function authentication(secret: string | undefined, as: openid.ServerMetadata): openid.ClientAuth {
+  if (secret === undefined) return openid.None();
+  // client_secret_basic is what a provider understands that names no method (OpenID Connect Discovery §3).
+  const methods = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  return methods.includes("client_secret_basic") ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+}

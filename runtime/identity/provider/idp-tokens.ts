@@ -1,0 +1,244 @@
+/**
+ * Tokens that the identity provider gave to somebody else, presented to us: are they real, and meant for us?
+ *
+ * Untrusted input: the token. Promises: JWTs are checked with the provider's published keys, by issuer, audience and end,
+ * with asymmetric algorithms only; other texts only by the provider's introspection (RFC 7662), because a token that the
+ * provider merely knows may have been given to any application; an ID token is no access token and the reverse. A
+ * provider that cannot be asked is told apart from a token that is not good. No text that is thrown holds a token.
+ */
+import * as jose from "jose";
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../../config/compiled.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { Discover } from "./idp-discovery.ts";
+import { judge } from "./idp-errors.ts";
+import type { AuthFailureReason } from "../principal.ts";
+import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
+import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
+import { isProviderSubject } from "../identity-records.ts";
+
+export type IdpTokenFormat = "idp_access_token" | "idp_identity_token";
+
+export type IdpTokenResult =
+  | {
+      readonly ok: true;
+      readonly subject: string;
+      readonly profile: ProfileFacts;
+      /** Epoch seconds. */
+      readonly expiresAt: number;
+    }
+  | { readonly ok: false; readonly reason: AuthFailureReason };
+
+export interface IdpTokens {
+  /**
+   * @param audiences of access tokens: one of them must be the token's
+   * @throws GatewayError `idp.unavailable`
+   */
+  verify(
+    settings: IdpSettings,
+    token: string,
+    format: IdpTokenFormat,
+    audiences: readonly string[],
+  ): Promise<IdpTokenResult>;
+}
+
+export interface IdpTokenDeps {
+  readonly discover: Discover;
+  readonly fetch: OperatorFetch;
+  readonly clock: Clock;
+}
+
+const CLOCK_TOLERANCE_SECONDS = 5;
+/** Of an opaque token whose end the provider does not tell. */
+const UNTOLD_SECONDS = 60;
+
+export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
+  let keys: { readonly url: string; readonly find: jose.JWTVerifyGetKey } | undefined;
+
+  const keysOf = (configuration: openid.Configuration): jose.JWTVerifyGetKey => {
+    const url = configuration.serverMetadata().jwks_uri;
+    if (url === undefined)
+      throw new GatewayError("idp.unavailable", "Cannot check a token: the provider publishes no keys");
+    if (keys?.url !== url) {
+      // Asks at most every 30 s for a key it does not know, so that invented key ids cost the provider nothing.
+      const find = jose.createRemoteJWKSet(new URL(url), {
+        [jose.customFetch]: (address: string, options: RequestInit) => deps.fetch(address, options),
+      });
+      keys = { url, find };
+    }
+    return keys.find;
+  };
+
+  const verifyJwt = async (
+    configuration: openid.Configuration,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<{ readonly payload: jose.JWTPayload; readonly type: string } | { readonly reason: AuthFailureReason }> => {
+    try {
+      const { payload, protectedHeader } = await jose.jwtVerify(token, keysOf(configuration), {
+        issuer: configuration.serverMetadata().issuer,
+        audience: [...audiences],
+        algorithms: SIGNING_ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        requiredClaims: ["sub", "exp", "iat"],
+        currentDate: new Date(deps.clock.now()),
+      });
+      return { payload, type: (protectedHeader.typ ?? "").toLowerCase().replace(/^application\//, "") };
+    } catch (error) {
+      return { reason: refusalOf(error) };
+    }
+  };
+
+  /** What the provider knows of the token's user beyond the token; [] where it will not say. */
+  const userInfo = async (
+    configuration: openid.Configuration,
+    token: string,
+    subject: string,
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> => {
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return [];
+    try {
+      return [await openid.fetchUserInfo(configuration, token, subject)];
+    } catch (error) {
+      const refused = judge(error, "read the user of a token", (status) => status === 401);
+      // 403: the token is good, but not for this.
+      if (error instanceof openid.WWWAuthenticateChallengeError && error.status === 403) return [];
+      throw refused;
+    }
+  };
+
+  const verifyAccessToken = async (
+    settings: IdpSettings,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<IdpTokenResult> => {
+    const configuration = await deps.discover(settings);
+    let claims: Readonly<Record<string, unknown>>;
+    let expiresAt: number;
+    if (isJwt(token)) {
+      const verified = await verifyJwt(configuration, token, audiences);
+      if ("reason" in verified) return { ok: false, reason: verified.reason };
+      if (!isAccessToken(verified.type, verified.payload)) return { ok: false, reason: "wrong-kind" };
+      claims = verified.payload;
+      expiresAt = verified.payload.exp ?? 0;
+    } else {
+      const told = await introspect(configuration, token, audiences);
+      if (typeof told === "string") return { ok: false, reason: told };
+      claims = told;
+      expiresAt = told.exp ?? epochSeconds(deps.clock) + UNTOLD_SECONDS;
+    }
+    const subject = claims["sub"];
+    if (typeof subject !== "string" || !isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
+    const sources = [withoutProtocol(claims)];
+    const isOpenid = scopesOf(claims).includes("openid");
+    if (isOpenid && lacksProfile(claims, settings)) {
+      try {
+        sources.push(...(await userInfo(configuration, token, subject)));
+      } catch (error) {
+        if (error instanceof GatewayError && error.code === "idp.refused") return { ok: false, reason: "revoked" };
+        throw error;
+      }
+    }
+    return { ok: true, subject, profile: readProfile(sources, settings), expiresAt };
+  };
+
+  /** @see RFC 7662 §2.2 */
+  const introspect = async (
+    configuration: openid.Configuration,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<openid.IntrospectionResponse | AuthFailureReason> => {
+    if (configuration.serverMetadata().introspection_endpoint === undefined) return "malformed";
+    let told: openid.IntrospectionResponse;
+    try {
+      told = await openid.tokenIntrospection(configuration, token);
+    } catch (error) {
+      throw judge(error, "ask about a token", () => false);
+    }
+    if (!told.active) return "revoked";
+    if (told.exp !== undefined && told.exp <= epochSeconds(deps.clock)) return "expired";
+    // A refresh token is active too, and lives for months.
+    const { token_type: type } = told;
+    if (type !== undefined && !/^(bearer|dpop|access_token)$/i.test(type)) return "wrong-kind";
+    // One that is bound to a key (RFC 7800) is worth nothing without the proof, which we cannot check.
+    if (told.cnf !== undefined) return "wrong-kind";
+    const { aud, client_id: client } = told;
+    const meant = typeof aud === "string" ? [aud] : (aud ?? []);
+    // Without an audience it was given to a client for the provider's own addresses.
+    const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
+    return fits ? told : "wrong-audience";
+  };
+
+  const verifyIdToken = async (settings: IdpSettings, token: string): Promise<IdpTokenResult> => {
+    if (!isJwt(token)) return { ok: false, reason: "malformed" };
+    const configuration = await deps.discover(settings);
+    const verified = await verifyJwt(configuration, token, [settings.clientId]);
+    if ("reason" in verified) return { ok: false, reason: verified.reason };
+    const { payload, type } = verified;
+    if (!isIdToken(type, payload)) return { ok: false, reason: "wrong-kind" };
+    // OpenID Connect Core §3.1.3.7: with several audiences, or with azp at all, azp must be the client.
+    const isShared = Array.isArray(payload.aud) && payload.aud.length > 1;
+    if ((isShared || payload["azp"] !== undefined) && payload["azp"] !== settings.clientId) {
+      return { ok: false, reason: "wrong-audience" };
+    }
+    const subject = payload.sub ?? "";
+    if (!isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
+    return { ok: true, subject, profile: readProfile([payload], settings), expiresAt: payload.exp ?? 0 };
+  };
+
+  return {
+    verify: (settings, token, format, audiences) =>
+      format === "idp_access_token" ? verifyAccessToken(settings, token, audiences) : verifyIdToken(settings, token),
+  };
+}
+
+function isJwt(token: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+}
+
+/**
+ * RFC 9068 §2.1 gives access tokens a type of their own; providers before it tell by `scope`, `scp` or `client_id`, which
+ * ID tokens lack. A token bound to a key (`cnf`) is worth nothing without the proof, which we cannot check.
+ */
+function isAccessToken(type: string, payload: jose.JWTPayload): boolean {
+  const isId = ["nonce", "at_hash", "c_hash", "s_hash"].some((claim) => payload[claim] !== undefined);
+  const isAccess = ["scope", "scp", "client_id", "cid"].some((claim) => payload[claim] !== undefined);
+  return (type === "at+jwt" || (isAccess && (type === "" || type === "jwt"))) && !isId && payload["cnf"] === undefined;
+}
+
+function isIdToken(type: string, payload: jose.JWTPayload): boolean {
+  const isAccess = ["scope", "scp", "client_id", "cid"].some((claim) => payload[claim] !== undefined);
+  // Logout tokens (typ logout+jwt, claim events) are signed by the same keys for the same audience.
+  return (type === "" || type === "jwt") && !isAccess && payload["events"] === undefined;
+}
+
+function scopesOf(claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const scope = claims["scope"] ?? claims["scp"];
+  if (Array.isArray(scope)) return scope.filter((each) => typeof each === "string");
+  return typeof scope === "string" ? scope.split(" ") : [];
+}
+
+/** Members about the token, beside those that readProfile knows: no claims of the user. */
+function withoutProtocol(claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { active: _a, scope: _s, token_type: _t, client_id: _c, username: _u, ...rest } = claims;
+  return rest;
+}
+
+function refusalOf(error: unknown): AuthFailureReason {
+  if (error instanceof jose.errors.JWTExpired) return "expired";
+  if (error instanceof jose.errors.JWTClaimValidationFailed) {
+    return error.claim === "aud" ? "wrong-audience" : "malformed";
+  }
+  const isBad =
+    error instanceof jose.errors.JWSSignatureVerificationFailed ||
+    error instanceof jose.errors.JWTInvalid ||
+    error instanceof jose.errors.JWSInvalid ||
+    error instanceof jose.errors.JOSEAlgNotAllowed ||
+    error instanceof jose.errors.JOSENotSupported ||
+    error instanceof jose.errors.JWKSNoMatchingKey ||
+    error instanceof jose.errors.JWKSMultipleMatchingKeys;
+  if (isBad) return "malformed";
+  throw new GatewayError("idp.unavailable", `Cannot check a token: the provider's keys: ${errorText(error)}`);
+}

@@ -1,0 +1,205 @@
+/**
+ * The identity provider: any OpenID Connect provider, through openid-client.
+ *
+ * Trusted input: the `idp_*` settings. Untrusted until checked: everything that comes back through the browser. Promises:
+ * state, nonce and PKCE on every sign-in; ID tokens checked with signature; plain http only in development; a failure
+ * says whether the provider refused (`idp.refused`) or could not be asked (`idp.unavailable`), and never holds a token.
+ */
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../../config/compiled.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { forGrants, type Discover } from "./idp-discovery.ts";
+import { detailOf, isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
+import { scopesFor } from "./idp-scopes.ts";
+import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
+import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
+import { isProviderSubject } from "../identity-records.ts";
+
+/** What the token endpoint gave. */
+export interface ProviderTokenSet {
+  /** The settings under which it was asked for. */
+  readonly providerUrl: string;
+  readonly clientId: string;
+  readonly accessToken: string;
+  readonly accessTokenExpiresAt?: number;
+  readonly idToken?: string;
+  readonly refreshToken?: string;
+  /** Claims of the ID token in this answer, when there was one. */
+  readonly idClaims?: Readonly<Record<string, unknown>>;
+}
+
+export interface SignInChecks {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+export interface IdentityProvider {
+  /** Where the browser goes to sign in. */
+  authorizationUrl(settings: IdpSettings, checks: SignInChecks): Promise<string>;
+  /**
+   * @param query of the callback, as received, with its "?"
+   * @throws GatewayError `idp.refused` (the provider or the person said no, or the answer does not fit), `idp.unavailable`
+   */
+  exchangeCode(settings: IdpSettings, query: string, checks: SignInChecks): Promise<ProviderTokenSet>;
+  /** @throws GatewayError `idp.refused` when the refresh token is worth nothing any more, `idp.unavailable` */
+  exchangeRefreshToken(settings: IdpSettings, refreshToken: string): Promise<ProviderTokenSet>;
+  /**
+   * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
+   * goes on without userinfo when that is down; what else it may have said is left out then.
+   *
+   * @param subject who it must be; undefined at sign-in, where the ID token says it
+   * @returns profile undefined when the provider offers neither
+   * @throws GatewayError `idp.refused`, `idp.unavailable`
+   */
+  readUser(
+    settings: IdpSettings,
+    tokens: ProviderTokenSet,
+    subject: string | undefined,
+  ): Promise<{ readonly subject: string; readonly profile: ProfileFacts | undefined }>;
+  /** Where the provider ends its own session; undefined when it offers none or cannot be asked. */
+  endSessionUrl(
+    settings: IdpSettings,
+    parameters: { readonly idToken: string | undefined; readonly returnTo: string },
+  ): Promise<string | undefined>;
+}
+
+export interface IdentityProviderDeps {
+  readonly discover: Discover;
+  readonly keys: ProviderKeys;
+  readonly clock: Clock;
+}
+
+export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
+  const { discover } = deps;
+
+  const tokenSet = (
+    settings: IdpSettings,
+    answer: openid.TokenEndpointResponse & openid.TokenEndpointResponseHelpers,
+  ): ProviderTokenSet => {
+    const expiresIn = answer.expiresIn();
+    const idClaims = answer.claims();
+    return {
+      providerUrl: settings.providerUrl,
+      clientId: settings.clientId,
+      accessToken: answer.access_token,
+      ...(expiresIn === undefined ? {} : { accessTokenExpiresAt: epochSeconds(deps.clock) + expiresIn }),
+      ...(answer.id_token === undefined ? {} : { idToken: answer.id_token }),
+      ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+      ...(idClaims === undefined ? {} : { idClaims }),
+    };
+  };
+
+  /** @throws GatewayError */
+  const checkSignature = async (
+    configuration: openid.Configuration,
+    answer: openid.TokenEndpointResponse,
+    refuses: (status: number, code: string) => boolean,
+  ): Promise<void> => {
+    if (answer.id_token === undefined) return;
+    try {
+      await deps.keys.checkSignature(configuration, answer.id_token);
+    } catch (error) {
+      const code = fitsNoKey(error) && refuses(0, "") ? "idp.refused" : "idp.unavailable";
+      throw new GatewayError(code, `Cannot check the signature of an ID token: ${detailOf(error)}`);
+    }
+  };
+
+  return {
+    async authorizationUrl(settings, checks) {
+      const configuration = await discover(settings);
+      const url = openid.buildAuthorizationUrl(configuration, {
+        // Ours come last: no configured parameter may replace what the checks rely on.
+        ...Object.fromEntries(settings.requestParams),
+        redirect_uri: checks.redirectUri,
+        scope: scopesFor(settings, configuration.serverMetadata()).join(" "),
+        state: checks.state,
+        nonce: checks.nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(checks.codeVerifier),
+        code_challenge_method: "S256",
+      });
+      return url.href;
+    },
+
+    async exchangeCode(settings, query, checks) {
+      const configuration = await discover(settings);
+      const url = new URL(checks.redirectUri);
+      url.search = query;
+      try {
+        const answer = await openid.authorizationCodeGrant(forGrants(configuration, settings), url, {
+          expectedState: checks.state,
+          expectedNonce: checks.nonce,
+          pkceCodeVerifier: checks.codeVerifier,
+          idTokenExpected: true,
+        });
+        await checkSignature(configuration, answer, isRefusedCode);
+        return tokenSet(settings, answer);
+      } catch (error) {
+        throw error instanceof GatewayError ? error : judge(error, "finish the sign-in", isRefusedCode);
+      }
+    },
+
+    async exchangeRefreshToken(settings, refreshToken) {
+      const configuration = await discover(settings);
+      try {
+        const answer = await openid.refreshTokenGrant(forGrants(configuration, settings), refreshToken);
+        await checkSignature(configuration, answer, isRefusedRefresh);
+        return tokenSet(settings, answer);
+      } catch (error) {
+        throw error instanceof GatewayError ? error : judge(error, "refresh a user", isRefusedRefresh);
+      }
+    },
+
+    async readUser(settings, tokens, subject) {
+      const idSubject = typeof tokens.idClaims?.["sub"] === "string" ? tokens.idClaims["sub"] : undefined;
+      const expected = subject ?? idSubject;
+      // OpenID Connect Core §12.2: the sub of a refreshed ID token MUST be that of the original.
+      if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
+        throw new GatewayError(
+          "idp.refused",
+          "Cannot read a user: the provider's ID token names another subject or none",
+        );
+      }
+      if (!isProviderSubject(expected)) {
+        throw new GatewayError("idp.refused", "Cannot read a user: the provider's subject cannot be a user id here");
+      }
+      const configuration = await discover(settings);
+      const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
+      const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
+      if (hasUserInfo && lacksProfile(tokens.idClaims ?? {}, settings)) {
+        try {
+          sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
+        } catch (error) {
+          const failure = judge(error, "read a user", (status) => status === 401 || status === 403);
+          const isSignIn = subject === undefined;
+          // A refresh waits: until userinfo is back, what it said before holds.
+          if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
+            throw failure;
+          }
+          return { subject: expected, profile: withOthersLeftOut(readProfile(sources, settings)) };
+        }
+      }
+      return {
+        subject: expected,
+        profile: sources.length === 0 ? undefined : readProfile(sources, settings),
+      };
+    },
+
+    async endSessionUrl(settings, parameters) {
+      try {
+        const configuration = await discover(settings);
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+        return openid.buildEndSessionUrl(configuration, {
+          ...(parameters.idToken === undefined ? {} : { id_token_hint: parameters.idToken }),
+          post_logout_redirect_uri: parameters.returnTo,
+        }).href;
+      } catch {
+        // Signing out here must work while the provider is away.
+        return undefined;
+      }
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** Our own pages and lists refuse who is blocked; requests to routes are refused by the decision about them (`proxy/decide.ts`). */
+import type { Exchange } from "../http/exchange.ts";
+import { respondError } from "../http/respond.ts";
+import { BLOCKED } from "../policy/blocks.ts";
+import type { Blocks } from "./blocks.ts";
+import { refusal } from "./confirm-credential.ts";
+import type { AuthResult, Principal } from "./principal.ts";
+import type { Authenticator, SignIn } from "./interfaces.ts";
+
+/** The same, for which blocked callers are nobody: what they hold stays, and opens nothing meanwhile. */
+export function refuseBlockedCallers(authenticator: Authenticator, blocks: Blocks): Authenticator {
+  const admit = (result: AuthResult): AuthResult =>
+    result.ok && blocks.find(result.principal) !== undefined ? refusal(BLOCKED) : result;
+  const admitLater = (result: AuthResult | Promise<AuthResult>): AuthResult | Promise<AuthResult> =>
+    result instanceof Promise ? result.then(admit) : admit(result);
+  return {
+    bearer: (token, audience) => admitLater(authenticator.bearer(token, audience)),
+    cookie: (exchange) => admitLater(authenticator.cookie(exchange)),
+    cookieAgain: async (exchange) => admit(await authenticator.cookieAgain(exchange)),
+    providerTokens: (principal: Principal) => authenticator.providerTokens(principal),
+  };
+}
+
+/** The same, which sends nobody who is blocked to a sign-in: it would not help, and would take their cookie away. */
+export function refuseBlockedSignIn(
+  signIn: SignIn,
+  authenticator: Pick<Authenticator, "cookie">,
+  blocks: Blocks,
+): SignIn {
+  return {
+    async redirect(exchange, snapshot) {
+      if (blocks.size > 0) {
+        const found = await authenticator.cookie(exchange);
+        if (!found.ok && found.reason === BLOCKED) return respondBlocked(exchange);
+      }
+      return signIn.redirect(exchange, snapshot);
+    },
+  };
+}
+
+/** Says that access is blocked, and not what is: the request id leads an administrator to it. */
+export function respondBlocked(exchange: Exchange, headers: readonly string[] = []): void {
+  respondError(exchange, 403, { code: BLOCKED, message: "Access is blocked at the moment" }, headers);
+}

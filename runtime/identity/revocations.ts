@@ -1,0 +1,148 @@
+/**
+ * Revocation, as every process learns it: an append-only feed of keys in the store.
+ *
+ * "session:…", "grant:…" and "service-account:…" stay revoked until nothing made under them can still be valid; so does
+ * "device:…", what was known of a device before its approval was withdrawn or it was removed. "user:…"
+ * and "client:…" end everything that exists under them now: each session, grant and service account with that tag is
+ * revoked by its own key, so that the same user may sign in again, and listeners hear the wider key too. Codes on their
+ * way go with them, and a client's remembered approvals: a user's stay, because a provider that wants its user to sign in
+ * again has said nothing about what that user approved.
+ *
+ * Promise: `revoke` resolves when the store has it: the feed's entry, and the end of the record of that key. What the store
+ * did not take holds in this process at once, and is owed to the store until it does; whoever asked is told that it failed.
+ */
+import { GatewayError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { followFeed } from "../store/follow-feed.ts";
+import { createOwed } from "../store/owed.ts";
+import type { Store } from "../store/store.ts";
+import type { Revocations } from "./interfaces.ts";
+
+export const REVOCATION_FEED = "revocations";
+
+export interface RevocationFeed extends Revocations {
+  /** Reads what others appended; resolves when this process knows all that was in the feed. Throws when the store is down. */
+  catchUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RevocationDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Seconds for which a credential can live at most, and so for which a revoked key must be known. */
+  readonly longestLifetime: () => number;
+}
+
+export function createRevocations(deps: RevocationDeps): RevocationFeed {
+  const { store, clock, log } = deps;
+  /** Key → epoch seconds until which it is held. */
+  const revoked = new Map<string, number>();
+  const listeners = new Set<(key: string) => void>();
+  let epoch = 0;
+
+  const learn = (key: string): void => {
+    if (!isWide(key)) {
+      if (revoked.has(key)) return;
+      revoked.set(key, epochSeconds(clock) + deps.longestLifetime());
+    }
+    epoch += 1;
+    for (const listener of listeners) {
+      try {
+        listener(key);
+      } catch (error) {
+        log.error({ err: error }, "a listener of the revocation feed failed");
+      }
+    }
+  };
+
+  const forget = (): void => {
+    const now = epochSeconds(clock);
+    for (const [key, until] of revoked) if (until <= now) revoked.delete(key);
+  };
+
+  const append = (key: string): Promise<number> =>
+    store.append(REVOCATION_FEED, { key }, epochSeconds(clock) + deps.longestLifetime());
+
+  const owed = createOwed({
+    clock,
+    log,
+    what: "revocations",
+    lifetime: deps.longestLifetime,
+    async act(key) {
+      // The feed first: should the second step fail, nothing made under the key works any more.
+      await append(key);
+      // The record too: the feed forgets after a while, a refresh token must not outlive that.
+      if (HAS_RECORD.test(key)) await store.delete(key);
+    },
+  });
+
+  const revokeOne = async (key: string): Promise<void> => {
+    // Here at once, so that this process refuses even when the store cannot take it.
+    learn(key);
+    await owed.settle(key);
+  };
+
+  const revokeAll = async (key: string): Promise<void> => {
+    for (const record of await store.list(key)) {
+      if (HAS_RECORD.test(record.key)) await revokeOne(record.key);
+      else if (record.key.startsWith("code:") || (record.key.startsWith("consent:") && key.startsWith("client:")))
+        await store.delete(record.key);
+    }
+    await append(key);
+    await follower.catchUp();
+  };
+
+  const follower = followFeed({
+    store,
+    log,
+    feed: REVOCATION_FEED,
+    onEntry(entry) {
+      const key = (entry as { key?: unknown } | null)?.key;
+      if (typeof key === "string") learn(key);
+    },
+    onRead() {
+      forget();
+      void owed.retry();
+    },
+  });
+
+  return {
+    isRevoked(keys) {
+      if (revoked.size === 0) return false;
+      for (const key of keys) if (revoked.has(key)) return true;
+      return false;
+    },
+    get epoch() {
+      return epoch;
+    },
+    isOwed: (key) => owed.has(key),
+    async revoke(key) {
+      if (!/^(session|grant|service-account|device|client|user):./.test(key)) {
+        throw new GatewayError(
+          "revocation.key",
+          `Cannot revoke ${JSON.stringify(key)}: must be a session, grant, service account, device, client or user`,
+        );
+      }
+      await (isWide(key) ? revokeAll(key) : revokeOne(key));
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    catchUp: () => follower.catchUp(),
+    async close() {
+      await follower.close();
+      await owed.close();
+    },
+  };
+}
+
+/** Keys of what has a record under the same key. */
+const HAS_RECORD = /^(session|grant|service-account):/;
+
+/** Keys that stand for many sessions and grants. */
+function isWide(key: string): boolean {
+  return key.startsWith("user:") || key.startsWith("client:");
+}

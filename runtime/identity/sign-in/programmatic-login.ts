@@ -1,0 +1,197 @@
+/**
+ * Programmatic login: a program on a person's machine gets a token with which it acts as that person on one host.
+ *
+ * 1. The program asks `/.gateway/api/v1/login?gateway_redirect_uri=…` on a route's host and gets an address as text.
+ * 2. The person opens it: a page on the host of sign-in pages asks whether this program may act for them.
+ * 3. The browser goes to the program's redirect address with `gateway_jwt=<token>`.
+ *
+ * Untrusted input: the redirect address, the ticket, the form. Promises: a token leaves only to an address on
+ * `programmatic_redirect_domain_whitelist` (loopback by default), judged again when it leaves; only after a yes from our
+ * own page, with the session's token, since a link can be sent to anybody; it is good for that host's ordinary routes
+ * alone and ends with the session.
+ */
+import type { LiveSettings, Snapshot } from "../../config/compiled.ts";
+import { matchesDomain } from "../../settings/domains.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { parseQuery } from "../../shared/http/query.ts";
+import { respondError, respondHtml, respondText } from "../../http/respond.ts";
+import type { Keys } from "../../shared/keys.ts";
+import { programAccessPage } from "../../pages/program-access.ts";
+import { continuePage } from "../../pages/signed-out.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
+import { programAudience, type ExternalTokens } from "../external-token.ts";
+import type { Principal } from "../principal.ts";
+import type { Authenticator, Csrf, SignIn } from "../interfaces.ts";
+import { withStore } from "./sign-in.ts";
+import { findSite, type Site } from "../sites.ts";
+
+export const LOGIN_PATH = "/.gateway/api/v1/login";
+export const APPROVE_PATH = "/.gateway/api/v1/approve";
+
+const REDIRECT_PARAMETER = "gateway_redirect_uri";
+const TOKEN_PARAMETER = "gateway_jwt";
+/** The person must answer within this. */
+const TICKET_SECONDS = 600;
+/** So that the ticket, which holds it, fits into the address that is returned to after sign-in. */
+const MAX_REDIRECT_CHARACTERS = 1000;
+const MAX_FORM_BYTES = 8192;
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+export interface ProgrammaticLoginDeps {
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly signIn: SignIn;
+  readonly externalTokens: Pick<ExternalTokens, "mint">;
+  readonly csrf: Csrf;
+  readonly keys: Keys;
+  readonly clock: Clock;
+}
+
+export interface ProgrammaticLogin {
+  readonly handleLogin: (exchange: Exchange, snapshot: Snapshot) => void;
+  readonly handleApprove: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+/** What a program asked for; sealed into the address that it got. */
+interface Wish {
+  readonly host: string;
+  readonly redirectUri: string;
+  readonly expiresAt: number;
+}
+
+export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): ProgrammaticLogin {
+  const { clock } = deps;
+  const sealer = deps.keys.sealer("programmatic-login");
+
+  const openWish = (text: string | undefined, snapshot: Snapshot): { wish: Wish; target: Site } | undefined => {
+    const bytes = text === undefined ? undefined : sealer.open(text, "wish");
+    if (!bytes) return undefined;
+    const wish = JSON.parse(bytes.toString()) as Wish;
+    const target = findSite(snapshot, wish.host);
+    // The configuration may have changed since.
+    const isGood = target && judgeRedirect(wish.redirectUri, snapshot.settings) !== undefined;
+    return isGood && wish.expiresAt > epochSeconds(clock) ? { wish, target } : undefined;
+  };
+
+  /** The yes, from our own page. */
+  const approve = async (
+    exchange: Exchange,
+    site: Site,
+    principal: Principal,
+    found: { readonly wish: Wish; readonly target: Site },
+    form: ReadonlyMap<string, string>,
+  ): Promise<void> => {
+    const { wish, target } = found;
+    if (!deps.csrf.verify(principal, formName(wish), form.get("csrf") ?? "")) return refuseForm(exchange);
+    const url = new URL(wish.redirectUri);
+    if (form.get("decision") !== "approve") url.searchParams.append("error", "access_denied");
+    else {
+      const token = deps.externalTokens.mint({
+        kind: "programmatic",
+        userId: principal.user.id,
+        ...(principal.sessionId === undefined ? {} : { sessionId: principal.sessionId }),
+        audience: programAudience(target.origin),
+        expiresAt: principal.expiresAt,
+      });
+      url.searchParams.append(TOKEN_PARAMETER, token);
+    }
+    // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+    respondHtml(exchange, 200, continuePage({ title: "Back to the program", href: url.href }), [
+      "refresh",
+      `0;url=${url.href}`,
+    ]);
+  };
+
+  return {
+    handleLogin(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      const query = parseQuery(exchange.query);
+      const written = query.ok ? query.values.get(REDIRECT_PARAMETER) : undefined;
+      if (!site || written === undefined) {
+        const message = `Programs get an address to sign in at with ${LOGIN_PATH}?${REDIRECT_PARAMETER}=…`;
+        return respondError(exchange, query.ok ? 404 : 400, { code: "login.redirect-missing", message });
+      }
+      const redirectUri = judgeRedirect(written, snapshot.settings);
+      if (redirectUri === undefined) {
+        return respondError(exchange, 400, {
+          code: "login.redirect-refused",
+          message: `The ${REDIRECT_PARAMETER} is not an address that may be given a token here`,
+        });
+      }
+      const wish: Wish = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
+      const ticket = sealer.seal(JSON.stringify(wish), "wish");
+      respondText(exchange, 200, `${site.authenticateOrigin}${APPROVE_PATH}?request=${ticket}`);
+    },
+
+    handleApprove: (exchange, snapshot) =>
+      withStore(exchange, async () => {
+        const site = findSite(snapshot, exchange.host);
+        // The page stands only where people sign in.
+        if (!site?.authenticates) {
+          return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
+        }
+        const isPost = exchange.method === "POST";
+        if (isPost && !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
+        if (!isPost && refuseScript(exchange)) return undefined;
+        const form = isPost ? await readForm(exchange, MAX_FORM_BYTES) : undefined;
+        if (form && !form.ok) return refuseForm(exchange);
+        const query = parseQuery(exchange.query);
+        const ticket =
+          form?.ok === true ? form.values.get("request") : query.ok ? query.values.get("request") : undefined;
+        const found = openWish(ticket, snapshot);
+        if (!found) {
+          return respondError(exchange, 400, {
+            code: "login.request",
+            message: "This request is over or was changed on its way. Please start it again in the program.",
+          });
+        }
+        const who = await deps.authenticator.cookie(exchange);
+        if (!who.ok) {
+          if (who.reason !== "unavailable") return deps.signIn.redirect(exchange, snapshot);
+          const message = "This is not possible right now.";
+          return respondError(exchange, 503, { code: "login.unavailable", message }, ["retry-after", "5"]);
+        }
+        const { principal } = who;
+        if (form?.ok === true) return approve(exchange, site, principal, found, form.values);
+        const page = programAccessPage({
+          user: principal.user.email || principal.user.id,
+          address: found.target.origin,
+          redirectTarget: new URL(found.wish.redirectUri).host,
+          isLoopback: LOOPBACK.has(new URL(found.wish.redirectUri).hostname),
+          form: {
+            action: APPROVE_PATH,
+            request: ticket ?? "",
+            csrfToken: deps.csrf.token(principal, formName(found.wish)),
+          },
+        });
+        respondHtml(exchange, 200, page);
+      }),
+  };
+}
+
+/** A token of one form is no token of another request's. */
+function formName({ host, redirectUri, expiresAt }: Wish): string {
+  return `programmatic-login ${host} ${redirectUri} ${expiresAt}`;
+}
+
+/**
+ * The address as it will be used, when a token may go there.
+ *
+ * @returns undefined for any but https (http on loopback), a user name, a fragment, or a host that is not listed
+ */
+export function judgeRedirect(
+  text: string,
+  settings: Pick<LiveSettings, "programmaticRedirectDomains">,
+): string | undefined {
+  // Browsers read "\" as "/" and drop control characters: such an address leads elsewhere than it says.
+  if (text.length > MAX_REDIRECT_CHARACTERS || !/^https?:\/\/[\x21-\x5b\x5d-\x7e]+$/.test(text)) return undefined;
+  const url = URL.parse(text);
+  if (!url || url.username !== "" || url.password !== "" || text.includes("#")) return undefined;
+  // The answer's own parameters must stand there once.
+  if (url.searchParams.has(TOKEN_PARAMETER) || url.searchParams.has("error")) return undefined;
+  const isLoopback = LOOPBACK.has(url.hostname);
+  if (url.protocol !== "https:" && !isLoopback) return undefined;
+  const { programmaticRedirectDomains: domains } = settings;
+  return (domains === undefined ? isLoopback : matchesDomain(domains, url.hostname)) ? url.href : undefined;
+}

@@ -1,0 +1,223 @@
+/**
+ * Sign-in as the authenticate host does it: take the ticket, sign the user in at the provider, hand out a one-time code.
+ *
+ * Untrusted input: the ticket until it is opened, everything on the callback until state, nonce and code are checked.
+ * Promises: a browser is only ever sent on to the provider or to a host of the configuration; the callback works only
+ * in the browser that was sent to the provider (it carries nonce and verifier, sealed, in a cookie), and is tried once; the
+ * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
+ */
+import type { IdpSettings, Snapshot } from "../../config/compiled.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { parseQuery } from "../../shared/http/query.ts";
+import { redirect, respondError } from "../../http/respond.ts";
+import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { Blocks } from "../blocks.ts";
+import type { Cookies } from "../cookie.ts";
+import type { IdentityService } from "../identities.ts";
+import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
+import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
+import { respondBlocked } from "../refuse-blocked.ts";
+import { withStore } from "./sign-in.ts";
+import type { RouteSignIn } from "./sign-in.ts";
+import type { Authenticator } from "../interfaces.ts";
+import { findSite, type Site } from "../sites.ts";
+import { createTickets, type Ticket } from "./ticket.ts";
+
+export interface ProviderSignInDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly identities: Pick<IdentityService, "recordSignIn">;
+  readonly idp: IdentityProvider;
+  readonly signIn: Pick<RouteSignIn, "start">;
+  readonly blocks: Blocks;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface ProviderSignIn {
+  /** `/.gateway/sign_in`: with `ticket` from a route's host; without, begins a sign-in on this host. */
+  readonly handleSignIn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+  /** `/.gateway/callback`: where the provider sends the browser back. */
+  readonly handleCallback: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+/** The browser follows the redirect at once; nobody else needs the code. */
+const CODE_SECONDS = 60;
+const CALLBACK_PATH = "/.gateway/callback";
+
+export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
+  const { records, cookies, clock } = deps;
+  const tickets = createTickets(deps);
+  const secrets = deps.keys.sealer("provider-tokens");
+
+  const toProvider = async (exchange: Exchange, snapshot: Snapshot, site: Site, ticket: Ticket): Promise<void> => {
+    const { idp, cookie } = snapshot.settings;
+    if (!idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+    const state = randomSecret();
+    const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
+    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: site.origin + CALLBACK_PATH });
+    const carried = {
+      signInId: ticket.signInId,
+      from: site.host,
+      host: ticket.host,
+      nonce: checks.nonce,
+      codeVerifier: checks.codeVerifier,
+    };
+    redirect(exchange, 302, url, [
+      ...cookies.clearPile(exchange, site, cookie),
+      "set-cookie",
+      cookies.setCarried(site, cookie, "provider", hashSecret(state), carried),
+    ]);
+  };
+
+  /** Sends the browser back to the host it came from, with a code that is good there once. */
+  const finish = async (
+    exchange: Exchange,
+    target: Site,
+    signInId: string,
+    sessionId: string,
+    headers: readonly string[] = [],
+  ): Promise<void> => {
+    const code = randomSecret();
+    await records.signInCodes.put(
+      hashSecret(code),
+      { signInId, sessionId },
+      { ifVersion: 0, expiresAt: epochSeconds(clock) + CODE_SECONDS },
+    );
+    redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}`, headers);
+  };
+
+  const createSession = async (snapshot: Snapshot, userId: string, tokens: ProviderTokenSet) => {
+    const sessionId = randomSecret(18);
+    const now = epochSeconds(clock);
+    const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
+    const idToken =
+      tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) };
+    await records.sessions.put(
+      sessionId,
+      { userId, createdAt: now, ...idToken },
+      { ifVersion: 0, expiresAt, tags: [SESSIONS_TAG, userTag(userId)] },
+    );
+    return { sessionId, expiresAt };
+  };
+
+  /** The site a sign-in goes back to: still configured, and one that signs in here. */
+  const findTarget = (snapshot: Snapshot, host: string, site: Site): Site | undefined => {
+    const target = findSite(snapshot, host);
+    return target?.authenticateOrigin === site.origin ? target : undefined;
+  };
+
+  const signIn = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    const site = findSite(snapshot, exchange.host);
+    const query = parseQuery(exchange.query);
+    if (!site || !query.ok) return refuse(exchange, 400, "sign-in.request", "This sign-in link is not complete.");
+    const sealed = query.values.get("ticket");
+    if (sealed === undefined) {
+      return deps.signIn.start(exchange, snapshot, site, query.values.get("return_to") ?? home(snapshot, site));
+    }
+    if (!site.authenticates) return refuse(exchange, 404, "not-found", "There is nothing at this address.");
+    const ticket = tickets.open(sealed);
+    const target = ticket && findTarget(snapshot, ticket.host, site);
+    if (!ticket || !target) {
+      return refuse(exchange, 400, "sign-in.ticket", "The sign-in took too long. Please open the page again.");
+    }
+    const known = await deps.authenticator.cookie(exchange);
+    if (known.ok && known.principal.sessionId !== undefined) {
+      return finish(exchange, target, ticket.signInId, known.principal.sessionId);
+    }
+    if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
+    if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
+    return toProvider(exchange, snapshot, site, ticket);
+  };
+
+  const vouchFor = async (idp: IdpSettings, query: string, checks: Parameters<IdentityProvider["exchangeCode"]>[2]) => {
+    const tokens = await deps.idp.exchangeCode(idp, query, checks);
+    return { tokens, ...(await deps.idp.readUser(idp, tokens, undefined)) };
+  };
+
+  const respondFailure = (exchange: Exchange, error: unknown, headers: readonly string[] = []): void => {
+    if (!(error instanceof GatewayError)) throw error;
+    deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
+    if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
+    refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
+  };
+
+  const callback = async (exchange: Exchange, snapshot: Snapshot): Promise<void> => {
+    // 1. The state: ours, on this host, in this browser.
+    const site = findSite(snapshot, exchange.host);
+    const query = parseQuery(exchange.query);
+    const state = query.ok ? query.values.get("state") : undefined;
+    const { idp, cookie } = snapshot.settings;
+    if (!site?.authenticates || !idp || state === undefined) {
+      return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
+    }
+    const stateHash = hashSecret(state);
+    const begun = cookies.readCarried(exchange, site, cookie, "provider", stateHash);
+    if (begun?.from !== site.host) {
+      const message = "The sign-in took too long, or was not begun in this browser. Please open the page again.";
+      return refuse(exchange, 400, "sign-in.callback", message);
+    }
+    const done = ["set-cookie", cookies.clearCarried(site, cookie, "provider", stateHash)];
+    // 2. Where it goes back to, before the provider's code is spent.
+    const target = findTarget(snapshot, begun.host, site);
+    if (!target)
+      return refuse(exchange, 400, "sign-in.callback", "The sign-in took too long. Please open the page again.", done);
+    // Nor is it spent while there is no store to keep what it brings: the same address works once that is back.
+    await records.sessions.get(begun.signInId);
+    // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
+    const { signInId, nonce, codeVerifier } = begun;
+    const checks = { redirectUri: site.origin + CALLBACK_PATH, state, nonce, codeVerifier };
+    let vouched: Awaited<ReturnType<typeof vouchFor>>;
+    try {
+      vouched = await vouchFor(idp, exchange.query, checks);
+    } catch (error) {
+      return respondFailure(exchange, error, done);
+    }
+    const { tokens, subject, profile } = vouched;
+    const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
+    // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
+    if (deps.blocks.find({ user: { id: subject, email: facts.email } })) {
+      deps.log.warn({ user: subject, request: exchange.id }, "a sign-in was refused: the user is blocked");
+      return respondBlocked(exchange, done);
+    }
+    // 4. Identity, session, cookie of this host, and the way back.
+    await deps.identities.recordSignIn(tokens, subject, facts);
+    const session = await createSession(snapshot, subject, tokens);
+    deps.log.info({ user: subject, host: target.host, request: exchange.id }, "signed in");
+    const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done];
+    await finish(exchange, target, signInId, session.sessionId, headers);
+  };
+
+  const answerFailures = (exchange: Exchange, work: () => Promise<void>): Promise<void> =>
+    withStore(exchange, work).catch((error: unknown) => respondFailure(exchange, error));
+
+  return {
+    handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
+    handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
+  };
+}
+
+/** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */
+function home(snapshot: Snapshot, site: Site): string {
+  return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
+}
+
+function refuse(
+  exchange: Exchange,
+  status: number,
+  code: string,
+  message: string,
+  headers: readonly string[] = [],
+): void {
+  respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] }, headers);
+}
+
+function refuseUnavailable(exchange: Exchange, headers: readonly string[] = []): void {
+  const message = "Signing in is not possible right now. Please try again in a moment.";
+  respondError(exchange, 503, { code: "sign-in.unavailable", message }, ["retry-after", "5", ...headers]);
+}

@@ -1,0 +1,185 @@
+/**
+ * Sign-in as the host of a route sees it: send the browser away with a ticket, take it back with a one-time code.
+ *
+ * Untrusted input: the request, and whatever brings the browser back. Promises: only the browser that left comes back
+ * (it carries where it was, sealed, in a cookie of this host), only once (the code is taken from the store), only to where
+ * it was; a session cookie is never made from anything but a code that the authenticate host stored. Strangers who only
+ * begin leave nothing behind, but for a few addresses too long for a cookie.
+ */
+import type { Snapshot } from "../../config/compiled.ts";
+import { isLoopbackHost } from "../../settings/values.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { parseQuery } from "../../shared/http/query.ts";
+import { acceptsHtml, redirect, respondError, respondHtml } from "../../http/respond.ts";
+import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
+import { continuePage } from "../../pages/signed-out.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { createStrangerLimit } from "../../shared/rate-limit.ts";
+import { SIGN_IN_SECONDS, type Carried, type Cookies } from "../cookie.ts";
+import type { Blocks } from "../blocks.ts";
+import type { IdentityService } from "../identities.ts";
+import type { SessionRecords } from "../identity-records.ts";
+import { respondBlocked } from "../refuse-blocked.ts";
+import type { Revocations, SignIn } from "../interfaces.ts";
+import { findSite, isLocalPath, type Site } from "../sites.ts";
+import { createTickets } from "./ticket.ts";
+
+export interface SignInDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly revocations: Pick<Revocations, "isRevoked">;
+  readonly identities: Pick<IdentityService, "find">;
+  readonly blocks: Blocks;
+  readonly keys: Keys;
+  readonly clock: Clock;
+}
+
+export interface RouteSignIn extends SignIn {
+  /** Begins a sign-in that ends at `returnTo` on this host. */
+  start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void>;
+  /** `/.gateway/return`: takes the one-time code. */
+  readonly handleReturn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+}
+
+const MAX_RETURN_CHARACTERS = 2048;
+/** Longer ones wait in the store: several sign-ins at once, each with its cookie, must fit into a request's headers. */
+const MAX_CARRIED_CHARACTERS = 1500;
+/** What waits of those for ten minutes stays below 2,500 records; past it a sign-in ends at "/". */
+const LONG_ADDRESSES = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
+
+export function createSignIn(deps: SignInDeps): RouteSignIn {
+  const { records, cookies, clock } = deps;
+  const tickets = createTickets(deps);
+  const limit = createStrangerLimit({ clock }, LONG_ADDRESSES);
+
+  const carry = async (
+    exchange: Exchange,
+    site: Site,
+    signInId: string,
+    returnTo: string,
+  ): Promise<Carried["sign_in"]> => {
+    const { host } = site;
+    if (!isReturnPath(returnTo)) return { host, returnTo: "/" };
+    if (returnTo.length <= MAX_CARRIED_CHARACTERS) return { host, returnTo };
+    if (limit.take(exchange.remoteAddress) > 0) return { host, returnTo: "/" };
+    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
+    await records.signIns.put(signInId, { host, returnTo }, { ifVersion: 0, expiresAt });
+    return { host };
+  };
+
+  const start = async (exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void> => {
+    const { settings } = snapshot;
+    if (!settings.idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+    if (!site.secure && !isLoopbackHost(site.hostname)) {
+      // Without https a cookie could be read and planted by anybody on the way.
+      return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
+    }
+    const id = randomSecret(16);
+    const expiresAt = epochSeconds(clock) + SIGN_IN_SECONDS;
+    const carried = await carry(exchange, site, id, returnTo);
+    const headers = [
+      ...cookies.clearPile(exchange, site, settings.cookie),
+      "set-cookie",
+      cookies.setCarried(site, settings.cookie, "sign_in", id, carried),
+    ];
+    // A cookie that no longer opens anything must not stay behind and shadow the next one.
+    if (cookies.readSession(exchange, site, settings.cookie) !== undefined) {
+      headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
+    }
+    const ticket = tickets.seal({ signInId: id, host: site.host, expiresAt });
+    redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
+  };
+
+  return {
+    start: (exchange, snapshot, site, returnTo) => withStore(exchange, () => start(exchange, snapshot, site, returnTo)),
+
+    async redirect(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      if (!site || !isNavigation(exchange)) {
+        return refuse(exchange, 401, "sign-in.required", "Sign in with a browser to use this address.");
+      }
+      await withStore(exchange, () => start(exchange, snapshot, site, exchange.path + exchange.query));
+    },
+
+    handleReturn: (exchange, snapshot) =>
+      withStore(exchange, async () => {
+        // 1. The code, taken so that nobody has it twice.
+        const query = parseQuery(exchange.query);
+        const code = query.ok ? query.values.get("code") : undefined;
+        const site = findSite(snapshot, exchange.host);
+        if (code === undefined || !site) return refuseReturn(exchange, "This address needs a sign-in code.");
+        const issued = await records.signInCodes.take(hashSecret(code));
+        if (!issued) return refuseReturn(exchange, "The sign-in took too long or was finished already.");
+        // 2. The sign-in it belongs to: begun on this host, by this browser.
+        const { cookie } = snapshot.settings;
+        const { signInId, sessionId } = issued.value;
+        const carried = cookies.readCarried(exchange, site, cookie, "sign_in", signInId);
+        if (carried?.host !== site.host) {
+          return refuseReturn(
+            exchange,
+            "The sign-in took too long, was not begun in this browser, or the browser takes no cookies.",
+          );
+        }
+        const returnTo = carried.returnTo ?? (await records.signIns.take(signInId))?.value.returnTo ?? "/";
+        // 3. The session, which may have ended since.
+        const session = await records.sessions.get(sessionId);
+        if (!session?.expiresAt || deps.revocations.isRevoked([`session:${sessionId}`])) {
+          return refuseReturn(exchange, "The session has ended.");
+        }
+        // Asked only where something is blocked at all.
+        const user = deps.blocks.size === 0 ? undefined : await deps.identities.find(session.value.userId);
+        if (deps.blocks.find({ user: user ?? { id: session.value.userId, email: "" } }))
+          return respondBlocked(exchange);
+        const headers = [
+          "set-cookie",
+          cookies.setSession({ sessionId, expiresAt: session.expiresAt }, site, cookie),
+          "set-cookie",
+          cookies.clearCarried(site, cookie, "sign_in", signInId),
+        ];
+        if (cookie.sameSite !== "strict") return redirect(exchange, 302, returnTo, headers);
+        // A strict cookie is withheld from redirects that began at the provider: let a page of this host go on.
+        respondHtml(exchange, 200, continuePage({ title: "Signed in", href: returnTo }), [
+          ...headers,
+          "refresh",
+          `0;url=${returnTo}`,
+        ]);
+      }),
+  };
+}
+
+/** True for a person's browser going to a page, as opposed to a script, an image or a program asking. */
+export function isNavigation(exchange: Exchange): boolean {
+  if (exchange.method !== "GET" && exchange.method !== "HEAD") return false;
+  if (exchange.header("x-requested-with") !== undefined) return false;
+  const mode = exchange.header("sec-fetch-mode");
+  return mode === undefined ? acceptsHtml(exchange) : mode === "navigate";
+}
+
+/** A path with query that a person may be led back to. */
+export function isReturnPath(path: string): boolean {
+  return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
+}
+
+function refuse(exchange: Exchange, status: number, code: string, message: string): void {
+  respondError(exchange, status, { code, message });
+}
+
+function refuseReturn(exchange: Exchange, message: string): void {
+  respondError(exchange, 400, { code: "sign-in.return", message: `${message} Please open the page again.` });
+}
+
+/** Answers 503 when the store is away: a new sign-in cannot be had then, and nothing else is tried. */
+export async function withStore(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== "store.unavailable") throw error;
+    respondError(
+      exchange,
+      503,
+      { code: "sign-in.unavailable", message: "Signing in is not possible right now. Please try again in a moment." },
+      ["retry-after", "5"],
+    );
+  }
+}

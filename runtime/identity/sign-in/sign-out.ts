@@ -1,0 +1,125 @@
+/**
+ * Sign-out: a page that asks, and a form that ends the session everywhere.
+ *
+ * Promise: a link or a foreign page ends nothing; only our own form with the session's token does. What ends is the
+ * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s). Nobody
+ * is told that they are signed out before the store has it.
+ */
+import type { Snapshot } from "../../config/compiled.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { respondError, respondHtml } from "../../http/respond.ts";
+import type { Keys } from "../../shared/keys.ts";
+import { continuePage, signedOutPage } from "../../pages/signed-out.ts";
+import { signOutPage } from "../../pages/user.ts";
+import type { Cookies } from "../cookie.ts";
+import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
+import type { IdentityProvider } from "../provider/idp.ts";
+import type { Principal } from "../principal.ts";
+import type { SessionRecords } from "../identity-records.ts";
+import type { Authenticator, Csrf, Revocations } from "../interfaces.ts";
+import { withStore } from "./sign-in.ts";
+import { findSite, type Site } from "../sites.ts";
+
+export const SIGN_OUT_FORM = "sign-out";
+const MAX_FORM_BYTES = 4096;
+
+export interface SignOutDeps {
+  readonly records: SessionRecords;
+  readonly cookies: Cookies;
+  readonly authenticator: Pick<Authenticator, "cookie">;
+  readonly revocations: Pick<Revocations, "revoke" | "isOwed" | "isRevoked">;
+  readonly idp: Pick<IdentityProvider, "endSessionUrl">;
+  readonly csrf: Csrf;
+  readonly keys: Keys;
+}
+
+export interface SignOut {
+  /** `/.gateway/sign_out`, GET and POST. */
+  readonly handleSignOut: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
+  /** `/.gateway/signed_out`: where the provider sends the browser after it ended its own session. */
+  readonly handleSignedOut: (exchange: Exchange) => void;
+}
+
+export function createSignOut(deps: SignOutDeps): SignOut {
+  const secrets = deps.keys.sealer("provider-tokens");
+
+  const end = async (exchange: Exchange, snapshot: Snapshot, site: Site, principal: Principal): Promise<void> => {
+    const { settings } = snapshot;
+    const sessionId = principal.sid;
+    const [record] = await Promise.all([
+      // Only tells the provider which of its sessions ends: without it that asks the person.
+      deps.records.sessions.get(sessionId).catch(() => undefined),
+      // At the same time, since it holds in this process even when the store is away.
+      deps.revocations.revoke(`session:${sessionId}`),
+    ]);
+    const sealed = record?.value.idToken;
+    const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
+    const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
+    const next =
+      (settings.idp && (await deps.idp.endSessionUrl(settings.idp, { idToken, returnTo: landing }))) ??
+      settings.signOutRedirectUrl;
+    const headers = ["set-cookie", deps.cookies.clearSession(site, settings.cookie)];
+    if (next === undefined) return respondHtml(exchange, 200, signedOutPage(), headers);
+    // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
+    respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
+      ...headers,
+      "refresh",
+      `0;url=${next}`,
+    ]);
+  };
+
+  /**
+   * The cookie opens nothing here, which does not say that it opens nothing elsewhere: a sign-out that the store did not
+   * take is known to this process alone, and who asks again must not be told that it is done.
+   */
+  const endAgain = async (exchange: Exchange, site: Site, value: string): Promise<void> => {
+    const handle = deps.cookies.openSession(value, site);
+    const key = handle && `session:${handle.sessionId}`;
+    if (key === undefined) return;
+    // Known and not owed, the store has it; a link to this page writes nothing that the process does not owe.
+    const isDone = deps.revocations.isRevoked([key]) || exchange.method !== "POST";
+    if (deps.revocations.isOwed(key) || !isDone) await deps.revocations.revoke(key);
+  };
+
+  return {
+    handleSignOut: (exchange, snapshot) =>
+      withStore(exchange, async () => {
+        const site = findSite(snapshot, exchange.host);
+        if (!site)
+          return respondError(exchange, 404, { code: "not-found", message: "There is nothing at this address." });
+        // Before anything else: a foreign page's POST comes without the cookie and must not make us clear it.
+        if (exchange.method === "POST" && !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
+        if (exchange.method !== "POST" && refuseScript(exchange)) return undefined;
+        const { cookie } = snapshot.settings;
+        const found = await deps.authenticator.cookie(exchange);
+        if (!found.ok && found.reason === "unavailable") return refuseUnavailable(exchange);
+        if (!found.ok) {
+          const stale = deps.cookies.readSession(exchange, site, cookie);
+          if (stale !== undefined) await endAgain(exchange, site, stale);
+          const headers = stale === undefined ? [] : ["set-cookie", deps.cookies.clearSession(site, cookie)];
+          return respondHtml(exchange, 200, signedOutPage(), headers);
+        }
+        const { principal } = found;
+        if (exchange.method !== "POST") {
+          const csrfToken = deps.csrf.token(principal, SIGN_OUT_FORM);
+          return respondHtml(exchange, 200, signOutPage({ user: principal.user, csrfToken }));
+        }
+        const form = await readForm(exchange, MAX_FORM_BYTES);
+        if (!form.ok || !deps.csrf.verify(principal, SIGN_OUT_FORM, form.values.get("csrf") ?? "")) {
+          return refuseForm(exchange);
+        }
+        await end(exchange, snapshot, site, principal);
+      }),
+    handleSignedOut(exchange) {
+      respondHtml(exchange, 200, signedOutPage());
+    },
+  };
+}
+
+function refuseUnavailable(exchange: Exchange): void {
+  respondError(exchange, 503, { code: "sign-out.unavailable", message: "Signing out is not possible right now." }, [
+    "retry-after",
+    "5",
+  ]);
+}

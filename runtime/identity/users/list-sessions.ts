@@ -1,0 +1,39 @@
+/** Living sessions, for the pages and commands that show and end them. */
+import type { Store, StoredRecord } from "../../store/store.ts";
+import { createRecords, SESSIONS_TAG, userTag, type SessionRecord } from "../identity-records.ts";
+import type { Revocations } from "../interfaces.ts";
+
+export interface LivingSession {
+  readonly id: string;
+  readonly userId: string;
+  /** Epoch seconds. */
+  readonly createdAt: number;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+const PREFIX = "session:";
+
+/** @param userId only this user's; everybody's when absent */
+export async function listSessions(store: Store, userId?: string): Promise<readonly LivingSession[]> {
+  const records = await store.list<SessionRecord>(userId === undefined ? SESSIONS_TAG : userTag(userId));
+  return records.filter(({ key }) => key.startsWith(PREFIX)).map(toSession);
+}
+
+export async function findSession(store: Store, id: string): Promise<LivingSession | undefined> {
+  const record = await createRecords(store).sessions.get(id);
+  return record && toSession(record);
+}
+
+/** Ends it on every host: seen by every process within 2 s. */
+export function endSession(
+  { revocations }: { readonly revocations: Pick<Revocations, "revoke"> },
+  id: string,
+): Promise<void> {
+  return revocations.revoke(`${PREFIX}${id}`);
+}
+
+function toSession({ key, value, expiresAt }: StoredRecord<SessionRecord>): LivingSession {
+  const { userId, createdAt } = value;
+  return { id: key.slice(PREFIX.length), userId, createdAt, expiresAt: expiresAt ?? createdAt };
+}

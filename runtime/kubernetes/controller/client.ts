@@ -1,0 +1,178 @@
+/**
+ * The API server of a cluster, reached with the official client's configuration and authentication: kubeconfig, service
+ * account, exec and OIDC plugins, proxies.
+ *
+ * Requests are our own and speak plain JSON: the client's classes drop members they do not know, its watch passes over
+ * lines it cannot read (an event lost without a trace), and it makes a new connection for every request.
+ */
+import type { KubeConfig } from "@kubernetes/client-node";
+import { type Dispatcher, request } from "undici";
+
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { isMembers, type Members } from "../../settings/problem.ts";
+import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
+
+export interface ClientOptions {
+  /** Text of a kubeconfig; the usual places and the pod's service account when absent. */
+  readonly kubeconfig?: string;
+  /** For one request and its answer; watches are bounded by who reads them. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+/** etcd's objects have at most 1.5 MiB; a line is one of them. */
+const MAX_LINE_LENGTH = 16 * 1024 * 1024;
+
+/** @throws GatewayError `kube.library`, `kube.config` */
+export async function createKubeClient(options: ClientOptions = {}): Promise<KubeClient> {
+  const library = await loadLibrary();
+  const config = new library.KubeConfig();
+  try {
+    if (options.kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromString(options.kubeconfig);
+  } catch (error) {
+    throw new GatewayError("kube.config", `Cannot read the kubeconfig: ${errorText(error)}`, { cause: error });
+  }
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
+  const base = server.replace(/\/$/, "");
+  // One for all requests: it holds the connections.
+  let dispatcher: Dispatcher | undefined;
+
+  return {
+    request: async <T>(wish: KubeRequest) => {
+      const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+      const signal = wish.signal ? AbortSignal.any([wish.signal, timeout]) : timeout;
+      const answer = await send(wish, signal);
+      return parse(await readAll(answer.body, MAX_ANSWER_BYTES, wish), wish) as T;
+    },
+    async *watch(wish) {
+      const whole = { ...wish, method: "GET" } as const;
+      const { body } = await send(whole, wish.signal);
+      yield* lines(body, whole);
+    },
+    async close() {
+      await dispatcher?.destroy();
+      dispatcher = undefined;
+    },
+  };
+
+  async function send(wish: KubeRequest, signal: AbortSignal | undefined): Promise<Dispatcher.ResponseData> {
+    const url = new URL(base + wish.path);
+    for (const [name, value] of Object.entries(wish.query ?? {})) url.searchParams.set(name, value);
+    const headers = await authorize(url);
+    headers["accept"] = "application/json";
+    if (wish.body) {
+      headers["content-type"] = wish.method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    }
+    let answer: Dispatcher.ResponseData;
+    try {
+      answer = await request(url, {
+        method: wish.method,
+        headers,
+        ...(wish.body && { body: JSON.stringify(wish.body) }),
+        ...(dispatcher && { dispatcher }),
+        ...(signal && { signal }),
+        // Quiet watches are nothing wrong; who reads them bounds them.
+        bodyTimeout: 0,
+        headersTimeout: options.timeoutMs ?? TIMEOUT_MS,
+      });
+    } catch (error) {
+      throw unreachable(wish, error);
+    }
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
+    // Certificates and tokens may have been replaced: the next request starts over with what is there then.
+    if (answer.statusCode === 401) dispatcher = undefined;
+    throw await refusal(answer, wish);
+  }
+
+  /** Headers of this moment: tokens of service accounts are replaced every hour. */
+  async function authorize(url: URL): Promise<Record<string, string>> {
+    const context = new library.RequestContext(url.href, library.HttpMethod.GET);
+    try {
+      await config.applySecurityAuthentication(context);
+    } catch (error) {
+      throw new GatewayError("kube.unreachable", `Cannot authenticate to the cluster: ${errorText(error)}`, {
+        cause: error,
+      });
+    }
+    dispatcher ??= context.getDispatcher();
+    return { ...context.getHeaders() };
+  }
+}
+
+type Library = Pick<typeof import("@kubernetes/client-node"), "KubeConfig" | "RequestContext" | "HttpMethod">;
+
+async function loadLibrary(): Promise<Library> {
+  try {
+    return await import("@kubernetes/client-node");
+  } catch (error) {
+    const wish = "install it beside gateform: npm install @kubernetes/client-node";
+    throw new GatewayError("kube.library", `Cannot load "@kubernetes/client-node": ${wish}`, { cause: error });
+  }
+}
+
+export type { KubeConfig };
+
+async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, wish: KubeRequest): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw unreachable(wish, error);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function* lines(body: AsyncIterable<Buffer>, wish: KubeRequest): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8");
+  let rest = "";
+  try {
+    for await (const chunk of body) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = parts.pop() ?? "";
+      if (rest.length > MAX_LINE_LENGTH) throw new Error("a line of the watch is too long");
+      for (const part of parts) if (part.trim() !== "") yield part;
+    }
+  } catch (error) {
+    throw unreachable(wish, error);
+  }
+  // What came of a line that was cut off is no event; the object comes again with the next watch.
+}
+
+async function refusal(answer: Dispatcher.ResponseData, wish: KubeRequest): Promise<KubeError> {
+  const text = await readAll(answer.body, 1024 * 1024, wish).catch(() => "");
+  let status: Members = {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isMembers(value)) status = value;
+  } catch {
+    // Proxies answer in their own words; the status code says enough.
+  }
+  const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
+  const seconds = Number(answer.headers["retry-after"]);
+  return new KubeError(`Cannot ${wish.method} ${wish.path}: ${detail}`, {
+    status: answer.statusCode,
+    reason: typeof status["reason"] === "string" ? status["reason"] : "",
+    retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
+  });
+}
+
+function parse(text: string, wish: KubeRequest): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw unreachable(wish, new Error("the answer is no JSON", { cause: error }));
+  }
+}
+
+function unreachable({ method, path }: KubeRequest, error: unknown): GatewayError {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return new GatewayError("kube.unreachable", `Cannot ${method} ${path}: ${errorText(cause)}`, { cause: error });
+}

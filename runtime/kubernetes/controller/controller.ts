@@ -1,0 +1,220 @@
+/**
+ * The controller: what the cluster says → the slices that a gateway has, and back: status and events.
+ *
+ * Promises: nothing is published before everything was read once; only who leads publishes and writes; what a gateway
+ * refuses takes down the Ingress that caused it and no other; an unreachable cluster or gateway leaves in force what is.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Closable, Clock } from "../../shared/clock.ts";
+import { sealSecret } from "../../terraform/resource/seal.ts";
+import { type Backoff, createBackoff } from "./backoff.ts";
+import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
+import { createEventWriter } from "./events.ts";
+import type { KubeClient } from "./kube-client.ts";
+import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
+import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
+import type { Complaint } from "../translate/ingress-problem.ts";
+import { type SlicePublisher, sliceTexts } from "./publisher.ts";
+import { renderSlices } from "../render.ts";
+import { createSeals } from "./seals.ts";
+import { DEFAULT_OWNER, ownerOf } from "../translate/slices.ts";
+import { addressesOfService, writeStatus } from "./status.ts";
+import { translate, type TranslateOptions, type Translation } from "../translate/translate.ts";
+
+export interface ControllerOptions {
+  readonly client: KubeClient;
+  readonly publisher: SlicePublisher;
+  readonly translate: Omit<TranslateOptions, "seal" | "refused">;
+  /** Key that secrets are sealed to; the publisher is asked when absent. */
+  readonly sealKey?: string | undefined;
+  readonly view?: Pick<ClusterViewOptions, "namespaces" | "addressService" | "reflector" | "patienceMs">;
+  /** Addresses for the status of served Ingresses, unless `view.addressService` says them. Undefined: no status is written. */
+  readonly addresses?: readonly LoadBalancerAddress[] | undefined;
+  readonly isLeader: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Changes come in flocks: how long it must be quiet, and how long to wait at most. */
+  readonly quietMs?: number;
+  readonly mostMs?: number;
+  /** How often everything is published again though nothing changed. */
+  readonly resyncMs?: number;
+  readonly backoff?: Backoff;
+  /** After each round. */
+  readonly onRound?: (round: Round) => void;
+}
+
+export interface Round {
+  readonly outcome: "waiting" | "following" | "published" | "unchanged" | "failed";
+  readonly translation?: Translation;
+}
+
+export interface Controller extends Closable {
+  /** Look again soon; `anew` also publishes what was published already. */
+  wake(options?: { readonly anew?: boolean }): void;
+}
+
+const QUIET_MS = 200;
+const MOST_MS = 2_000;
+const RESYNC_MS = 600_000;
+/** Each round at least one Ingress is left out. */
+const MAX_REFUSALS = 50;
+
+export function startController(options: ControllerOptions): Controller {
+  const { client, publisher, clock, log, onRound } = options;
+  const backoff = options.backoff ?? createBackoff({ firstMs: 1_000, mostMs: 60_000 });
+  const events = createEventWriter({ client, clock, log });
+  const leftAlone = createLeftAloneLog(log);
+  const owner = options.translate.owner ?? DEFAULT_OWNER;
+  const seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
+  const stop = new AbortController();
+  /** What was wished for when all went well last, and what the gateway refused of it. */
+  let settled: { readonly text: string; readonly refused: ReadonlyMap<string, readonly Complaint[]> } | undefined;
+  let wokenMs: number | undefined;
+  let ring: () => void = () => {};
+  const view: ClusterView = createClusterView({ ...options.view, client, onChange: () => wake(), clock, log });
+  const resync = setInterval(() => wake({ anew: true }), options.resyncMs ?? RESYNC_MS);
+  resync.unref();
+  const running = run();
+
+  return {
+    wake,
+    async close() {
+      stop.abort();
+      clearInterval(resync);
+      ring();
+      await running;
+      await view.close();
+    },
+  };
+
+  function wake({ anew = false }: { readonly anew?: boolean } = {}): void {
+    if (anew) settled = undefined;
+    wokenMs = performance.now();
+    ring();
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await rest();
+      if (stop.signal.aborted) return;
+      wokenMs = undefined;
+      try {
+        const round = await reconcile();
+        backoff.reset();
+        onRound?.(round);
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const waitMs = Math.round(backoff.next());
+        log.error(
+          { reason: errorText(error), place: publisher.place, waitMs },
+          "ingresses not published, trying again",
+        );
+        onRound?.({ outcome: "failed" });
+        await pause(waitMs);
+        wokenMs ??= performance.now();
+      }
+    }
+  }
+
+  /** Until something changed and it has been quiet since, but not for ever. */
+  async function rest(): Promise<void> {
+    if (wokenMs === undefined) await new Promise<void>((resolve) => (ring = resolve));
+    const beganMs = performance.now();
+    const { quietMs = QUIET_MS, mostMs = MOST_MS } = options;
+    for (;;) {
+      const nowMs = performance.now();
+      const leftMs = Math.min((wokenMs ?? nowMs) + quietMs - nowMs, beganMs + mostMs - nowMs);
+      if (leftMs <= 0 || stop.signal.aborted) return;
+      await pause(leftMs);
+    }
+  }
+
+  async function reconcile(): Promise<Round> {
+    const objects = view.objects();
+    if (!objects) return { outcome: "waiting" };
+    const seal = seals.begin(view.hasSecrets() ? (options.sealKey ?? (await publisher.sealKey())) : undefined);
+    const translated = (refused: ReadonlyMap<string, readonly Complaint[]>): Promise<Translation> =>
+      translate(objects, { ...options.translate, ...(seal && { seal }), refused });
+    const wished = await translated(new Map());
+    // Reading what is named for the first time wakes us again.
+    if (view.follow({ secrets: wished.secrets, endpoints: wished.usesEndpoints })) {
+      return { outcome: "following", translation: wished };
+    }
+    seals.end();
+    if (!options.isLeader()) return { outcome: "waiting", translation: wished };
+    const text = renderSlices(wished, "json");
+    const isNew = settled?.text !== text;
+    const translation = isNew
+      ? await publish(wished, translated)
+      : settled && settled.refused.size > 0
+        ? await translated(settled.refused)
+        : wished;
+    await tell(objects, translation);
+    return { outcome: isNew ? "published" : "unchanged", translation };
+  }
+
+  /** @throws GatewayError */
+  async function publish(
+    wished: Translation,
+    translated: (refused: ReadonlyMap<string, readonly Complaint[]>) => Promise<Translation>,
+  ): Promise<Translation> {
+    const refused = new Map<string, readonly Complaint[]>();
+    let translation = wished;
+    for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
+      const answer = await publisher.publish(sliceTexts(translation.slices));
+      if (answer.kind === "published") {
+        settled = { text: renderSlices(wished, "json"), refused };
+        const served = translation.ingresses.filter((each) => each.served).length;
+        const counts = { served, leftOut: translation.ingresses.length - served };
+        log.info(
+          { ...counts, place: publisher.place, ...(answer.note && { note: answer.note }) },
+          "ingresses published",
+        );
+        return translation;
+      }
+      const { found, others } = translation.assign(answer.problems);
+      const bad = [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error"));
+      if (bad.length === 0) {
+        const reasons = others.map(({ path, message }) => (path === "" ? message : `"${path}" ${message}`));
+        throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
+      }
+      for (const [key, complaints] of bad) refused.set(key, complaints);
+      translation = await translated(refused);
+    }
+    throw new GatewayError("publish.invalid", "Cannot publish: the gateway refuses one Ingress after the other");
+  }
+
+  /** Status and events. What cannot be written now is written in a later round. */
+  async function tell(objects: KubeObjects, translation: Translation): Promise<void> {
+    const byKey = new Map(objects.ingresses.map((ingress) => [keyOf(ingress), ingress]));
+    const wrong = Map.groupBy(translation.problems, ({ namespace, name }) => `${namespace}/${name}`);
+    const addresses =
+      options.view?.addressService === undefined ? options.addresses : addressesOfService(view.addressService());
+    let failure: unknown;
+    for (const { key, served } of translation.ingresses) {
+      const ingress = byKey.get(key);
+      if (!ingress || stop.signal.aborted) continue;
+      await events.tell(ingress, wrong.get(key) ?? [], served);
+      if (!addresses) continue;
+      try {
+        await writeStatus(client, ingress, served ? addresses : []);
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    leftAlone.tell(translation.foreign);
+    for (const foreign of translation.foreign) {
+      const complaint = whyLeftAlone(foreign);
+      if (complaint) await events.tell(foreign.ingress, [complaint], false);
+    }
+    events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
+    if (failure !== undefined) throw failure;
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: stop.signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Slices as files of a directory that gateways watch.
+ *
+ * A file is replaced whole, several are not: what stands between two of them must not take a route away. So slices that
+ * gain a host come first and what goes away goes last. In between two slices claim the same requests, and gateways keep
+ * what they have in force until that is over; who begins in just that moment waits for it.
+ */
+import { readdir } from "node:fs/promises";
+
+import { isMembers } from "../../settings/problem.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { createFileTarget, type Published } from "../../terraform/publish/publish.ts";
+import type { SlicePublisher, SliceText } from "./publisher.ts";
+import { isMadeHere, namespaceIn } from "../translate/slices.ts";
+
+/** @param owner of the controller */
+export function createDirectoryPublisher(directory: string, owner: string): SlicePublisher {
+  const targetOf = (sliceOwner: string) => createFileTarget({ directory, owner: sliceOwner, mode: undefined });
+
+  return {
+    place: directory,
+    async publish(slices) {
+      const found = await Promise.all(
+        slices.map(async (slice) => ({ slice, before: await targetOf(slice.owner).read() })),
+      );
+      const changed = found.filter(({ slice, before }) => before.kind !== "slice" || before.digest !== slice.digest);
+      const [gaining, others] = parted(changed, ({ slice, before }) => gainsHost(slice, before));
+      const failures: unknown[] = [];
+      for (const { slice, before } of [...gaining, ...others]) {
+        // What was damaged there is ours to repair; a stranger's slice is refused by the target.
+        const expected = before.kind === "slice" ? before.digest : before.kind === "absent" ? null : "";
+        // One namespace's file that cannot be written holds up no other one.
+        await targetOf(slice.owner)
+          .write(slice.text, expected)
+          .catch((error: unknown) => failures.push(error));
+      }
+      const kept = new Set(slices.map((slice) => slice.owner));
+      // The slice of all namespaces serves those that could not be written.
+      if (failures.length > 0) kept.add(owner);
+      for (const sliceOwner of await ownSlices()) if (!kept.has(sliceOwner)) await targetOf(sliceOwner).remove();
+      if (failures.length > 0) throw failures[0];
+      return { kind: "published" };
+    },
+    sealKey: async () => undefined,
+  };
+
+  /** Owners of the files that this controller, or an earlier version of it, made. */
+  async function ownSlices(): Promise<readonly string[]> {
+    const owners = (await fileNames()).flatMap((name) => /^(.+)\.json$/.exec(name)?.[1] ?? []);
+    const candidates = owners.filter((each) => each === owner || namespaceIn(owner, each) !== undefined);
+    const judged = await Promise.all(
+      candidates.map(async (each) => {
+        const found = await targetOf(each).read();
+        return found.kind === "slice" && found.document["owner"] === each && isMadeHere(owner, each, found.document);
+      }),
+    );
+    return candidates.filter((_, index) => judged[index]);
+  }
+
+  async function fileNames(): Promise<readonly string[]> {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw new GatewayError("publish.read", `Cannot read "${directory}": ${errorText(error)}`, { cause: error });
+    }
+  }
+}
+
+function gainsHost({ text }: SliceText, before: Published): boolean {
+  if (before.kind !== "slice") return true;
+  const had = new Set(addressesIn(before.document));
+  return addressesIn(JSON.parse(text)).some((from) => !had.has(from));
+}
+
+function addressesIn(document: unknown): readonly unknown[] {
+  const routes = isMembers(document) ? document["routes"] : undefined;
+  if (!isMembers(routes)) return [];
+  return Object.values(routes).map((route) => (isMembers(route) ? route["from"] : undefined));
+}
+
+function parted<T>(items: readonly T[], isFirst: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  const { first = [], second = [] } = Object.groupBy(items, (item) => (isFirst(item) ? "first" : "second"));
+  return [first, second];
+}

@@ -1,0 +1,180 @@
+/**
+ * One of several controllers publishes and writes: who holds the Lease.
+ *
+ * Clocks of machines differ, so the times in the Lease are compared with nothing: a holder counts as gone when its Lease
+ * did not change for as long as we watched it. Promises: two controllers believe to hold the Lease at once only while the
+ * clock of one runs wrong by more than the margin between renewing and expiring; every write names the version it
+ * replaces, so that of two who want the Lease one gets it.
+ *
+ * @see https://kubernetes.io/docs/concepts/architecture/leases/
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Closable, Clock } from "../../shared/clock.ts";
+import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
+import type { KubeObject } from "../translate/objects.ts";
+
+export interface ElectionOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Of the Lease. */
+  readonly name: string;
+  /** Of this process; unique among the controllers. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a Lease holds without being renewed. */
+  readonly leaseSeconds?: number;
+  /** Between two looks. */
+  readonly everyMs?: number;
+}
+
+/** The steps, for who brings the time. */
+export interface Election {
+  isLeader(): boolean;
+  /** Renews the Lease, or takes it when it is free. @returns isLeader() */
+  tick(): Promise<boolean>;
+  /** Gives the Lease back, so that the next one need not wait. */
+  release(): Promise<void>;
+}
+
+interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+const LEASE_SECONDS = 15;
+const EVERY_MS = 2_500;
+
+export function createElection(options: ElectionOptions): Election {
+  const { client, namespace, name, identity, clock, log, leaseSeconds = LEASE_SECONDS } = options;
+  const path = objectPath("leases", namespace, name);
+  /** What we saw last, and since when it has been so. */
+  let seen: { readonly version: string; readonly sinceMs: number } | undefined;
+  /** Until when we may act on the Lease we hold: shorter than others wait, so that clocks may drift. */
+  let holdsUntilMs = 0;
+
+  return {
+    isLeader,
+    async tick() {
+      try {
+        await step();
+      } catch (error) {
+        // Somebody else was faster, or the server is away: what we hold runs out by itself.
+        if (isStatus(error, 409)) seen = undefined;
+        log.debug({ reason: errorText(error) }, "lease not taken");
+      }
+      return isLeader();
+    },
+    async release() {
+      if (!isLeader()) return;
+      holdsUntilMs = 0;
+      try {
+        const lease = await client.request<Lease>({ method: "GET", path });
+        if (lease.spec?.holderIdentity !== identity) return;
+        await write(lease, { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(clock.now()) });
+      } catch (error) {
+        log.debug({ reason: errorText(error) }, "lease not given back");
+      }
+    },
+  };
+
+  function isLeader(): boolean {
+    return clock.now() < holdsUntilMs;
+  }
+
+  async function step(): Promise<void> {
+    // The time before asking: an answer that takes long must not make the Lease last longer.
+    const askedMs = clock.now();
+    const lease = await client.request<Lease>({ method: "GET", path }).catch((error: unknown) => {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    });
+    if (!lease) {
+      const body = { ...about(), spec: { ...held(askedMs), acquireTime: microTime(askedMs), leaseTransitions: 0 } };
+      await client.request({ method: "POST", path: collectionPath("leases", namespace), body });
+      took(askedMs);
+      return;
+    }
+    const { holderIdentity = "", leaseTransitions = 0, leaseDurationSeconds = leaseSeconds } = lease.spec ?? {};
+    if (holderIdentity === identity) {
+      await write(lease, held(askedMs));
+      took(askedMs);
+      return;
+    }
+    holdsUntilMs = 0;
+    const version = lease.metadata.resourceVersion ?? "";
+    if (seen?.version !== version) seen = { version, sinceMs: askedMs };
+    const isFree = holderIdentity === "" || askedMs - seen.sinceMs >= leaseDurationSeconds * 1000;
+    if (!isFree) return;
+    const acquired = { acquireTime: microTime(askedMs), leaseTransitions: leaseTransitions + 1 };
+    await write(lease, { ...held(askedMs), ...acquired });
+    took(askedMs);
+  }
+
+  function took(atMs: number): void {
+    const wasLeader = isLeader();
+    // Two thirds: the rest is the margin for clocks and for what is under way.
+    holdsUntilMs = atMs + (leaseSeconds * 1000 * 2) / 3;
+    if (!wasLeader) log.info({ identity, lease: `${namespace}/${name}` }, "this controller leads");
+  }
+
+  function held(atMs: number): NonNullable<Lease["spec"]> {
+    return { holderIdentity: identity, leaseDurationSeconds: leaseSeconds, renewTime: microTime(atMs) };
+  }
+
+  async function write(lease: Lease, change: NonNullable<Lease["spec"]>): Promise<void> {
+    // With the version that was read: the server refuses (409) when somebody wrote meanwhile.
+    await client.request({
+      method: "PUT",
+      path,
+      body: { ...lease, ...about(lease), spec: { ...lease.spec, ...change } },
+    });
+  }
+
+  function about(lease?: Lease): object {
+    const metadata = { ...lease?.metadata, name, namespace };
+    return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+  }
+}
+
+/** MicroTime of Kubernetes. */
+function microTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, -1)}000Z`;
+}
+
+export interface RunningElection extends Closable {
+  isLeader(): boolean;
+}
+
+/** Ticks until closed. @param onChange called when this process begins or ceases to lead */
+export function runElection(options: ElectionOptions, onChange: () => void): RunningElection {
+  const election = createElection(options);
+  const stop = new AbortController();
+  const running = run();
+  return {
+    isLeader: () => election.isLeader(),
+    async close() {
+      stop.abort();
+      await running;
+      await election.release();
+    },
+  };
+
+  async function run(): Promise<void> {
+    let led = false;
+    while (!stop.signal.aborted) {
+      const leads = await election.tick();
+      if (leads !== led) onChange();
+      led = leads;
+      await delay(options.everyMs ?? EVERY_MS, undefined, { signal: stop.signal }).catch(() => {});
+    }
+  }
+}

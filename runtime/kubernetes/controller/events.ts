@@ -1,0 +1,113 @@
+/** Events on Ingresses: what `kubectl describe` shows people about theirs. */
+import { sha256 } from "../../config/slice.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
+import { type Ingress, keyOf, namespaceOf } from "../translate/objects.ts";
+import { type Complaint, problemText } from "../translate/ingress-problem.ts";
+
+export interface EventWriter {
+  /** Says what is wrong with an Ingress, once per text; and once that all is well again. */
+  tell(ingress: Ingress, complaints: readonly Complaint[], served: boolean): Promise<void>;
+  /** Forgets Ingresses that are gone. */
+  keepOnly(uids: ReadonlySet<string>): void;
+}
+
+export interface EventOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const COMPONENT = "gateway-ingress-controller";
+/** The server refuses longer ones. */
+const MAX_MESSAGE_LENGTH = 1024;
+/** More of them help nobody; the first ones come back when these are repaired. */
+const MAX_EVENTS = 10;
+
+interface Note {
+  readonly type: "Normal" | "Warning";
+  readonly reason: "Rejected" | "Questionable" | "Served";
+  readonly message: string;
+}
+
+export function createEventWriter({ client, clock, log }: EventOptions): EventWriter {
+  /** By uid: what was told last. */
+  const told = new Map<string, { readonly text: string; readonly served: boolean }>();
+  /** By uid: what was logged last, since Events may have to be tried again. */
+  const logged = new Map<string, string>();
+
+  return {
+    async tell(ingress, complaints, served) {
+      const uid = ingress.metadata.uid ?? "";
+      const notes = notesOf(complaints);
+      const before = told.get(uid);
+      if (served && before?.served === false) {
+        notes.push({ type: "Normal", reason: "Served", message: "the gateway serves it" });
+      }
+      const text = JSON.stringify(notes);
+      if (before?.text === text && before.served === served) return;
+      if (logged.get(uid) !== text) tellLog(ingress, notes);
+      logged.set(uid, text);
+      try {
+        for (const note of notes) await write(ingress, note);
+        told.set(uid, { text, served });
+      } catch (error) {
+        // The next translation tells it again.
+        log.warn({ ingress: ingress.metadata.name, reason: errorText(error) }, "event not written");
+      }
+    },
+    keepOnly(uids) {
+      for (const known of [told, logged]) for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+    },
+  };
+
+  function tellLog(ingress: Ingress, notes: readonly Note[]): void {
+    for (const { type, reason, message } of notes) {
+      const about = { ingress: keyOf(ingress), reason, problem: message };
+      if (type === "Warning") log.warn(about, "ingress has a problem");
+      else log.info(about, "ingress is served again");
+    }
+  }
+
+  async function write(ingress: Ingress, { type, reason, message }: Note): Promise<void> {
+    const namespace = namespaceOf(ingress);
+    const { name, uid, resourceVersion } = ingress.metadata;
+    const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    // One Event for one text, also after a restart: a repetition counts up.
+    const event = `${name.slice(0, 230)}.${sha256(JSON.stringify([uid, reason, message])).slice(0, 16)}`;
+    const body = {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: event, namespace },
+      involvedObject: { apiVersion: "networking.k8s.io/v1", kind: "Ingress", name, namespace, uid, resourceVersion },
+      type,
+      reason,
+      message,
+      source: { component: COMPONENT },
+      reportingComponent: COMPONENT,
+      reportingInstance: COMPONENT,
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+    };
+    try {
+      await client.request({ method: "POST", path: collectionPath("events", namespace), body });
+    } catch (error) {
+      if (!isStatus(error, 409)) throw error;
+      const path = objectPath("events", namespace, event);
+      const { count = 1 } = await client.request<{ count?: number }>({ method: "GET", path });
+      await client.request({ method: "PATCH", path, body: { count: count + 1, lastTimestamp: now } });
+    }
+  }
+}
+
+function notesOf(complaints: readonly Complaint[]): Note[] {
+  const notes = complaints.map((complaint): Note => {
+    const text = problemText(complaint);
+    const message = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : text;
+    return { type: "Warning", reason: complaint.severity === "error" ? "Rejected" : "Questionable", message };
+  });
+  return notes.slice(0, MAX_EVENTS);
+}

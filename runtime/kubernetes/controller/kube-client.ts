@@ -1,0 +1,65 @@
+/** What the controller asks of an API server, and how it is refused. Values are plain JSON, as in manifests. */
+import { GatewayError } from "../../shared/errors.ts";
+
+export interface KubeRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** "/api/v1/namespaces/shop/events". */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
+export interface KubeClient {
+  /** @throws KubeError with the status; GatewayError `kube.unreachable` */
+  request<T>(request: KubeRequest): Promise<T>;
+  /**
+   * Lines of a watch, as they come; ends when the server ends it.
+   *
+   * @throws KubeError, or GatewayError `kube.unreachable` also in the middle
+   */
+  watch(request: Omit<KubeRequest, "method" | "body">): AsyncIterable<string>;
+  close(): Promise<void>;
+}
+
+/** The API server said no. */
+export class KubeError extends GatewayError {
+  readonly status: number;
+  /** "Conflict", "Expired", "AlreadyExists", …; "" when the server gave none. */
+  readonly reason: string;
+  /** The server asks to wait this long. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, about: { status: number; reason?: string; retryAfterMs?: number | undefined }) {
+    super("kube.refused", message);
+    this.status = about.status;
+    this.reason = about.reason ?? "";
+    this.retryAfterMs = about.retryAfterMs;
+  }
+}
+
+export function isStatus(error: unknown, status: number): boolean {
+  return error instanceof KubeError && error.status === status;
+}
+
+/** Where the resources live that are read and written here. */
+export const PATHS = {
+  ingresses: { api: "/apis/networking.k8s.io/v1", name: "ingresses" },
+  services: { api: "/api/v1", name: "services" },
+  secrets: { api: "/api/v1", name: "secrets" },
+  events: { api: "/api/v1", name: "events" },
+  endpointSlices: { api: "/apis/discovery.k8s.io/v1", name: "endpointslices" },
+  leases: { api: "/apis/coordination.k8s.io/v1", name: "leases" },
+} as const;
+
+export const INGRESS_CLASSES_PATH = "/apis/networking.k8s.io/v1/ingressclasses";
+
+/** Path of a collection, in one namespace or in all. */
+export function collectionPath(resource: keyof typeof PATHS, namespace?: string): string {
+  const { api, name } = PATHS[resource];
+  return namespace === undefined ? `${api}/${name}` : `${api}/namespaces/${encodeURIComponent(namespace)}/${name}`;
+}
+
+export function objectPath(resource: keyof typeof PATHS, namespace: string, name: string): string {
+  return `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
+}

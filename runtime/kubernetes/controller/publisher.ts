@@ -1,0 +1,204 @@
+/**
+ * Where the controller's slices go: a directory that a gateway watches (directory-publisher.ts), or a gateway's admin
+ * address, all in one step.
+ *
+ * The slices belong to this controller alone, so whatever is there is replaced; the preconditions only keep two
+ * controllers from overwriting each other unseen. Slices that it made and that are no longer wanted are taken away,
+ * with the one slice of all namespaces that earlier versions made.
+ */
+import { readFile } from "node:fs/promises";
+
+import { isMembers } from "../../settings/problem.ts";
+import { digestOf, type Slice } from "../../config/slice.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
+import { renderSlice } from "../render.ts";
+import { isMadeHere, namespaceIn } from "../translate/slices.ts";
+import type { SliceProblem } from "../translate/translate.ts";
+
+/** A slice as it is published. */
+export interface SliceText {
+  readonly owner: string;
+  /** Canonical JSON. */
+  readonly text: string;
+  readonly digest: string;
+}
+
+export type PublishAnswer =
+  /** In force, or (a directory) for the gateway to read. */
+  | { readonly kind: "published"; readonly note?: string }
+  /** Nothing was changed. */
+  | { readonly kind: "invalid"; readonly problems: readonly SliceProblem[] };
+
+export interface SlicePublisher {
+  /** For messages. */
+  readonly place: string;
+  /** Puts exactly these in the place of what this controller published before. @throws GatewayError when it should be tried again */
+  publish(slices: readonly SliceText[]): Promise<PublishAnswer>;
+  /** The gateway's public key as JWK JSON; undefined when the place knows none. */
+  sealKey(): Promise<string | undefined>;
+}
+
+export function sliceTexts(slices: readonly Slice[]): readonly SliceText[] {
+  return slices.map((slice) => ({
+    owner: slice.owner,
+    text: renderSlice(slice, "json"),
+    digest: digestOf(slice),
+  }));
+}
+
+export interface AdminPublisherOptions {
+  /** "http://127.0.0.1:9901". */
+  readonly url: string;
+  /** Of the controller. */
+  readonly owner: string;
+  /** File with the admin token; read for each request, because such files are replaced. */
+  readonly tokenFile: string;
+  /** PEM files for https, read for each request too. */
+  readonly tls?: PublisherTls | undefined;
+}
+
+export interface PublisherTls {
+  /** Authorities, instead of the usual ones. */
+  readonly caFile?: string | undefined;
+  /** Shown where the gateway asks for a client certificate. */
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+}
+
+/** Above the time for which the gateway waits until a change is live everywhere. */
+const TIMEOUT_MS = 60_000;
+
+/** What a gateway answers of the slices that are published. */
+interface Listed {
+  readonly owner: string;
+  readonly digest: string;
+}
+
+export function createAdminPublisher(options: AdminPublisherOptions): SlicePublisher {
+  const base = options.url.replace(/\/$/, "");
+  const place = `${base}/config/slices`;
+  const { owner } = options;
+
+  return {
+    place,
+    async publish(slices) {
+      const there = new Map((await list()).map((each) => [each.owner, each.digest]));
+      const changed = slices.filter((slice) => there.get(slice.owner) !== slice.digest);
+      const gone = await unwanted(there, slices);
+      if (changed.length === 0 && gone.length === 0) return { kind: "published" };
+      const changes = [
+        ...changed.map((slice) => ({
+          owner: slice.owner,
+          slice: JSON.parse(slice.text) as object,
+          expected: there.get(slice.owner) ?? null,
+        })),
+        ...gone.map((each) => ({ ...each, slice: null })),
+      ];
+      const answer = await ask("POST", place, JSON.stringify({ changes }));
+      const said = answer.body ?? {};
+      if (answer.status === 422) return { kind: "invalid", problems: problemsOf(said) };
+      if (answer.status === 405) throw tooOld(base);
+      if (answer.status !== 200 && answer.status !== 202) throw refused("publish to", answer);
+      return answer.status === 200 ? { kind: "published" } : { kind: "published", note: laggardsOf(said) };
+    },
+    async sealKey() {
+      const answer = await ask("GET", `${base}/status`);
+      if (answer.status !== 200) throw refused("read the seal key of", answer);
+      const key = answer.body?.["seal_key"];
+      return isMembers(key) ? JSON.stringify(key) : undefined;
+    },
+  };
+
+  async function list(): Promise<readonly Listed[]> {
+    const answer = await ask("GET", place);
+    if (answer.status !== 200) throw refused("look at", answer);
+    const slices = answer.body?.["slices"];
+    const found: readonly unknown[] = Array.isArray(slices) ? slices : [];
+    return found
+      .filter((each) => isMembers(each))
+      .map((each) => ({ owner: textOf(each["owner"]), digest: textOf(each["digest"]) }));
+  }
+
+  /** Slices that this controller, or an earlier version of it, published, and that are to go. */
+  async function unwanted(there: ReadonlyMap<string, string>, slices: readonly SliceText[]) {
+    const kept = new Set(slices.map((slice) => slice.owner));
+    const gone: { readonly owner: string; readonly expected: string }[] = [];
+    for (const [each, expected] of there) {
+      if (kept.has(each) || (each !== owner && namespaceIn(owner, each) === undefined)) continue;
+      const answer = await ask("GET", `${place}/${each}`);
+      if (answer.status !== 200 && answer.status !== 404) throw refused("look at", answer);
+      if (answer.status === 200 && isMadeHere(owner, each, answer.body)) gone.push({ owner: each, expected });
+    }
+    return gone;
+  }
+
+  async function ask(method: string, url: string, body?: string): Promise<GatewayAnswer> {
+    const authorization = `Bearer ${await readPublishing("admin token", options.tokenFile)}`;
+    const tls = await readTls(options.tls);
+    const headers = { authorization, ...(body !== undefined && { "content-type": "application/json" }) };
+    try {
+      return await askGateway({ method, url, headers, body, timeoutMs: TIMEOUT_MS, tls });
+    } catch (error) {
+      throw new GatewayError("publish.unreachable", `Cannot reach ${base}: ${errorText(error)}`, { cause: error });
+    }
+  }
+
+  function refused(action: string, { status, body }: GatewayAnswer): GatewayError {
+    const message = body?.["message"];
+    const unknownName = 'it does not take requests by this name, name it in "admin_hosts" of the gateway';
+    const detail = typeof message === "string" ? message : status === 421 ? unknownName : `status ${status}`;
+    return new GatewayError("publish.refused", `Cannot ${action} ${base}: ${detail}`);
+  }
+}
+
+function tooOld(base: string): GatewayError {
+  const message = `Cannot publish to ${base}: the gateway is older than this controller, must be updated first`;
+  return new GatewayError("publish.refused", message);
+}
+
+async function readTls({ caFile, certFile, keyFile }: PublisherTls = {}): Promise<GatewayTls> {
+  const read = (what: string, file: string | undefined): Promise<string> | undefined =>
+    file === undefined ? undefined : readPublishing(what, file);
+  return {
+    ca: await read("authority of the admin address", caFile),
+    cert: await read("client certificate", certFile),
+    key: await read("client key", keyFile),
+  };
+}
+
+async function readPublishing(what: string, file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    throw new GatewayError("publish.token", `Cannot read the ${what} from "${file}": ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): readonly SliceProblem[] {
+  const found = (Array.isArray(problems) ? problems : [])
+    .filter((each) => isMembers(each))
+    .map((each) => ({
+      severity: each["severity"] === "warning" ? ("warning" as const) : ("error" as const),
+      // A problem of another slice or of the gateway's own file has no owner, and is none of ours, whatever its path.
+      owner: typeof each["owner"] === "string" ? each["owner"] : undefined,
+      path: textOf(each["path"]),
+      message: textOf(each["message"]),
+    }));
+  if (found.length > 0) return found;
+  const said = typeof message === "string" ? message : "the gateway refused it";
+  return [{ severity: "error", owner: undefined, path: "", message: said }];
+}
+
+function laggardsOf({ laggards }: Readonly<Record<string, unknown>>): string {
+  const ids = Array.isArray(laggards)
+    ? laggards.map((each) => (isMembers(each) ? `${textOf(each["id"])} ${textOf(each["reason"])}` : ""))
+    : [];
+  return `not live yet in ${ids.join("; ")}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

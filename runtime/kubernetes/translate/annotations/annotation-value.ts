@@ -1,0 +1,87 @@
+/**
+ * The text of one annotation → the setting's value, by the setting's kind.
+ *
+ * Texts stand as they are; flags, numbers, lists, maps and blocks are YAML (which JSON is a part of). Whether the value
+ * is a good one is judged later, with the whole route, by the same schema as configuration files.
+ *
+ * @see requirements, "Header settings (per route)": "Map and list values are written as YAML text"
+ */
+import type { AnnotationField } from "../../../config/surfaces/annotations.ts";
+import type { Field, Kind } from "../../../settings/field.ts";
+import { describe, quote } from "../../../settings/problem.ts";
+import { secretUses } from "../../../settings/secret-spellings.ts";
+import { readSource } from "../../../settings/source.ts";
+
+export type AnnotationValue =
+  | { readonly kind: "value"; readonly value: unknown }
+  /** Says that a block is there, or (`false`) that it is not. */
+  | { readonly kind: "marker"; readonly present: boolean }
+  | { readonly kind: "fault"; readonly message: string };
+
+/** A text in YAML quotes would be another text: `30s`, `"\1"` and `^/(.+)$` mean themselves. */
+const VERBATIM: ReadonlySet<Kind> = new Set<Kind>(["text", "url", "duration", "choice"]);
+
+/** Spellings that other gateways' Ingresses have. */
+const CHOICE_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  mcp_server_upstream_oauth2_auth_style: { in_header: "header", in_params: "params" },
+};
+/** Lists that may also be written with commas, since nothing else can stand in them. */
+const COMMA_LISTS: ReadonlySet<string> = new Set(["mcp_server_upstream_oauth2_scopes"]);
+
+export function readAnnotation({ name, field }: AnnotationField, text: unknown): AnnotationValue {
+  if (typeof text !== "string") {
+    return fault(`is ${describe(text)}, must be text: write it in quotes, as all values of annotations`);
+  }
+  if (field.kind === "secret") return fault("is a secret, which no annotation may hold, must come from a Secret");
+  if (isMarker(field)) return readMarker(text);
+  if (VERBATIM.has(field.kind)) {
+    // A block scalar (`|`) ends with a line break that nobody means.
+    const value = text.replace(/\r?\n$/, "");
+    return { kind: "value", value: CHOICE_ALIASES[name]?.[value] ?? inOurCase(field, value) };
+  }
+  const read = readYaml(text);
+  if (read.kind !== "value") return read;
+  const value =
+    COMMA_LISTS.has(name) && typeof read.value === "string"
+      ? read.value.split(",").map((item) => item.trim())
+      : read.value;
+  const [secret] = [...secretUses([{ ...field, name: "value" }], { value })].filter(({ form }) => form === "plain");
+  if (secret) return fault(`holds the secret "${secret.name}", which no annotation may, must come from a Secret`);
+  return { kind: "value", value };
+}
+
+/** Other gateways' choices are in capitals: `LEAST_REQUEST`. */
+function inOurCase({ values = [] }: Field, value: string): string {
+  return values.find((each) => each === value.toLowerCase()) ?? value;
+}
+
+/** "true" or "false", as flags of our own annotations are written; undefined when it is neither. */
+export function readFlag(text: unknown): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
+}
+
+/** A block that other annotations fill, or that is always empty. */
+function isMarker({ kind, fields = [] }: Field): boolean {
+  const isNamed = (field: Field): boolean =>
+    field.annotation !== undefined || (field.kind === "block" && (field.fields ?? []).some(isNamed));
+  return kind === "block" && (fields.length === 0 || fields.some(isNamed));
+}
+
+function readMarker(text: string): AnnotationValue {
+  const value = text.trim();
+  if (value === "" || value === "true" || value === "{}") return { kind: "marker", present: true };
+  if (value === "false") return { kind: "marker", present: false };
+  return fault(`is ${quote(text)}, must be "true" or empty; its settings have annotations of their own`);
+}
+
+function readYaml(text: string): AnnotationValue {
+  const { value, problems } = readSource("annotation", text);
+  const [problem] = problems;
+  if (!problem) return { kind: "value", value };
+  const isLong = text.trimEnd().includes("\n");
+  return fault(isLong && problem.line !== undefined ? `${problem.message} (line ${problem.line})` : problem.message);
+}
+
+function fault(message: string): AnnotationValue {
+  return { kind: "fault", message };
+}

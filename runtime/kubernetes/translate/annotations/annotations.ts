@@ -1,0 +1,166 @@
+/** The annotations of one Ingress → the settings that all its routes share. */
+import { ANNOTATION_PREFIX, type AnnotationField, annotationFields } from "../../../config/surfaces/annotations.ts";
+import { unknownMember } from "../../../settings/types/kinds.ts";
+import { formatPath, quote } from "../../../settings/problem.ts";
+import { readAnnotation, readFlag } from "./annotation-value.ts";
+import {
+  DESCRIPTIVE_ANNOTATIONS,
+  FORMER_ANNOTATIONS,
+  knownAnnotations,
+  knownSecretAnnotations,
+  PATH_REGEX,
+  UPSTREAM_ANNOTATIONS,
+} from "./known-annotations.ts";
+import { type Complaint, doubt, fault } from "../ingress-problem.ts";
+
+export interface AnnotationReading {
+  /** A part of a route, unjudged. */
+  readonly settings: Record<string, unknown>;
+  /** Annotations that name Secrets: annotation → name of the Secret. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** Upstreams are asked over TLS. */
+  readonly secureUpstream: boolean;
+  /** Upstreams are Services, not their endpoints. */
+  readonly viaService: boolean;
+  /** ImplementationSpecific paths are regular expressions. */
+  readonly pathRegex: boolean;
+  /** Setting path ("mcp.server.path") → annotation that said it. */
+  readonly places: ReadonlyMap<string, string>;
+  readonly complaints: readonly Complaint[];
+}
+
+const fieldsByName = new Map(annotationFields.map((each) => [each.name, each]));
+const FLAGS: readonly string[] = [...UPSTREAM_ANNOTATIONS, PATH_REGEX];
+
+export function readAnnotations(annotations: Readonly<Record<string, unknown>>): AnnotationReading {
+  const complaints: Complaint[] = [];
+  const settings: Record<string, unknown> = {};
+  const secrets = new Map<string, string>();
+  const flags = new Map<string, boolean>();
+  const places = new Map<string, string>();
+  const denied: AnnotationField[] = [];
+
+  for (const [key, value] of Object.entries(annotations).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!key.startsWith(ANNOTATION_PREFIX)) continue;
+    const name = key.slice(ANNOTATION_PREFIX.length);
+    const field = fieldsByName.get(name);
+    if (knownSecretAnnotations.has(name)) readSecretName(name, value);
+    else if (FLAGS.includes(name) && knownAnnotations.includes(name)) readOwnFlag(name, value);
+    else if (field) readSetting(field, value);
+    else if (DESCRIPTIVE_ANNOTATIONS.has(name)) {
+      complaints.push(doubt({ annotation: name }, "only describes, and is passed over: pages show nothing of it"));
+    } else complaints.push(fault({ annotation: name }, unknownAnnotation(name)));
+  }
+  complaints.push(...strangeAnnotations(annotations));
+  for (const { name, path } of denied) {
+    const [filler] = [...places]
+      .filter(([place]) => place.startsWith(`${formatPath(path)}.`))
+      .map(([, other]) => other);
+    if (filler === undefined) continue;
+    complaints.push(
+      fault({ annotation: name }, `is "false" beside "${ANNOTATION_PREFIX}${filler}", must be "true" or left out`),
+    );
+  }
+  judgeMcp();
+  return {
+    settings,
+    secrets,
+    secureUpstream: flags.get("secure_upstream") ?? false,
+    viaService: flags.get("service_proxy_upstream") ?? true,
+    pathRegex: flags.get(PATH_REGEX) ?? false,
+    places,
+    complaints,
+  };
+
+  function readSetting(field: AnnotationField, value: unknown): void {
+    const read = readAnnotation(field, value);
+    if (read.kind === "fault") complaints.push(fault({ annotation: field.name }, read.message));
+    else if (read.kind === "marker" && !read.present) denied.push(field);
+    else {
+      places.set(formatPath(field.path), field.name);
+      if (read.kind === "value") setAt(settings, field.path, read.value);
+      else blockAt(settings, field.path);
+    }
+  }
+
+  function readSecretName(annotation: string, value: unknown): void {
+    if (typeof value !== "string" || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) {
+      complaints.push(
+        fault({ annotation }, `is ${quote(value)}, must be the name of a Secret in the Ingress's namespace`),
+      );
+      return;
+    }
+    secrets.set(annotation, value);
+    const { members = [] } = knownSecretAnnotations.get(annotation) ?? {};
+    const paths = "labels" in members ? [members.labels] : members.map(({ path }) => path);
+    for (const path of paths) places.set(formatPath(path), annotation);
+  }
+
+  function readOwnFlag(annotation: string, value: unknown): void {
+    const flag = readFlag(value);
+    if (flag === undefined) complaints.push(fault({ annotation }, `is ${quote(value)}, must be "true" or "false"`));
+    else flags.set(annotation, flag);
+  }
+
+  /** The schema says this of the block; people look for it at the annotation. */
+  function judgeMcp(): void {
+    const mcp = settings["mcp"] as Record<string, unknown> | undefined;
+    const server = [...places].find(([place]) => place === "mcp.server" || place.startsWith("mcp.server."));
+    if (!server || !places.has("mcp.client")) return;
+    complaints.push(
+      fault(
+        { annotation: "mcp_client" },
+        `cannot stand beside "${ANNOTATION_PREFIX}${server[1]}", must be one of them`,
+      ),
+    );
+    delete mcp?.["client"];
+  }
+}
+
+function unknownAnnotation(name: string): string {
+  const meant = FORMER_ANNOTATIONS.get(name);
+  if (meant !== undefined) return `is not a known annotation, did you mean "${meant}"?`;
+  return unknownMember(name, knownAnnotations).replace("setting", "annotation");
+}
+
+/** Named one by one; of more it is enough to know that there are. */
+const MOST_STRANGE = 5;
+
+/**
+ * Annotations of other Ingress controllers, and of a misspelt prefix: whoever wrote them believes that they do something.
+ * Those of tools that deploy, issue certificates or only describe are nobody's business here.
+ */
+function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): readonly Complaint[] {
+  const strange = Object.keys(annotations).filter(isOfOtherController).toSorted();
+  if (strange.length === 0) return [];
+  const rest = strange.length - MOST_STRANGE;
+  const named = strange.slice(0, MOST_STRANGE).map((key) => quote(key));
+  const all = `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return [
+    doubt({}, `has annotations that are not read: ${all}; those of this gateway begin with "${ANNOTATION_PREFIX}"`),
+  ];
+}
+
+/** "ingress.pomerium.io/policy", "nginx.ingress.kubernetes.io/auth-url", "ingress.gatewy.io/policy". */
+function isOfOtherController(key: string): boolean {
+  const [domain = "", name] = key.split("/");
+  return name !== undefined && domain.split(".").includes("ingress") && !key.startsWith(ANNOTATION_PREFIX);
+}
+
+/** Sets a member, making the blocks on the way. A block that is there already is kept and filled. */
+export function setAt(settings: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const name = path.at(-1);
+  if (name !== undefined) blockAt(settings, path.slice(0, -1))[name] = value;
+}
+
+function blockAt(settings: Record<string, unknown>, path: readonly string[]): Record<string, unknown> {
+  let block = settings;
+  for (const name of path) {
+    // Names of headers come from outside: one must not reach what every object inherits.
+    if (!Object.hasOwn(block, name)) {
+      Object.defineProperty(block, name, { value: {}, enumerable: true, configurable: true, writable: true });
+    }
+    block = block[name] as Record<string, unknown>;
+  }
+  return block;
+}

@@ -1,0 +1,102 @@
+/** The backend of an Ingress → addresses for `to`. */
+import { canonicalHost } from "../../settings/domains.ts";
+import { quote } from "../../settings/problem.ts";
+import { readExternalName } from "./external-name.ts";
+import { type EndpointSlice, type IngressBackend, itemsOf, type Service } from "./objects.ts";
+import { type Complaint, doubt, fault } from "./ingress-problem.ts";
+
+export interface UpstreamOptions {
+  readonly namespace: string;
+  readonly secure: boolean;
+  /** The Service's own address (kube-proxy balances), or else its ready endpoints. */
+  readonly viaService: boolean;
+  /** "cluster.local". */
+  readonly clusterDomain: string;
+  /** Services of type ExternalName are served. */
+  readonly externalNames: boolean;
+}
+
+export interface ClusterServices {
+  /** By "namespace/name". */
+  readonly services: ReadonlyMap<string, Service>;
+  /** By "namespace/name" of their Service. */
+  readonly endpointSlices: ReadonlyMap<string, readonly EndpointSlice[]>;
+}
+
+export type UpstreamReading =
+  | { readonly ok: true; readonly to: readonly string[]; readonly warnings: readonly Complaint[] }
+  | { readonly ok: false; readonly complaint: Complaint };
+
+/** @param path of the backend in the Ingress, for messages */
+export function readUpstream(
+  backend: IngressBackend | undefined,
+  path: string,
+  { services, endpointSlices }: ClusterServices,
+  options: UpstreamOptions,
+): UpstreamReading {
+  const refuse = (at: string, message: string): UpstreamReading => ({
+    ok: false,
+    complaint: fault({ path: at === "" ? path : `${path}.${at}` }, message),
+  });
+  if (backend?.resource !== undefined) return refuse("resource", "cannot be served, must be a Service");
+  const wanted = backend?.service;
+  if (wanted?.name === undefined) return refuse("service", "is missing, must name a Service");
+  const key = `${options.namespace}/${wanted.name}`;
+  const service = services.get(key);
+  if (!service) return refuse("service.name", `is ${quote(wanted.name)}, but there is no Service ${key}`);
+  const { port } = wanted;
+  if (port?.name === undefined && port?.number === undefined) {
+    return refuse("service.port", 'is missing, must have "name" or "number"');
+  }
+  const scheme = options.secure ? "https" : "http";
+  const isExternal = service.spec?.type === "ExternalName";
+  if (isExternal && !options.externalNames) {
+    const wish = "which are only served where the operator says so (--external-names)";
+    return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${wish}`);
+  }
+  const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
+  const found = ports.find((each) => (port.name === undefined ? each.port === port.number : each.name === port.name));
+  // An ExternalName Service needs no list of ports: nothing stands between us and the name.
+  const number = found?.port ?? (isExternal ? port.number : undefined);
+  if (number === undefined) {
+    const known = ports.map((each) => (each.name === undefined ? `${each.port}` : `${each.name} (${each.port})`));
+    const state = `is ${quote(port.name ?? port.number)}, which is no TCP port of Service ${key}`;
+    return refuse("service.port", known.length === 0 ? state : `${state}, must be one of ${known.join(", ")}`);
+  }
+  if (isExternal) {
+    const external = readExternalName(service, { services, clusterDomain: options.clusterDomain });
+    if (external.ok) return { ok: true, to: [address(scheme, external.host, number)], warnings: [] };
+    return refuse("service.name", `is Service ${key}, ${external.state}`);
+  }
+  const own = address(scheme, `${wanted.name}.${options.namespace}.svc.${options.clusterDomain}`, number);
+  if (options.viaService) return { ok: true, to: [own], warnings: [] };
+  const ready = readyEndpoints(endpointSlices.get(key) ?? [], found?.name);
+  const to = ready.map((each) => address(scheme, each.host, each.port));
+  if (to.length > 0) return { ok: true, to, warnings: [] };
+  // Requests fail at the Service just as they would fail with no upstream at all, and the route stays what it is.
+  const warnings = [doubt({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which has no ready endpoints`)];
+  return { ok: true, to: [own], warnings };
+}
+
+function readyEndpoints(slices: readonly EndpointSlice[], portName: string | undefined) {
+  const found = new Map<string, { readonly host: string; readonly port: number }>();
+  for (const { addressType, ports, endpoints } of slices) {
+    if (addressType === "FQDN") continue;
+    // The unnamed port of a Service has the empty name here.
+    const port = itemsOf(ports).find(({ name }) => (name ?? "") === (portName ?? ""))?.port;
+    if (typeof port !== "number") continue;
+    for (const { addresses, conditions } of itemsOf(endpoints)) {
+      // Unknown readiness counts as ready. @see EndpointConditions of discovery.k8s.io/v1
+      if (conditions?.ready === false) continue;
+      // All addresses of one endpoint are the same place. @see Endpoint.addresses
+      const host = canonicalHost(addresses?.[0] ?? "");
+      if (host !== undefined) found.set(`${host} ${port}`, { host, port });
+    }
+  }
+  // Sorted, so that a slice that only lists them otherwise is the same slice.
+  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+}
+
+function address(scheme: string, host: string, port: number): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

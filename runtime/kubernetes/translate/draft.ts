@@ -1,0 +1,134 @@
+/** One Ingress by itself → routes as they would stand in a slice, not judged yet. */
+import { type AnnotationReading, readAnnotations } from "./annotations/annotations.ts";
+import { shapeFaults } from "./ingress-shape.ts";
+import { takesRegex } from "./annotations/known-annotations.ts";
+import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
+import { type Complaint, fault } from "./ingress-problem.ts";
+import { routeName } from "./route-name.ts";
+import { type Place, readRules } from "./ingress-rules.ts";
+import { fillSecrets, type Seal } from "./secret-values.ts";
+import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
+import { type ClusterServices, readUpstream } from "./backend.ts";
+
+export interface DraftRoute {
+  readonly name: string;
+  readonly doc: Readonly<Record<string, unknown>>;
+  /** Where it comes from in the Ingress. */
+  readonly place: Place;
+}
+
+export interface IngressDraft {
+  /** "namespace/name". */
+  readonly key: string;
+  readonly namespace: string;
+  /** Every host that it names → where it stands. */
+  readonly hosts: ReadonlyMap<string, string>;
+  /** It answers a challenge on a host that must be its namespace's by another Ingress. */
+  readonly isSolver: boolean;
+  readonly routes: readonly DraftRoute[];
+  /** Setting path → annotation that said it. */
+  readonly annotations: ReadonlyMap<string, string>;
+  readonly complaints: readonly Complaint[];
+  /** What is missing would make sound settings look wrong, so the routes are not worth judging. */
+  readonly partial: boolean;
+  /** "namespace/name" of the Secrets that its annotations name. */
+  readonly secrets: readonly string[];
+  readonly usesEndpoints: boolean;
+}
+
+export interface DraftContext extends ClusterServices {
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly seal: Seal | undefined;
+  readonly scheme: "https" | "http";
+  readonly port: number | undefined;
+  readonly clusterDomain: string;
+  /** Services of type ExternalName are served. */
+  readonly externalNames: boolean;
+}
+
+export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
+  const key = keyOf(ingress);
+  const namespace = namespaceOf(ingress);
+  const shape = shapeFaults(ingress);
+  if (shape.length > 0) {
+    return { ...emptyDraft(key, namespace), complaints: shape, partial: true };
+  }
+  const solver = readSolver(ingress);
+  if (solver) return draftSolver(ingress, solver, context);
+  const reading = readAnnotations(ingress.metadata.annotations ?? {});
+  const complaints = [...reading.complaints];
+  const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
+  complaints.push(...missing);
+  const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
+  complaints.push(...rules.complaints);
+
+  const { routes, complaints: wrong } = draftRoutes(ingress, rules.places, reading, context);
+  complaints.push(...wrong);
+  return {
+    key,
+    namespace,
+    hosts: rules.hosts,
+    isSolver: false,
+    routes,
+    annotations: reading.places,
+    complaints,
+    partial: missing.length > 0,
+    secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
+    usesEndpoints: !reading.viaService,
+  };
+}
+
+function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftContext): IngressDraft {
+  const nothing = { ...emptyDraft(keyOf(ingress), namespaceOf(ingress)), isSolver: true };
+  if (!solver.ok) return { ...nothing, complaints: [solver.complaint] };
+  const { host, hostPath } = solver.place;
+  const reading = { settings: SOLVER_SETTINGS, secureUpstream: false, viaService: true };
+  const drafted = draftRoutes(ingress, [solver.place], reading, context);
+  return { ...nothing, ...drafted, hosts: new Map([[host, hostPath]]) };
+}
+
+/** Of an Ingress of which nothing is known. */
+function emptyDraft(key: string, namespace: string): IngressDraft {
+  const none = new Map<string, string>();
+  const nothing = { hosts: none, routes: [], annotations: none, secrets: [], complaints: [] };
+  return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
+}
+
+/** Places with the settings that all routes of an Ingress share. */
+function draftRoutes(
+  ingress: Ingress,
+  places: readonly Place[],
+  reading: Pick<AnnotationReading, "secureUpstream" | "viaService"> & {
+    readonly settings: Readonly<Record<string, unknown>>;
+  },
+  context: DraftContext,
+): Pick<IngressDraft, "routes" | "complaints"> {
+  const namespace = namespaceOf(ingress);
+  const routes = new Map<string, DraftRoute>();
+  const complaints: Complaint[] = [];
+  for (const place of places) {
+    const upstream = readUpstream(place.backend, place.backendPath, context, {
+      namespace,
+      secure: reading.secureUpstream,
+      viaService: reading.viaService,
+      clusterDomain: context.clusterDomain,
+      externalNames: context.externalNames,
+    });
+    if (!upstream.ok) {
+      complaints.push(upstream.complaint);
+      continue;
+    }
+    complaints.push(...upstream.warnings);
+    const { kind, path } = place.match;
+    const name = routeName({ namespace, ingress: ingress.metadata.name, host: place.host, path, kind });
+    if (routes.has(name)) complaints.push(fault({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
+    const doc = {
+      from: `${context.scheme}://${place.host}${context.port === undefined ? "" : `:${context.port}`}`,
+      to: upstream.to.length === 1 ? upstream.to[0] : upstream.to,
+      ...(path === "" ? {} : { [kind === "exact" ? "path" : kind]: path }),
+      ...reading.settings,
+    };
+    routes.set(name, { name, doc, place });
+  }
+  return { routes: [...routes.values()], complaints };
+}

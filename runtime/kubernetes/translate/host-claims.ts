@@ -1,0 +1,130 @@
+/**
+ * Whose a host is: that of the namespace whose Ingress is the oldest that names it, or of those that the operator lists.
+ *
+ * Untrusted input: hosts that Ingresses name. Promise: requests for one host go to Ingresses of one namespace, unless the
+ * operator lists several. A wildcard covers hosts at any depth, and takes the paths that the routes of a host below it
+ * leave (features/routing/apply-host-routes.ts): so of two hosts of which one covers the other, as of two equal ones, the older keeps its
+ * own and the newer is refused, whichever is the wildcard. Whether an Ingress can be served says nothing about its
+ * claim: a mistake of its author must not hand the host to others.
+ */
+import { canonicalHost } from "../../settings/domains.ts";
+import { quote } from "../../settings/problem.ts";
+
+/** Host or wildcard, canonical → namespaces whose Ingresses may name it and what lies below it, and share it. */
+export type HostList = ReadonlyMap<string, readonly string[]>;
+
+export interface HostClaim {
+  /** As the Ingress has it. */
+  readonly host: string;
+  readonly namespace: string;
+  /** "namespace/name" of the Ingress. */
+  readonly ingress: string;
+}
+
+export interface HostClaims {
+  /** Claims must come in the order of the Ingresses' age. @returns why the host is refused; undefined when it is not */
+  claim(wanted: HostClaim): string | undefined;
+  /** Whether the namespace claimed this very host. */
+  holds(host: string, namespace: string): boolean;
+}
+
+interface Kept extends HostClaim {
+  /** Canonical. */
+  readonly key: string;
+}
+
+export function createHostClaims(list: HostList = new Map()): HostClaims {
+  const byKey = new Map<string, Kept[]>();
+  /** Domain → claims of hosts and wildcards that lie below it. */
+  const below = new Map<string, Kept[]>();
+  /** One claim of a namespace for a host says as much as many. */
+  const known = new Set<string>();
+
+  return {
+    claim(wanted) {
+      const key = canonicalPattern(wanted.host);
+      const listed = entriesFor(key, list).find(([, namespaces]) => !namespaces.includes(wanted.namespace));
+      if (listed) {
+        const [pattern, namespaces] = listed;
+        const whose = namespaces.length === 0 ? "no namespace" : namespaces.join(", ");
+        return `is ${quote(wanted.host)}, but the operator gives ${quote(pattern)} to ${whose}, not to namespace ${wanted.namespace}`;
+      }
+      const other = overlapping(key).find(
+        (kept) => kept.namespace !== wanted.namespace && entryOf(narrower(key, kept.key), list) === undefined,
+      );
+      if (other) return belongsTo(wanted, other, key);
+      keep({ ...wanted, key });
+      return undefined;
+    },
+    holds: (host, namespace) => known.has(claimKey(namespace, canonicalPattern(host))),
+  };
+
+  /** Claims of the same host, of wildcards above it, and of what lies below it. */
+  function overlapping(key: string): readonly Kept[] {
+    const above = ancestors(key).flatMap((domain) => byKey.get(`*.${domain}`) ?? []);
+    const inside = key.startsWith("*.") ? (below.get(key.slice(2)) ?? []) : [];
+    return [...(byKey.get(key) ?? []), ...above, ...inside];
+  }
+
+  function keep(kept: Kept): void {
+    const claim = claimKey(kept.namespace, kept.key);
+    if (known.has(claim)) return;
+    known.add(claim);
+    add(byKey, kept.key, kept);
+    for (const domain of ancestors(kept.key)) add(below, domain, kept);
+  }
+}
+
+function claimKey(namespace: string, key: string): string {
+  return `${namespace} ${key}`;
+}
+
+function add(index: Map<string, Kept[]>, at: string, kept: Kept): void {
+  const found = index.get(at);
+  if (found) found.push(kept);
+  else index.set(at, [kept]);
+}
+
+function belongsTo({ host }: HostClaim, other: Kept, key: string): string {
+  const oldest = `its Ingress ${other.ingress} is the oldest that names it`;
+  if (key === other.key) return `is ${quote(host)}, which belongs to namespace ${other.namespace}: ${oldest}`;
+  const relation = other.key.startsWith("*.") && narrower(key, other.key) === key ? "lies below" : "covers";
+  return `is ${quote(host)}, which ${relation} ${quote(other.host)} of namespace ${other.namespace}: ${oldest}`;
+}
+
+/**
+ * What the list says about a host: its own or the nearest wildcard's entry, and for a wildcard those of all hosts that it
+ * would cover, too.
+ */
+function entriesFor(key: string, list: HostList): readonly (readonly [string, readonly string[]])[] {
+  const own = entryOf(key, list);
+  const found = own === undefined ? [] : [own];
+  if (!key.startsWith("*.")) return found;
+  return [...found, ...[...list].filter(([pattern]) => pattern !== key && narrower(key, pattern) === pattern)];
+}
+
+function entryOf(key: string, list: HostList): readonly [string, readonly string[]] | undefined {
+  for (const pattern of [key, ...ancestors(key).map((domain) => `*.${domain}`)]) {
+    const namespaces = list.get(pattern);
+    if (namespaces) return [pattern, namespaces];
+  }
+  return undefined;
+}
+
+/** The one of two overlapping hosts that the other one covers; the first when neither does. */
+function narrower(one: string, other: string): string {
+  return one.startsWith("*.") && other !== one && ancestors(other).includes(one.slice(2)) ? other : one;
+}
+
+/** Domains below which a host or wildcard lies, the nearest first: of "*.a.example.com" "example.com", not "a.…". */
+function ancestors(key: string): readonly string[] {
+  const labels = (key.startsWith("*.") ? key.slice(2) : key).split(".");
+  return labels.slice(1).map((_, index) => labels.slice(index + 1).join("."));
+}
+
+/** Two spellings of one host are one claim. What is no host is refused as a route's, and compared as it stands. */
+export function canonicalPattern(host: string): string {
+  const bare = host.startsWith("*.") ? host.slice(2) : host;
+  const canonical = canonicalHost(bare) ?? bare.toLowerCase();
+  return host.startsWith("*.") ? `*.${canonical}` : canonical;
+}

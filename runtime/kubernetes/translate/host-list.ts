@@ -1,0 +1,38 @@
+/** The operator's file of hosts that namespaces share, or that are kept for some: `--hosts FILE`. */
+import { parseDomainPattern } from "../../settings/domains.ts";
+import { describe, isMembers, quote } from "../../settings/problem.ts";
+import { readSource } from "../../settings/source.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { HostList } from "./host-claims.ts";
+import { isNamespace } from "./objects.ts";
+
+/**
+ * @param text YAML: `"*.example.com": [shop, blog]`
+ * @throws GatewayError `ingress.option` with every problem
+ */
+export function readHostList(file: string, text: string): HostList {
+  const { value, problems } = readSource(file, text);
+  const faults = problems.map(({ line, message }) => (line === undefined ? message : `line ${line}: ${message}`));
+  const list = new Map<string, readonly string[]>();
+  if (faults.length === 0 && !isMembers(value)) {
+    faults.push(`is ${describe(value)}, must name hosts with lists of namespaces: "*.example.com": [shop, blog]`);
+  }
+  for (const [pattern, namespaces] of isMembers(value) ? Object.entries(value) : []) {
+    const host = readPattern(pattern, faults);
+    if (!Array.isArray(namespaces) || !namespaces.every(isNamespace)) {
+      faults.push(`${quote(pattern)} is ${describe(namespaces)}, must be a list of namespaces`);
+    } else if (host !== undefined && list.has(host)) faults.push(`${quote(pattern)} stands there twice`);
+    else if (host !== undefined) list.set(host, namespaces);
+  }
+  if (faults.length === 0) return list;
+  throw new GatewayError("ingress.option", `Cannot use --hosts "${file}": ${faults.join("; ")}`);
+}
+
+function readPattern(pattern: string, faults: string[]): string | undefined {
+  try {
+    return parseDomainPattern(pattern).text;
+  } catch (error) {
+    faults.push(`${quote(pattern)} ${errorText(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+/** The rules of an Ingress → places (host and path) with their backends. */
+import { quote } from "../../settings/problem.ts";
+import type { Ingress, IngressBackend, IngressPath } from "./objects.ts";
+import { type Complaint, doubt, fault } from "./ingress-problem.ts";
+
+export interface Place {
+  readonly host: string;
+  /** Where the host stands, for messages. */
+  readonly hostPath: string;
+  readonly match:
+    | { readonly kind: "exact" | "regex"; readonly path: string }
+    /** "" is the whole host. */
+    | { readonly kind: "prefix"; readonly path: string };
+  readonly matchPath: string;
+  readonly backend: IngressBackend | undefined;
+  readonly backendPath: string;
+}
+
+export interface RulesReading {
+  readonly places: readonly Place[];
+  /** Every host that the Ingress names, served or not → where it stands. */
+  readonly hosts: ReadonlyMap<string, string>;
+  readonly complaints: readonly Complaint[];
+}
+
+/**
+ * `Prefix` goes by whole segments and ignores a trailing slash, `Exact` takes the path as it is, `ImplementationSpecific`
+ * is a prefix, or with `path_regex` a regular expression. The default backend takes what the rules of a host leave, on
+ * the hosts that the Ingress names: there is no route for hosts that nobody names.
+ *
+ * @see https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types
+ */
+export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex: boolean }): RulesReading {
+  const places: Place[] = [];
+  const complaints: Complaint[] = [];
+  const hosts = new Map<string, string>();
+
+  for (const [ruleIndex, rule] of (spec?.rules ?? []).entries()) {
+    const rulePath = `spec.rules[${ruleIndex}]`;
+    if (rule.host === undefined || rule.host === "") {
+      complaints.push(fault({ path: `${rulePath}.host` }, "is missing, must be a host: a route belongs to one"));
+      continue;
+    }
+    const host = rule.host;
+    if (!hosts.has(host)) hosts.set(host, `${rulePath}.host`);
+    if (host.startsWith("*.")) complaints.push(doubt({ path: `${rulePath}.host` }, anyDepth(host)));
+    for (const [index, path] of (rule.http?.paths ?? []).entries()) {
+      const pathPath = `${rulePath}.http.paths[${index}]`;
+      const match = readMatch(path, pathPath);
+      if (match === undefined) continue;
+      places.push({
+        host,
+        hostPath: `${rulePath}.host`,
+        match,
+        matchPath: `${pathPath}.path`,
+        backend: path.backend,
+        backendPath: `${pathPath}.backend`,
+      });
+    }
+  }
+  addDefault();
+  if (places.length === 0 && complaints.length === 0) {
+    complaints.push(
+      fault({ path: "spec" }, "has neither rules with paths nor a default backend, so nothing is served"),
+    );
+  }
+  return { places, hosts, complaints };
+
+  function readMatch({ path = "/", pathType }: IngressPath, at: string): Place["match"] | undefined {
+    switch (pathType) {
+      case "Exact":
+        return { kind: "exact", path };
+      case "ImplementationSpecific":
+        return pathRegex ? { kind: "regex", path } : { kind: "prefix", path: path.replace(/\/$/, "") };
+      case "Prefix":
+        return { kind: "prefix", path: path.replace(/\/$/, "") };
+      default: {
+        const state = pathType === undefined ? "is missing" : `is ${quote(pathType)}`;
+        complaints.push(
+          fault({ path: `${at}.pathType` }, `${state}, must be "Exact", "Prefix" or "ImplementationSpecific"`),
+        );
+        return undefined;
+      }
+    }
+  }
+
+  function addDefault(): void {
+    if (spec?.defaultBackend === undefined) return;
+    for (const [index, { hosts: names = [] }] of (spec.tls ?? []).entries()) {
+      for (const [at, host] of names.entries()) {
+        if (!hosts.has(host)) hosts.set(host, `spec.tls[${index}].hosts[${at}]`);
+      }
+    }
+    const at = "spec.defaultBackend";
+    if (hosts.size === 0 && complaints.length === 0) {
+      complaints.push(fault({ path: at }, "needs a host in a rule or in spec.tls, since a route belongs to one"));
+    }
+    for (const [host, hostPath] of hosts) {
+      const isTaken = places.some(
+        (place) => place.host === host && place.match.kind === "prefix" && place.match.path === "",
+      );
+      if (isTaken) continue;
+      const match = { kind: "prefix", path: "" } as const;
+      places.push({ host, hostPath, match, matchPath: at, backend: spec.defaultBackend, backendPath: at });
+    }
+  }
+}
+
+/** The star of an Ingress stands for one label, that of a route for any number of them. */
+function anyDepth(host: string): string {
+  return `is ${quote(host)}, which takes hosts at any depth here, and one label more by the Ingress standard`;
+}

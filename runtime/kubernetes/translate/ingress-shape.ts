@@ -1,0 +1,52 @@
+/** Whether an Ingress from a file has the shape that an API server would have insisted on. */
+import { describe, isMembers } from "../../settings/problem.ts";
+import { isNamespace } from "./objects.ts";
+import { type Complaint, fault } from "./ingress-problem.ts";
+
+type Shape = (value: unknown, path: string) => Iterable<Complaint>;
+
+const text = leaf("text", (value) => typeof value === "string");
+const namespace = leaf("the name of a namespace", isNamespace);
+const anything: Shape = () => [];
+const port = block({ name: text, number: leaf("a number", (value) => Number.isInteger(value)) });
+const backend = block({ service: block({ name: text, port }), resource: anything });
+
+const ingress = block({
+  metadata: block({ annotations: block({}), creationTimestamp: text, name: text, namespace }),
+  spec: block({
+    ingressClassName: text,
+    defaultBackend: backend,
+    tls: list(block({ hosts: list(text), secretName: text })),
+    rules: list(block({ host: text, http: block({ paths: list(block({ path: text, pathType: text, backend })) }) })),
+  }),
+});
+
+/** Faults that would make reading it unsafe; other members may be there and are not looked at. */
+export function shapeFaults(value: unknown): readonly Complaint[] {
+  return [...ingress(value, "")];
+}
+
+function leaf(wish: string, isRight: (value: unknown) => boolean): Shape {
+  return function* (value, path) {
+    if (!isRight(value)) yield fault({ path }, `is ${describe(value)}, must be ${wish}`);
+  };
+}
+
+function block(members: Readonly<Record<string, Shape>>): Shape {
+  return function* (value, path) {
+    if (!isMembers(value)) {
+      yield fault({ path }, `is ${describe(value)}, must be a block`);
+      return;
+    }
+    for (const [name, shape] of Object.entries(members)) {
+      if (value[name] !== undefined) yield* shape(value[name], path === "" ? name : `${path}.${name}`);
+    }
+  };
+}
+
+function list(item: Shape): Shape {
+  return function* (value, path) {
+    if (!Array.isArray(value)) yield fault({ path }, `is ${describe(value)}, must be a list`);
+    else for (const [index, each] of value.entries()) yield* item(each, `${path}[${index}]`);
+  };
+}

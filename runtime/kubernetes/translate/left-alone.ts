@@ -1,0 +1,55 @@
+/**
+ * Ingresses that are not ours, told once: whoever wonders why nothing happens finds the reason in the log, and where the
+ * Ingress has annotations of ours, in an Event.
+ */
+import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
+import { quote } from "../../settings/problem.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Ingress } from "./objects.ts";
+import { type Complaint, doubt } from "./ingress-problem.ts";
+
+export interface ForeignIngress {
+  readonly ingress: Ingress;
+  /** "namespace/name". */
+  readonly key: string;
+  /** Undefined: it has none. */
+  readonly className: string | undefined;
+}
+
+/** Named one by one; of more it is enough to know that there are. */
+const MOST_NAMED = 20;
+
+/** Why an Ingress that speaks of us is passed over; undefined when it does not, and is somebody else's. */
+export function whyLeftAlone({ ingress, className }: ForeignIngress): Complaint | undefined {
+  const isMeant = Object.keys(ingress.metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX));
+  if (!isMeant) return undefined;
+  const state = className === undefined ? "is missing" : `is ${quote(className)}`;
+  const wish = "so it is left alone with its annotations of this gateway, must be a class of this gateway to be served";
+  return doubt({ path: "spec.ingressClassName" }, `${state}, ${wish}`);
+}
+
+/** "shop/web (nginx)" */
+export function leftAloneText({ key, className }: ForeignIngress): string {
+  return `${key} (${className ?? "no class"})`;
+}
+
+export interface LeftAloneLog {
+  /** Logs those that it does not know, or only in another generation, and forgets those that are gone. */
+  tell(foreign: readonly ForeignIngress[]): void;
+}
+
+export function createLeftAloneLog(log: Log): LeftAloneLog {
+  let known = new Set<string>();
+  return {
+    tell(foreign) {
+      const idOf = ({ key, className, ingress: { metadata } }: ForeignIngress): string =>
+        JSON.stringify([key, metadata.uid, metadata.generation, className]);
+      const fresh = foreign.filter((each) => !known.has(idOf(each)));
+      known = new Set(foreign.map(idOf));
+      if (fresh.length === 0) return;
+      const more = fresh.length - MOST_NAMED;
+      const ingresses = fresh.slice(0, MOST_NAMED).map(leftAloneText);
+      log.info({ ingresses, ...(more > 0 && { more }) }, "ingresses of other classes are left alone");
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Manifest texts (YAML of several documents, JSON, Lists) → the objects that a translation looks at.
+ *
+ * Untrusted input: the texts. What is no manifest of a kind we read is passed over, as kubectl would send it elsewhere;
+ * what is broken is a problem. Pure.
+ */
+import { isMap, isScalar, parseAllDocuments } from "yaml";
+
+import { describe, isMembers, type Members } from "../../settings/problem.ts";
+import type { EndpointSlice, Ingress, IngressClass, KubeObject, KubeObjects, Secret, Service } from "./objects.ts";
+
+export interface ManifestSource {
+  /** Name for messages. */
+  readonly file: string;
+  readonly text: string;
+}
+
+export interface ManifestOutcome {
+  readonly objects: KubeObjects;
+  /** "web.yaml:3: …"; nothing should be published when there is one. */
+  readonly problems: readonly string[];
+}
+
+/** Kinds that are read, with the API group versions we understand. */
+const KINDS = {
+  Ingress: { version: "networking.k8s.io/v1", list: "ingresses" },
+  IngressClass: { version: "networking.k8s.io/v1", list: "ingressClasses" },
+  Service: { version: "v1", list: "services" },
+  EndpointSlice: { version: "discovery.k8s.io/v1", list: "endpointSlices" },
+  Secret: { version: "v1", list: "secrets" },
+} as const;
+
+export function readManifests(sources: readonly ManifestSource[]): ManifestOutcome {
+  const problems: string[] = [];
+  const ingresses: Ingress[] = [];
+  const ingressClasses: IngressClass[] = [];
+  const services: Service[] = [];
+  const endpointSlices: EndpointSlice[] = [];
+  const secrets: Secret[] = [];
+  const lists = { ingresses, ingressClasses, services, endpointSlices, secrets };
+  const seen = new Map<string, string>();
+
+  for (const { file, text } of sources) {
+    const documents = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "error" });
+    for (const document of Array.isArray(documents) ? documents : []) {
+      for (const error of document.errors) {
+        const line = error.linePos?.[0].line;
+        // Past the colon the reader may repeat the text, which may hold a secret.
+        problems.push(
+          `${file}${line === undefined ? "" : `:${line}`}: is not valid YAML: ${error.message.split(": ")[0]}`,
+        );
+      }
+      if (document.errors.length > 0 || isEmpty(document.contents)) continue;
+      const line = text.slice(0, document.contents.range[0]).split("\n").length;
+      const place = `${file}:${line}`;
+      if (!isMap(document.contents)) problems.push(`${place}: is no Kubernetes object`);
+      else
+        add(
+          read(() => document.toJS({ maxAliasCount: 100 }) as unknown, place),
+          place,
+        );
+    }
+  }
+  return { objects: lists, problems };
+
+  function read(toJs: () => unknown, place: string): unknown {
+    try {
+      return toJs();
+    } catch {
+      problems.push(`${place}: has too many aliases`);
+      return undefined;
+    }
+  }
+
+  function add(value: unknown, place: string): void {
+    if (value === undefined) return;
+    if (!isMembers(value) || typeof value["kind"] !== "string") {
+      problems.push(`${place}: is ${describe(value)} without a "kind", must be a Kubernetes object`);
+      return;
+    }
+    const { kind, apiVersion, items } = value;
+    if (kind.endsWith("List") && Array.isArray(items)) {
+      // Items of typed lists leave out what the list says for all of them.
+      const about = kind === "List" ? {} : { kind: kind.slice(0, -4), apiVersion };
+      for (const item of items) add(isMembers(item) ? { ...about, ...item } : item, place);
+      return;
+    }
+    if (!isRead(kind)) return;
+    const { version, list } = KINDS[kind];
+    if (apiVersion !== version) {
+      problems.push(`${place}: ${kind} has "apiVersion" ${JSON.stringify(apiVersion)}, must be "${version}"`);
+      return;
+    }
+    const name = nameOf(value);
+    if (name === undefined) {
+      problems.push(`${place}: ${kind} has no "metadata.name"`);
+      return;
+    }
+    const first = seen.get(`${kind} ${name}`);
+    if (first !== undefined) problems.push(`${place}: ${kind} ${name} stands in ${first} too, must be there once`);
+    else {
+      seen.set(`${kind} ${name}`, place);
+      // Judged field by field where it is read: the rest of the object is none of our business.
+      (lists[list] as KubeObject[]).push(value as unknown as KubeObject);
+    }
+  }
+}
+
+/** Between two `---`, or after the last one, there may be nothing but comments. */
+function isEmpty(contents: unknown): contents is null {
+  return contents === null || (isScalar(contents) && contents.value === null);
+}
+
+function isRead(kind: string): kind is keyof typeof KINDS {
+  return Object.hasOwn(KINDS, kind);
+}
+
+function nameOf({ metadata }: Members): string | undefined {
+  if (!isMembers(metadata) || typeof metadata["name"] !== "string" || metadata["name"] === "") return undefined;
+  return `${typeof metadata["namespace"] === "string" ? metadata["namespace"] : "default"}/${metadata["name"]}`;
+}

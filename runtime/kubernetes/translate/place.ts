@@ -1,0 +1,73 @@
+/** From a problem of the slice back to the place in the Ingress that caused it. */
+import { annotationFields } from "../../config/surfaces/annotations.ts";
+import { formatPath, type Problem } from "../../settings/problem.ts";
+import type { DraftRoute, IngressDraft } from "./draft.ts";
+import type { Complaint } from "./ingress-problem.ts";
+
+/** @param drafted by the names of their routes @returns undefined for a problem that is no route's */
+export function complaintOf(
+  problem: Pick<Problem, "severity" | "path" | "message">,
+  drafted: ReadonlyMap<string, IngressDraft>,
+): { readonly key: string; readonly complaint: Complaint } | undefined {
+  const name = routeNameIn(problem.path);
+  const draft = name === undefined ? undefined : drafted.get(name);
+  const route = draft?.routes.find((each) => each.name === name);
+  if (name === undefined || !draft || !route) return undefined;
+  const below = problem.path.slice(formatPath(["routes", name]).length).replace(/^\./, "");
+  const message = withIngressNames(problem.message, drafted);
+  return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
+}
+
+/** `routes["a"].to` → "a". */
+export function routeNameIn(path: string): string | undefined {
+  const quoted = /^routes\[("(?:[^"\\]|\\.)*")\]/.exec(path)?.[1];
+  if (quoted !== undefined) return JSON.parse(quoted) as string;
+  return /^routes\.([A-Za-z_][A-Za-z0-9_]*)/.exec(path)?.[1];
+}
+
+function placed(
+  below: string,
+  message: string,
+  { annotations }: IngressDraft,
+  { place }: DraftRoute,
+): Pick<Complaint, "annotation" | "path" | "message"> {
+  const covering = [...annotations]
+    .filter(([setting]) => below === setting || below.startsWith(`${setting}.`) || below.startsWith(`${setting}[`))
+    .toSorted(([a], [b]) => b.length - a.length)[0];
+  if (covering) {
+    const [setting, annotation] = covering;
+    const rest = below.slice(setting.length).replace(/^\./, "");
+    return { annotation, message: rest === "" ? message : `at ${rest}: ${message}` };
+  }
+  // A block that nobody wrote as such: the annotations that fill it did.
+  const filling = [...annotations].find(([setting]) => below !== "" && setting.startsWith(`${below}.`));
+  if (filling) return { annotation: filling[1], message };
+  // Missing beside others: people look for the annotation that would say it.
+  const lacking = annotationFields.find(({ path }) => formatPath(path) === below);
+  if (lacking) return { annotation: lacking.name, message };
+  const [setting = ""] = below.split(/[.[]/);
+  switch (setting) {
+    case "from":
+      return { path: place.hostPath, message };
+    case "to":
+      return { path: place.backendPath, message };
+    case "path":
+    case "prefix":
+    case "regex":
+      return { path: place.matchPath, message };
+    default:
+      return below === "" ? { message } : { path: below, message };
+  }
+}
+
+/** `"routes["…"]" in published:kubernetes.shop` → `Ingress shop/web`. */
+function withIngressNames(message: string, drafted: ReadonlyMap<string, IngressDraft>): string {
+  return message.replaceAll(
+    /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in ([^\s,;]+)/g,
+    (whole, path, where) => {
+      // Names of routes begin with their namespace: only its own slice has them.
+      const draft = drafted.get(routeNameIn(String(path)) ?? "");
+      return draft && String(where).endsWith(`.${draft.namespace}`) ? `Ingress ${draft.key}` : whole;
+    },
+  );
+}

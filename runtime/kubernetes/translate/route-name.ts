@@ -1,0 +1,34 @@
+/**
+ * Names of routes made from Ingresses.
+ *
+ * A route's key must outlive changes beside it (stored tokens hang on it), so its name comes from what the route is:
+ * namespace, Ingress, host, path. Never from a position, never from how many siblings there are.
+ */
+import { sha256 } from "../../config/slice.ts";
+
+export interface RoutePlace {
+  readonly namespace: string;
+  readonly ingress: string;
+  readonly host: string;
+  /** "" is the whole host. */
+  readonly path: string;
+  readonly kind: "exact" | "prefix" | "regex";
+}
+
+/** Longest name that a route may have. */
+const MAX_LENGTH = 100;
+const DIGEST_LENGTH = 10;
+
+/** "shop.web:app.example.com:api:v2", and "shop.web:app.example.com:login (exact)". */
+export function routeName(place: RoutePlace): string {
+  const { namespace, ingress, host, path, kind } = place;
+  const segments = path.split("/").filter((segment) => segment !== "");
+  // What no name may hold, and the separator itself, would make two paths one name.
+  const plain = segments.map((segment) => segment.replaceAll(/[^A-Za-z0-9._-]/g, "-"));
+  const name = [`${namespace}.${ingress}`, host, ...plain].join(":") + (kind === "prefix" ? "" : ` (${kind})`);
+  const isFaithful = path === segments.map((segment) => `/${segment}`).join("") && plain.join() === segments.join();
+  const endsWell = kind !== "prefix" || /[A-Za-z0-9.]$/.test(name);
+  if (isFaithful && endsWell && name.length <= MAX_LENGTH) return name;
+  const digest = sha256(JSON.stringify([namespace, ingress, host, path, kind])).slice(0, DIGEST_LENGTH);
+  return `${name.slice(0, MAX_LENGTH - DIGEST_LENGTH - 1)}:${digest}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * Values from Secrets → settings. A secret setting is written sealed to the gateway's key, so that the slice, its file
+ * and whatever keeps its history hold only ciphertext.
+ */
+import { quote } from "../../settings/problem.ts";
+import { decodeBase64 } from "../../settings/values.ts";
+import type { AnnotationReading } from "./annotations/annotations.ts";
+import { setAt } from "./annotations/annotations.ts";
+import { fieldAt, knownSecretAnnotations, type SecretMember } from "./annotations/known-annotations.ts";
+import type { Secret } from "./objects.ts";
+import { type Complaint, fault } from "./ingress-problem.ts";
+
+/** Where a value comes from; never the value itself. */
+export interface SecretOrigin {
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Encrypts to the gateway's key. @throws GatewayError */
+export type Seal = (value: string, origin: SecretOrigin) => Promise<string>;
+
+export interface SecretContext {
+  readonly namespace: string;
+  /** By "namespace/name". */
+  readonly secrets: ReadonlyMap<string, Secret>;
+  /** Absent when no key is known: then nothing that needs a Secret can be served. */
+  readonly seal: Seal | undefined;
+}
+
+/** Fills the settings of an Ingress from the Secrets that its annotations name. */
+export async function fillSecrets(reading: AnnotationReading, context: SecretContext): Promise<readonly Complaint[]> {
+  const complaints: Complaint[] = [];
+  for (const [annotation, name] of reading.secrets) {
+    const complaint = await fill(annotation, name);
+    if (complaint !== undefined) complaints.push(fault({ annotation }, complaint));
+  }
+  return complaints;
+
+  /** @returns what is wrong */
+  async function fill(annotation: string, name: string): Promise<string | undefined> {
+    const key = `${context.namespace}/${name}`;
+    const secret = context.secrets.get(key);
+    if (!secret) return `is ${quote(name)}, but there is no Secret ${key}`;
+    for (const member of membersOf(annotation, secret)) {
+      if (member.key === "__proto__")
+        return `is ${quote(name)}, but Secret ${key} has the key "__proto__", which is no header`;
+      const value = valueOf(secret, member.key);
+      if (value === undefined && member.optional) continue;
+      if (value === undefined) return `is ${quote(name)}, but Secret ${key} has no key ${quote(member.key)}`;
+      if (!value.ok) return `is ${quote(name)}, but ${quote(member.key)} of Secret ${key} ${value.wish}`;
+      const path = member.path;
+      if (fieldAt(path)?.kind !== "secret" && !member.isSecret) setAt(reading.settings, path, value.text);
+      else if (!context.seal)
+        return "names a Secret, but the gateway's key is not known, to which its values must be sealed";
+      else {
+        const sealed = await context.seal(value.text, { namespace: context.namespace, name, key: member.key });
+        setAt(reading.settings, [...path.slice(0, -1), `${path.at(-1)}_sealed`], sealed);
+      }
+    }
+    return undefined;
+  }
+}
+
+function membersOf(annotation: string, secret: Secret): readonly (SecretMember & { readonly isSecret?: true })[] {
+  const members = knownSecretAnnotations.get(annotation)?.members ?? [];
+  if (!("labels" in members)) return members;
+  const keys = [...Object.keys(secret.data ?? {}), ...Object.keys(secret.stringData ?? {})];
+  return [...new Set(keys)]
+    .toSorted()
+    .map((key) => ({ key, path: [...members.labels, key, members.value], isSecret: true }));
+}
+
+type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly wish: string };
+
+function valueOf(secret: Secret, key: string): Value | undefined {
+  // As the API server would merge them.
+  const [data, stringData] = [secret.data ?? {}, secret.stringData ?? {}];
+  if (Object.hasOwn(stringData, key)) return textOf(Buffer.from(String(stringData[key])));
+  if (!Object.hasOwn(data, key)) return undefined;
+  const written = String(data[key]).replaceAll(/\s/g, "");
+  const bytes = written === "" ? Buffer.alloc(0) : decodeBase64(written);
+  return bytes ? textOf(bytes) : { ok: false, wish: "is not base64" };
+}
+
+function textOf(bytes: Buffer): Value {
+  try {
+    // `echo` ends what it writes with a line break that nobody means.
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
+    return text === "" ? { ok: false, wish: "is empty" } : { ok: true, text };
+  } catch {
+    return { ok: false, wish: "is not UTF-8 text" };
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Ingresses that cert-manager makes for a while, to prove to an authority that a host is ours (ACME HTTP-01).
+ *
+ * They have no annotations of ours, so everything on them would be denied. Untrusted input: whoever may write Ingresses
+ * may write the label. Promise: what is public for it is one exact path below `/.well-known/acme-challenge/`, and nothing
+ * else of the Ingress has any effect; whose the host is decides translate.ts.
+ *
+ * @see RFC 8555 §8.3
+ */
+import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
+import { quote } from "../../settings/problem.ts";
+import type { Ingress } from "./objects.ts";
+import { type Complaint, fault } from "./ingress-problem.ts";
+import type { Place } from "./ingress-rules.ts";
+
+const SOLVER_LABEL = "acme.cert-manager.io/http01-solver";
+/** The token is base64url. */
+const CHALLENGE_PATH = /^\/\.well-known\/acme-challenge\/[A-Za-z0-9_-]+$/;
+
+/** Everybody may ask, as the authority does, and the solver learns nothing of who does. */
+export const SOLVER_SETTINGS: Readonly<Record<string, unknown>> = {
+  allow_public_unauthenticated_access: true,
+  pass_identity_headers: false,
+};
+
+export type SolverReading =
+  | { readonly ok: true; readonly place: Place }
+  | { readonly ok: false; readonly complaint: Complaint };
+
+/** @returns undefined for an ordinary Ingress: one that says something by our annotations is ordinary, whatever its label */
+export function readSolver({ metadata, spec }: Ingress): SolverReading | undefined {
+  if (metadata.labels?.[SOLVER_LABEL] !== "true") return undefined;
+  if (Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX))) return undefined;
+  const [rule, ...otherRules] = spec?.rules ?? [];
+  const [path, ...otherPaths] = rule?.http?.paths ?? [];
+  const host = rule?.host ?? "";
+  const at = "spec.rules[0].http.paths[0]";
+  const isOne = otherRules.length === 0 && otherPaths.length === 0 && spec?.defaultBackend === undefined;
+  if (!path || !isOne) return refuse("spec", `is labelled ${SOLVER_LABEL}, must have one rule with one path`);
+  if (host === "" || host.includes("*")) return refuse("spec.rules[0].host", `is ${quote(host)}, must be one host`);
+  if (!CHALLENGE_PATH.test(path.path ?? "")) {
+    const wish = "must be /.well-known/acme-challenge/ and a token, which alone is public";
+    return refuse(`${at}.path`, `is ${quote(path.path ?? "")}, ${wish}`);
+  }
+  return {
+    ok: true,
+    place: {
+      host,
+      hostPath: "spec.rules[0].host",
+      // Whatever `pathType` says: solvers are written with several.
+      match: { kind: "exact", path: path.path ?? "" },
+      matchPath: `${at}.path`,
+      backend: path.backend,
+      backendPath: `${at}.backend`,
+    },
+  };
+}
+
+function refuse(path: string, message: string): SolverReading {
+  return { ok: false, complaint: fault({ path }, message) };
+}

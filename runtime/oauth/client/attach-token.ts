@@ -1,0 +1,219 @@
+/**
+ * The Internal Token on its way to a request: synchronous and without the store while it is known and good (D24).
+ *
+ * Promises: what is known is forgotten when its user connects or disconnects, at any replica; it is read again in the
+ * background every `SOFT_MS` and waited for after `HARD_MS` besides; a token is renewed in the background before it ends;
+ * while the store is away, a token that has not ended goes on.
+ */
+import type { CompiledRoute, Snapshots } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { BoundedCache, type Visited } from "../../shared/cache.ts";
+import type { ConnectionChanges } from "./changes.ts";
+import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
+import type { Held } from "./tokens/token-records.ts";
+import type { Vault } from "./tokens/token-store.ts";
+
+/** What a request to an MCP server route gets. */
+export type Attachment =
+  /** The upstream gets no token from us. */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "token"; readonly accessToken: string; readonly authorization: string }
+  /** The user has to connect first: the request must not be sent. */
+  | { readonly kind: "connect" }
+  /** The token has ended and cannot be renewed now. */
+  | { readonly kind: "unavailable" };
+
+export interface TokenAttacher {
+  attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment>;
+  /** What is known of this user's connection has changed. */
+  forget(userId: string, target: UpstreamTarget): void;
+}
+
+export interface AttachDeps {
+  readonly vault: Vault;
+  readonly snapshots: Snapshots;
+  readonly changes: Pick<ConnectionChanges, "subscribe" | "epoch">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const SOFT_MS = 10_000;
+const HARD_MS = 20_000;
+/** How long a verified token goes on while the store cannot be read; as long as a session does. */
+const STALE_MS = 5 * 60_000;
+/** A user who has to connect is looked up at most so often: it may just have happened, at another replica. */
+const CONNECT_MS = 1_000;
+/** So long before its end a token is renewed, or half of its life before when that is less. */
+const RENEW_AHEAD_MS = 60_000;
+const CACHE_ENTRIES = 20_000;
+
+interface Entry extends Visited {
+  attachment: Attachment;
+  verifiedAtMs: number;
+  readAtMs: number;
+  /** Epoch milliseconds. */
+  endsAtMs: number;
+  renewAtMs: number;
+}
+
+const NOTHING: Attachment = { kind: "nothing" };
+const CONNECT: Attachment = { kind: "connect" };
+const UNAVAILABLE: Attachment = { kind: "unavailable" };
+const NONE: Held = { kind: "none" };
+
+export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
+  const { vault, changes, clock, log } = deps;
+  /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
+  const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
+  const pending = new WeakMap<Entry, Promise<Attachment>>();
+  const firsts = new WeakMap<CompiledRoute, Map<string, Promise<Attachment>>>();
+
+  const cacheOf = (route: CompiledRoute): BoundedCache<Entry> => {
+    let cache = caches.get(route);
+    if (!cache) caches.set(route, (cache = new BoundedCache(CACHE_ENTRIES)));
+    return cache;
+  };
+
+  /** @param renew an access token that should be replaced */
+  const load = async (userId: string, target: UpstreamTarget, renew: string | undefined): Promise<Loaded> => {
+    const { epoch } = changes;
+    if (!canConnect(target, deps.snapshots.current().settings))
+      return { attachment: withoutToken(target), held: NONE, epoch };
+    const held =
+      renew === undefined ? await vault.hold(userId, target) : await vault.replace(userId, target, renew, false);
+    if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
+    if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
+    const { accessToken } = held;
+    return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
+  };
+
+  const remember = (target: UpstreamTarget, userId: string, known: Entry | undefined, loaded: Loaded): void => {
+    const cache = cacheOf(target.route);
+    // Somebody connected or disconnected while the store was read: good for this request, but not to be remembered.
+    if (loaded.attachment.kind === "unavailable" || loaded.epoch !== changes.epoch) {
+      cache.delete(userId);
+      return;
+    }
+    const now = clock.now();
+    const endsAtMs = loaded.attachment.kind === "connect" ? now + CONNECT_MS : endOf(loaded.held);
+    const news = {
+      attachment: loaded.attachment,
+      verifiedAtMs: now,
+      readAtMs: now,
+      endsAtMs,
+      renewAtMs: renewalOf(loaded.held),
+    };
+    if (known) Object.assign(known, news);
+    cache.set(userId, known ?? { ...news, visited: false });
+  };
+
+  /** In the background: nobody waits for it, and a failure leaves what is known. */
+  const readAgain = (
+    target: UpstreamTarget,
+    userId: string,
+    entry: Entry,
+    renew: string | undefined,
+  ): Promise<Attachment> => {
+    const running = pending.get(entry);
+    if (running) return running;
+    const reading = load(userId, target, renew)
+      .then(
+        (loaded) => {
+          // Renewing ahead of time failed: what is known is still good.
+          if (loaded.attachment.kind === "unavailable" && clock.now() < entry.endsAtMs) {
+            entry.readAtMs = clock.now() - SOFT_MS / 2;
+            return entry.attachment;
+          }
+          remember(target, userId, entry, loaded);
+          return loaded.attachment;
+        },
+        (error: unknown): Attachment => {
+          entry.readAtMs = clock.now() - SOFT_MS;
+          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
+          const now = clock.now();
+          return now < entry.endsAtMs && now - entry.verifiedAtMs < STALE_MS ? entry.attachment : UNAVAILABLE;
+        },
+      )
+      .finally(() => pending.delete(entry));
+    pending.set(entry, reading);
+    return reading;
+  };
+
+  const readFirst = (target: UpstreamTarget, userId: string): Promise<Attachment> => {
+    let running = firsts.get(target.route);
+    if (!running) firsts.set(target.route, (running = new Map()));
+    const known = running.get(userId);
+    if (known) return known;
+    const reading = load(userId, target, undefined)
+      .then(
+        (loaded) => {
+          remember(target, userId, undefined, loaded);
+          return loaded.attachment;
+        },
+        (error: unknown): Attachment => {
+          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream connection cannot be read now");
+          // Where no token may be needed the upstream says so itself.
+          return target.mode === "discovery" ? NOTHING : UNAVAILABLE;
+        },
+      )
+      .finally(() => running.delete(userId));
+    running.set(userId, reading);
+    return reading;
+  };
+
+  changes.subscribe(({ userId, routeKey }) => {
+    const route = deps.snapshots.current().routes.find(({ key }) => key === routeKey);
+    if (route) caches.get(route)?.delete(userId);
+  });
+
+  return {
+    attach(userId, route) {
+      const entry = caches.get(route)?.get(userId);
+      const now = clock.now();
+      if (entry && now < entry.endsAtMs) {
+        const age = now - entry.readAtMs;
+        if (age < SOFT_MS && now < entry.renewAtMs) return entry.attachment;
+        const target = findTarget(route);
+        if (!target) return NOTHING;
+        // Whoever waits does so for the store only: a slow server must not hold up a token that is still good.
+        if (age >= HARD_MS) return readAgain(target, userId, entry, undefined);
+        const { attachment } = entry;
+        const renew = now >= entry.renewAtMs && attachment.kind === "token" ? attachment.accessToken : undefined;
+        void readAgain(target, userId, entry, renew);
+        return attachment;
+      }
+      const target = findTarget(route);
+      if (!target) return NOTHING;
+      return readFirst(target, userId);
+    },
+    forget(userId, target) {
+      caches.get(target.route)?.delete(userId);
+    },
+  };
+}
+
+/** Static clients need a token. Others are let through: a need that metadata tells of may concern a part of the server. */
+function withoutToken(target: UpstreamTarget): Attachment {
+  return target.mode === "discovery" ? NOTHING : CONNECT;
+}
+
+/** Epoch milliseconds; no end for what has none. */
+function endOf(held: Held): number {
+  return held.kind === "token" && held.expiresAt !== undefined ? held.expiresAt * 1000 : Number.POSITIVE_INFINITY;
+}
+
+/** When a token is renewed, epoch milliseconds. */
+function renewalOf(held: Held): number {
+  if (held.kind !== "token" || !held.canRefresh || held.expiresAt === undefined) return Number.POSITIVE_INFINITY;
+  const lifeMs = Math.max(0, held.expiresAt - held.obtainedAt) * 1000;
+  return held.expiresAt * 1000 - Math.min(RENEW_AHEAD_MS, lifeMs / 2);
+}
+
+interface Loaded {
+  readonly attachment: Attachment;
+  readonly held: Held;
+  /** Of the changes, when reading began. */
+  readonly epoch: number;
+}

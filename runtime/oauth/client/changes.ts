@@ -1,0 +1,82 @@
+/**
+ * Connections that their users made or ended, as every process learns it: what is remembered of them is forgotten within
+ * 2 s, so that nobody's token is sent after they have disconnected, and a token with more scope is used at once.
+ */
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { followFeed } from "../../store/follow-feed.ts";
+import { createOwed } from "../../store/owed.ts";
+import type { Store } from "../../store/store.ts";
+
+export const CONNECTION_FEED = "upstream-connections";
+
+/** Whose connection of which route. */
+export interface ConnectionChange {
+  readonly userId: string;
+  readonly routeKey: string;
+}
+
+export interface ConnectionChanges {
+  /** Tells this process at once and the others through the feed. Never fails: what the store does not take is told later. */
+  tell(change: ConnectionChange): Promise<void>;
+  subscribe(listener: (change: ConnectionChange) => void): void;
+  /** Grows with every change: what was read from the store before one may not be remembered after it. */
+  readonly epoch: number;
+  close(): Promise<void>;
+}
+
+/** Longer than anything is remembered while the store cannot be read (attach-token.ts). */
+const KEPT_SECONDS = 600;
+
+export function createConnectionChanges(deps: {
+  readonly store: Pick<Store, "append" | "changesSince" | "onAppend">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): ConnectionChanges {
+  const { store, clock, log } = deps;
+  const listeners = new Set<(change: ConnectionChange) => void>();
+  let epoch = 0;
+  const learn = (change: ConnectionChange): void => {
+    epoch += 1;
+    for (const listener of listeners) listener(change);
+  };
+  const owed = createOwed({
+    clock,
+    log,
+    what: "changes of connections",
+    lifetime: () => KEPT_SECONDS,
+    act: async (text) => {
+      const { userId, routeKey } = JSON.parse(text) as ConnectionChange;
+      await store.append(CONNECTION_FEED, { userId, routeKey }, epochSeconds(clock) + KEPT_SECONDS);
+    },
+  });
+  const follower = followFeed({
+    store,
+    log,
+    feed: CONNECTION_FEED,
+    onEntry(entry) {
+      const { userId, routeKey } = (entry ?? {}) as { userId?: unknown; routeKey?: unknown };
+      if (typeof userId === "string" && typeof routeKey === "string") learn({ userId, routeKey });
+    },
+    onRead: () => void owed.retry(),
+  });
+  return {
+    async tell({ userId, routeKey }) {
+      learn({ userId, routeKey });
+      try {
+        await owed.settle(JSON.stringify({ userId, routeKey } satisfies ConnectionChange));
+      } catch (error) {
+        log.warn({ route: routeKey, reason: errorText(error) }, "other replicas are not told of a connection's change");
+      }
+    },
+    subscribe: (listener) => void listeners.add(listener),
+    get epoch() {
+      return epoch;
+    },
+    async close() {
+      await follower.close();
+      await owed.close();
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * As whom we speak to an upstream's authorization server: the route's own client, our client ID metadata document, or a
+ * dynamic registration (MCP authorization, "Client Registration Approaches": in this order).
+ */
+import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import type { Keys } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { Store } from "../../../store/store.ts";
+import type { AuthorizationServer } from "../discovery/metadata.ts";
+import {
+  currentRegistrationKey,
+  REGISTRATION_SECONDS,
+  registrationKey,
+  type ClientReference,
+  type CurrentRegistrationRecord,
+  type RegistrationRecord,
+  type TokenAuthMethod,
+} from "../connection-records.ts";
+import { askForRegistration, chooseAuthMethod } from "./register.ts";
+import { CLIENT_DOCUMENT_PATH, type UpstreamTarget } from "../target.ts";
+
+export interface ClientChoiceDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly fetch: SafeFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Stands for our document's address; for tests, whose gateway has no https address. */
+  readonly clientDocumentUrl?: string | undefined;
+}
+
+/** After so many flows in a row that nobody came back from, the registration is taken for forgotten. */
+const MAX_UNANSWERED = 5;
+
+export type ClientChoice =
+  | { readonly ok: true; readonly client: ClientReference }
+  | { readonly ok: false; readonly detail: string };
+
+export interface ClientChooser {
+  choose(target: UpstreamTarget, server: AuthorizationServer, settings: LiveSettings): Promise<ClientChoice>;
+  /** The secret as it is now: of the route, or of the registration. */
+  secretOf(client: ClientReference, route: CompiledRoute): Promise<string | undefined>;
+  /** A flow of this client came back, so the server knows it. */
+  answered(client: ClientReference): Promise<void>;
+  /** The server does not know this registration any more: the next flow registers anew. */
+  forget(client: ClientReference): Promise<void>;
+}
+
+export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
+  const sealer = deps.keys.sealer("vault");
+  const registering = new Map<string, Promise<ClientChoice>>();
+
+  const keep = (key: string, record: RegistrationRecord): Promise<unknown> =>
+    deps.store.put(key, record, { expiresAt: epochSeconds(deps.clock) + REGISTRATION_SECONDS });
+
+  /** The registration under this key, kept alive while it is used. */
+  const read = async (key: string): Promise<RegistrationRecord | undefined> => {
+    const stored = await deps.store.get<RegistrationRecord>(key);
+    const left = (stored?.expiresAt ?? 0) - epochSeconds(deps.clock);
+    if (stored && left < REGISTRATION_SECONDS / 2) await keep(key, stored.value);
+    return stored?.value;
+  };
+
+  /** The registration for a new flow: the current one while it is good, else a new one. */
+  const forFlow = async (
+    target: UpstreamTarget,
+    server: AuthorizationServer,
+    settings: LiveSettings,
+  ): Promise<ClientChoice> => {
+    const { route } = target;
+    const issuer = server.issuer ?? "";
+    const now = epochSeconds(deps.clock);
+    const currentKey = currentRegistrationKey(issuer, route.origin);
+    const current = await deps.store.get<CurrentRegistrationRecord>(currentKey);
+    const known = current && (await read(current.value.registration));
+    const isGood = known && (known.secretExpiresAt === undefined || known.secretExpiresAt > now + 60);
+    const expiresAt = now + REGISTRATION_SECONDS;
+    if (current && isGood && current.value.unanswered < MAX_UNANSWERED) {
+      const next: CurrentRegistrationRecord = { ...current.value, unanswered: current.value.unanswered + 1 };
+      await deps.store.put(currentKey, next, { ifVersion: current.version, expiresAt });
+      return { ok: true, client: referenceOf(known, current.value.registration) };
+    }
+
+    if (server.registrationEndpoint === undefined) {
+      return { ok: false, detail: `${issuer} neither reads client ID metadata documents nor registers clients` };
+    }
+    const answer = await askForRegistration(deps, target, server, settings);
+    if (!answer.ok) return answer;
+    const key = registrationKey(issuer, route.origin, answer.clientId);
+    const record: RegistrationRecord = {
+      schema: 1,
+      issuer,
+      origin: route.origin,
+      clientId: answer.clientId,
+      ...(answer.clientSecret === undefined ? {} : { clientSecret: sealer.seal(answer.clientSecret, key) }),
+      authMethod: answer.authMethod,
+      ...(answer.secretExpiresAt === undefined ? {} : { secretExpiresAt: answer.secretExpiresAt }),
+      registeredAt: now,
+    };
+    await keep(key, record);
+    const next: CurrentRegistrationRecord = { schema: 1, issuer, registration: key, unanswered: 1 };
+    // Another replica may have been faster; both registrations work.
+    await deps.store.put(currentKey, next, { ifVersion: current?.version ?? 0, expiresAt });
+    deps.log.info(
+      { route: route.key, issuer, method: answer.authMethod },
+      "registered with an upstream's authorization server",
+    );
+    return { ok: true, client: referenceOf(record, key) };
+  };
+
+  const change = async (
+    client: ClientReference,
+    next: (current: CurrentRegistrationRecord) => CurrentRegistrationRecord | undefined,
+  ): Promise<void> => {
+    const registration = client.registration === undefined ? undefined : await read(client.registration);
+    if (!registration) return;
+    const key = currentRegistrationKey(registration.issuer, registration.origin);
+    const current = await deps.store.get<CurrentRegistrationRecord>(key);
+    if (!current || current.value.registration !== client.registration) return;
+    const value = next(current.value);
+    if (value === current.value) return;
+    if (value === undefined) await deps.store.delete(key, { ifVersion: current.version });
+    else {
+      const expiresAt = epochSeconds(deps.clock) + REGISTRATION_SECONDS;
+      await deps.store.put(key, value, { ifVersion: current.version, expiresAt });
+    }
+  };
+
+  return {
+    async choose(target, server, settings) {
+      const { oauth: configured, route } = target;
+      if (configured?.clientId !== undefined) {
+        const hasSecret = configured.clientSecret !== undefined;
+        const authMethod = hasSecret ? (styleOf(target) ?? chooseAuthMethod(server, false)) : "none";
+        return { ok: true, client: { kind: "route", clientId: configured.clientId, authMethod } };
+      }
+      const document = deps.clientDocumentUrl ?? route.origin + CLIENT_DOCUMENT_PATH;
+      // "The client_id MUST be an https URL" (client ID metadata documents §3).
+      if (server.readsClientDocuments && document.startsWith("https://")) {
+        return { ok: true, client: { kind: "document", clientId: document, authMethod: "none" } };
+      }
+      const key = currentRegistrationKey(server.issuer ?? "", route.origin);
+      let running = registering.get(key);
+      if (!running) {
+        running = forFlow(target, server, settings).finally(() => registering.delete(key));
+        registering.set(key, running);
+      }
+      return running;
+    },
+
+    async secretOf(client, route) {
+      if (client.kind === "route")
+        return route.mcp?.kind === "server" ? route.mcp.upstreamOAuth?.clientSecret : undefined;
+      const key = client.registration;
+      const sealed = key === undefined ? undefined : (await read(key))?.clientSecret;
+      return key === undefined || sealed === undefined ? undefined : sealer.open(sealed, key)?.toString();
+    },
+
+    answered: (client) =>
+      change(client, (current) => (current.unanswered === 0 ? current : { ...current, unanswered: 0 })),
+
+    async forget(client) {
+      await change(client, () => undefined);
+      if (client.registration === undefined) return;
+      await deps.store.delete(client.registration);
+      deps.log.warn({ client: client.clientId }, "an upstream's authorization server has forgotten us");
+    },
+  };
+}
+
+function referenceOf(record: RegistrationRecord, key: string): ClientReference {
+  return { kind: "registered", clientId: record.clientId, authMethod: record.authMethod, registration: key };
+}
+
+function styleOf(target: UpstreamTarget): TokenAuthMethod | undefined {
+  switch (target.oauth?.authStyle) {
+    case "header":
+      return "client_secret_basic";
+    case "params":
+      return "client_secret_post";
+    case undefined:
+      return undefined;
+    default:
+      return target.oauth?.authStyle satisfies undefined;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Our client ID metadata document: who we are toward upstream authorization servers that read it.
+ *
+ * One per host, since its callback is on the host; only where some route is its own client.
+ */
+import type { Snapshot } from "../../../config/compiled.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { respondError, respondJson } from "../../../http/respond.ts";
+import { clientMetadata } from "./register.ts";
+import { CLIENT_DOCUMENT_PATH, findTarget } from "../target.ts";
+
+export function respondClientDocument(exchange: Exchange, snapshot: Snapshot): void {
+  const route = snapshot.routes.find((each) => each.host === exchange.host && findTarget(each)?.mode === "discovery");
+  if (!route) {
+    respondError(exchange, 404, { code: "upstream.no-client-document", message: "There is no such document here." });
+    return;
+  }
+  respondJson(
+    exchange,
+    200,
+    {
+      client_id: route.origin + CLIENT_DOCUMENT_PATH,
+      ...clientMetadata(route),
+      client_name: `MCP gateway at ${route.hostname}`,
+      token_endpoint_auth_method: "none",
+    },
+    ["cache-control", "public, max-age=3600"],
+  );
+}

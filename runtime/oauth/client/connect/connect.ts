@@ -1,0 +1,183 @@
+/**
+ * The two addresses a browser meets on the host of MCP server routes: connect (there) and callback (and back).
+ *
+ * Untrusted input: both queries. Promises: nobody is sent to an address that was not judged; a signed-in user whom policy
+ * lets in connects for themselves only; every failure is a page that says what to do.
+ *
+ * @see requirements, "Start upstream OAuth", "Upstream OAuth callback"
+ */
+import type { CompiledRoute, Snapshot } from "../../../config/compiled.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { parseQuery } from "../../../shared/http/query.ts";
+import { redirect, respondHtml } from "../../../http/respond.ts";
+import type { Log } from "../../../shared/log.ts";
+import { continuePage } from "../../../pages/signed-out.ts";
+import { mayReachSomething } from "../../../policy/reach.ts";
+import type { AuthResult, Principal } from "../../../identity/principal.ts";
+import type { TokenAttacher } from "../attach-token.ts";
+import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
+import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
+import { judgeRedirectUrl, wayBack, type Tickets } from "./journey.ts";
+import type { Journey } from "../connection-records.ts";
+import { findTarget, type UpstreamTarget } from "../target.ts";
+
+/** The person in front of the browser, on the host of the route. */
+export interface BrowserSessions {
+  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
+export interface ConnectDeps {
+  readonly browser: BrowserSessions;
+  readonly flows: Flows;
+  readonly tickets: Tickets;
+  readonly attacher: TokenAttacher;
+  readonly isBlocked: (route: CompiledRoute) => boolean;
+  /** Whether this user has to connect this upstream. */
+  readonly mustConnect: (userId: string, target: UpstreamTarget) => Promise<boolean>;
+  /** A flow could not be begun: nobody is sent here again for a while. */
+  readonly noteFailure: (target: UpstreamTarget) => void;
+  readonly log: Log;
+}
+
+/** `GET /.gateway/mcp/connect?redirect_url=…`, optionally with `resource`, or with a ticket of ours. */
+export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // Only where MCP servers are.
+  const routes = serverRoutes(snapshot, exchange.host);
+  if (routes.length === 0) return respondFailure(exchange, "not-here");
+
+  // Where to go afterwards is validated before anybody is sent anywhere.
+  const query = parseQuery(exchange.query);
+  if (!query.ok) return respondFailure(exchange, "bad-request");
+  const ticket = query.values.get("ticket");
+  // One server of the host, when it is named, else all of them.
+  const resource = query.values.get("resource");
+  const named = routes.filter((route) => resource === undefined || findTarget(route)?.server.resource === resource);
+  const redirectUrl = query.values.get("redirect_url");
+  const returnTo = judgeRedirectUrl(redirectUrl, snapshot, named.length === 0 ? routes : named);
+  if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
+  const asked = returnTo === undefined ? undefined : journeyOf(returnTo, named);
+  if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);
+
+  // Somebody must be signed in.
+  const who = await deps.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
+  if (!who.ok) return deps.browser.requireSignIn(exchange, snapshot);
+  const { principal } = who;
+
+  const journey = ticket === undefined ? asked : deps.tickets.open(ticket, principal.user.id);
+  if (!journey) return respondFailure(exchange, "bad-ticket");
+
+  // As in the list of servers: who can send nothing there has nothing to connect.
+  const allowed = routes.filter(
+    (route) => journey.routes.includes(route.key) && mayReachSomething(route.policy, principal.user),
+  );
+  if (allowed.length === 0) return respondFailure(exchange, "denied-by-policy", journey);
+  const open = allowed.filter((route) => !deps.isBlocked(route));
+  if (open.length === 0) return respondFailure(exchange, "blocked", journey);
+  const way = { exchange, snapshot, principal, journey: { ...journey, routes: open.map(({ key }) => key) } };
+  await goOn(deps, way);
+}
+
+/** @param returnTo an application's address, already validated */
+function journeyOf(returnTo: string, routes: readonly CompiledRoute[]): Journey {
+  return { returnTo, routes: routes.map(({ key }) => key), back: "Back to the application", tellsErrors: true };
+}
+
+/** `GET /.gateway/mcp/client/oauth/callback`. */
+export async function callback(deps: ConnectDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  if (serverRoutes(snapshot, exchange.host).length === 0) return respondFailure(exchange, "not-here");
+  const query = parseQuery(exchange.query);
+  if (!query.ok) return respondFailure(exchange, "bad-request");
+
+  // The session that began it must be here; a strict cookie comes only with a navigation of our own (RFC 6265bis §5.2).
+  const who = await deps.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
+  if (!who.ok) {
+    const isForeign = exchange.header("sec-fetch-site") !== "same-origin";
+    if (who.reason === "missing" && snapshot.settings.cookie.sameSite === "strict" && isForeign) {
+      return continueHere(exchange);
+    }
+    return respondFailure(exchange, "signed-out");
+  }
+
+  const result = await deps.flows.complete(who.principal, exchange.host, query.values, snapshot);
+  if (!result.ok) return respondIncomplete(deps, { exchange, snapshot, principal: who.principal }, result);
+  deps.attacher.forget(result.flow.userId, result.target);
+  const { journey, routeKey } = result.flow;
+  const rest = journey.routes.filter((key) => key !== routeKey);
+  await goOn(deps, { exchange, snapshot, principal: who.principal, journey: { ...journey, routes: rest } });
+}
+
+interface Travelling {
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly principal: Principal;
+  readonly journey: Journey;
+}
+
+/** To the next upstream that has to be connected, or back. */
+async function goOn(deps: ConnectDeps, { exchange, snapshot, principal, journey }: Travelling): Promise<void> {
+  for (const [index, key] of journey.routes.entries()) {
+    const route = snapshot.routes.find((each) => each.key === key && each.host === exchange.host);
+    const target = route && findTarget(route);
+    if (!target || deps.isBlocked(route) || !(await deps.mustConnect(principal.user.id, target))) continue;
+    const rest = { ...journey, routes: journey.routes.slice(index) };
+    const begun = await deps.flows.begin(principal, target, snapshot.settings, rest);
+    if (begun.ok) return redirect(exchange, 302, begun.url, NO_REFERRER);
+    deps.noteFailure(target);
+    deps.log.warn(
+      { request: exchange.id, route: key, failure: begun.failure, reason: begun.detail },
+      "an upstream cannot be connected",
+    );
+    const failure = failureOf(begun.failure);
+    // Nobody has left yet: an application says it in its own words, and knows what to do without this server.
+    if (journey.tellsErrors === true) return redirect(exchange, 302, wayBack(journey, failure), NO_REFERRER);
+    return respondConnectFailure(exchange, target.route.name, failure, wayOf(deps, principal, route, rest, failure));
+  }
+  redirect(exchange, 302, journey.returnTo, NO_REFERRER);
+}
+
+function respondIncomplete(
+  deps: ConnectDeps,
+  { exchange, snapshot, principal }: Omit<Travelling, "journey">,
+  result: Extract<CompleteResult, { ok: false }>,
+): void {
+  const { failure, journey, code } = result;
+  deps.log.warn({ request: exchange.id, failure, reason: result.detail }, "an upstream was not connected");
+  const route = snapshot.routes.find(({ key }) => key === journey?.routes[0]);
+  if (!journey || !route) return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
+  respondConnectFailure(exchange, route.name, failure, wayOf(deps, principal, route, journey, failure), code);
+}
+
+/** What a person can do after a failure: again, or back. */
+function wayOf(
+  deps: ConnectDeps,
+  principal: Principal,
+  route: CompiledRoute | undefined,
+  journey: Journey,
+  failure: string,
+): Way {
+  return {
+    again: route && deps.tickets.url(route.origin, principal.user.id, journey),
+    back: wayBack(journey, failure),
+    backText: journey.back,
+  };
+}
+
+function failureOf(failure: Extract<BeginResult, { ok: false }>["failure"]) {
+  return failure === "unavailable" ? ("unavailable" as const) : ("not-set-up" as const);
+}
+
+/** The same address again, from a page of this host. */
+function continueHere(exchange: Exchange): void {
+  const here = exchange.path + exchange.query;
+  respondHtml(exchange, 200, continuePage({ title: "Almost there", href: here }), ["refresh", `0;url=${here}`]);
+}
+
+function serverRoutes(snapshot: Snapshot, host: string): readonly CompiledRoute[] {
+  return snapshot.routes.filter((route) => route.host === host && route.mcp?.kind === "server");
+}
+
+/** The query of this address holds a code or a state. */
+const NO_REFERRER = ["referrer-policy", "no-referrer"] as const;

@@ -1,0 +1,162 @@
+/** What a person is told when an upstream could not be connected: what happened, and what they can do. */
+import type { Exchange } from "../../../http/exchange.ts";
+import { acceptsHtml, respondError, respondHtml } from "../../../http/respond.ts";
+import { errorPage } from "../../../pages/error.ts";
+import type { CompleteFailure } from "./flow.ts";
+import { wayBack } from "./journey.ts";
+import type { Journey } from "../connection-records.ts";
+
+interface Told {
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+}
+
+const REQUESTS = {
+  "not-here": { status: 404, title: "Nothing here", message: "There is no MCP server on this address." },
+  "bad-request": {
+    status: 400,
+    title: "This link cannot be read",
+    message: "Please start again from the application.",
+  },
+  "bad-redirect": {
+    status: 400,
+    title: "This link cannot be used",
+    message:
+      "Its redirect_url is missing or does not belong to an MCP client route of this gateway. Please tell whoever made the link.",
+  },
+  "unknown-server": { status: 404, title: "Unknown MCP server", message: "This host has no such MCP server." },
+  "bad-ticket": {
+    status: 400,
+    title: "This link is over",
+    message: "It was made for somebody else or is older than ten minutes. Please start again from where you came.",
+  },
+  "denied-by-policy": {
+    status: 403,
+    title: "No access to this MCP server",
+    message: "You are signed in, but policy does not let you use this server. Ask your administrator for access.",
+  },
+  blocked: { status: 403, title: "Access is blocked", message: "Access is blocked at the moment." },
+  "signed-out": {
+    status: 403,
+    title: "You are no longer signed in",
+    message: "Your session ended while you were away, so nothing was connected. Please sign in and start again.",
+  },
+  foreign: {
+    status: 403,
+    title: "This was begun by somebody else",
+    message: "The connection was begun by another user or in another browser, so nothing was connected.",
+  },
+  over: {
+    status: 400,
+    title: "This connection is over",
+    message: "It was completed already or took longer than ten minutes. Please start again from where you came.",
+  },
+  "foreign-form": {
+    status: 403,
+    title: "This form cannot be accepted",
+    message: "It does not come from the page that was shown to you. Please open your page again.",
+  },
+  "store-unavailable": {
+    status: 503,
+    title: "Temporarily unavailable",
+    message: "The gateway cannot reach its records right now. Please try again in a moment.",
+  },
+} as const satisfies Readonly<Record<string, Told>>;
+
+export type RequestFailure = keyof typeof REQUESTS;
+
+/** @param journey where the person came from, once that is known to be a good address */
+export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: Journey): void {
+  const { status, title, message } = REQUESTS[failure];
+  const headers = status === 503 ? ["retry-after", "5"] : [];
+  const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];
+  tell(exchange, `upstream.${failure}`, { status, title, message }, links, headers);
+}
+
+/** Where somebody can go from a failure. */
+export interface Way {
+  readonly again: string | undefined;
+  readonly back: string;
+  readonly backText: string;
+}
+
+export type ConnectFailure = Exclude<CompleteFailure, "unknown" | "foreign"> | "not-set-up";
+
+const CONNECTING: Readonly<
+  Record<ConnectFailure, { readonly status: number; readonly text: (name: string) => string }>
+> = {
+  changed: { status: 400, text: (name) => `The configuration of ${name} changed meanwhile. Please try again.` },
+  blocked: { status: 403, text: (name) => `Access to ${name} is blocked at the moment.` },
+  "wrong-issuer": {
+    status: 400,
+    text: (name) =>
+      `The answer did not come from the server that ${name} uses, so it was not used. Tell your administrator.`,
+  },
+  denied: { status: 403, text: (name) => `The access was not granted. ${name} cannot be used until it is.` },
+  "answered-error": {
+    status: 502,
+    text: (name) =>
+      `The authorization server of ${name} answered with an error. Try again, or tell your administrator.`,
+  },
+  "code-refused": {
+    status: 502,
+    text: (name) => `The authorization server of ${name} did not complete the sign-in. Please try again.`,
+  },
+  "client-refused": {
+    status: 502,
+    text: (name) =>
+      `The authorization server of ${name} does not accept this gateway. Try again; if it happens again, your administrator has to check the client credentials of the route.`,
+  },
+  unavailable: {
+    status: 502,
+    text: (name) => `The authorization server of ${name} does not answer. Try again in a while.`,
+  },
+  "not-set-up": {
+    status: 502,
+    text: (name) =>
+      `${name} cannot be connected as it is set up now. Tell your administrator, who finds the reason in the gateway's log.`,
+  },
+};
+
+/** @param code error code that the authorization server gave */
+export function respondConnectFailure(
+  exchange: Exchange,
+  name: string,
+  failure: CompleteFailure | "not-set-up",
+  way: Way,
+  code?: string,
+): void {
+  if (failure === "unknown" || failure === "foreign")
+    return respondFailure(exchange, failure === "foreign" ? "foreign" : "over");
+  const { status, text } = CONNECTING[failure];
+  const links = [
+    ...(way.again === undefined ? [] : [{ href: way.again, text: "Try again" }]),
+    { href: way.back, text: way.backText },
+  ];
+  const details = code === undefined ? undefined : ([["Error", code]] as const);
+  tell(
+    exchange,
+    `upstream.${failure}`,
+    { status, title: `${name} is not connected`, message: text(name) },
+    links,
+    [],
+    details,
+  );
+}
+
+function tell(
+  exchange: Exchange,
+  code: string,
+  { status, title, message }: Told,
+  links: readonly { readonly href: string; readonly text: string }[],
+  headers: readonly string[],
+  details?: readonly (readonly [string, string])[],
+): void {
+  const all = [...headers, "referrer-policy", "no-referrer"];
+  if (!acceptsHtml(exchange)) {
+    return respondError(exchange, status, { code, message, ...(details ? { details } : {}) }, all);
+  }
+  const html = errorPage({ status, title, message, requestId: exchange.id, links, ...(details ? { details } : {}) });
+  respondHtml(exchange, status, html, headers);
+}

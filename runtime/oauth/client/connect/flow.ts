@@ -1,0 +1,284 @@
+/**
+ * One authorization code flow at an upstream's authorization server: begun for a user and browser session, completed by the
+ * same (OAuth 2.1 §4.1, RFC 7636, RFC 8707, RFC 9207).
+ *
+ * Untrusted input: everything that the browser brings back, and every answer of the server. Promises: each state works
+ * once, for the session that began it; the issuer is checked before a code is sent anywhere; what was obtained is stored
+ * before the browser goes on.
+ */
+import * as oauth from "oauth4webapi";
+
+import type { CompiledRoute, LiveSettings, Snapshot } from "../../../config/compiled.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import { randomSecret, type Keys } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ClientChooser } from "./client-choice.ts";
+import { discover, type DiscoverDeps, type DiscoverFailure } from "../discovery/discover.ts";
+import type { AuthorizationServer } from "../discovery/metadata.ts";
+import type { Needs } from "../need.ts";
+import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey, type ServerReference } from "../connection-records.ts";
+import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
+import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
+import { exchangeCode } from "./token-endpoint.ts";
+import type { Vault } from "../tokens/token-store.ts";
+
+export interface FlowDeps extends DiscoverDeps {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly fetch: SafeFetch;
+  readonly clients: ClientChooser;
+  readonly needs: Needs;
+  readonly vault: Vault;
+  readonly isBlocked: (route: CompiledRoute) => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type BeginResult =
+  | { readonly ok: true; readonly url: string }
+  | { readonly ok: false; readonly failure: DiscoverFailure | "no-client"; readonly detail: string };
+
+export type CompleteFailure =
+  /** Nobody knows this state: used, too old, or never given. */
+  | "unknown"
+  /** Begun by another user, in another browser session, or on another host. */
+  | "foreign"
+  /** The route is blocked. */
+  | "blocked"
+  /** The route is gone or configured otherwise by now. */
+  | "changed"
+  /** `iss` is wrong or missing: somebody may be mixing servers up. Nothing of the answer is shown. */
+  | "wrong-issuer"
+  /** The user, or the server in their name, said no. */
+  | "denied"
+  /** The server answered with another error, or with nothing usable. */
+  | "answered-error"
+  | "code-refused"
+  | "client-refused"
+  | "unavailable";
+
+export type CompleteResult =
+  | { readonly ok: true; readonly flow: FlowRecord; readonly target: UpstreamTarget }
+  | {
+      readonly ok: false;
+      readonly failure: CompleteFailure;
+      /** Of the flow, once it is known to belong to this browser. */
+      readonly journey?: Journey;
+      /** Error code of the server, when it is one. */
+      readonly code?: string;
+      readonly detail: string;
+    };
+
+export interface Flows {
+  /** @returns the address of the server that the browser should go to */
+  begin(principal: Principal, target: UpstreamTarget, settings: LiveSettings, journey: Journey): Promise<BeginResult>;
+  complete(
+    principal: Principal,
+    host: string,
+    parameters: ReadonlyMap<string, string>,
+    snapshot: Snapshot,
+  ): Promise<CompleteResult>;
+}
+
+export function createFlows(deps: FlowDeps): Flows {
+  const sealer = deps.keys.sealer("vault");
+
+  const findServer = async (target: UpstreamTarget, settings: LiveSettings, userId: string): Promise<Found> => {
+    const known = await deps.vault.find(userId, target);
+    // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
+    const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
+    const configured = target.oauth?.scopes ?? [];
+    const endpoint = target.oauth?.endpoint;
+    if (target.mode === "static" && endpoint) {
+      const scopes = chooseScopes({ configured, challenged: [], ofResource: [], ofServer: [], held });
+      return { ok: true, server: configuredServer(endpoint), resource: target.url, scopes };
+    }
+    const need = await deps.needs.beforeFlow(target);
+    const found = await discover(deps, target, settings, {
+      resourceMetadata: need?.resourceMetadata,
+      isChallenged: need?.challenged === true || target.mode === "credentials",
+    });
+    if (!found.ok) return found;
+    const { server, resource, resourceScopes } = found.value;
+    const challenged = scopeSet(need?.scope);
+    const scopes = chooseScopes({ configured, challenged, ofResource: resourceScopes, ofServer: server.scopes, held });
+    return { ok: true, server, resource, scopes };
+  };
+
+  return {
+    async begin(principal, target, settings, journey) {
+      const { route } = target;
+      const userId = principal.user.id;
+      const found = await findServer(target, settings, userId);
+      if (!found.ok) return found;
+      const { server, resource, scopes } = found;
+      const choice = await deps.clients.choose(target, server, settings);
+      if (!choice.ok) return { ok: false, failure: "no-client", detail: choice.detail };
+
+      const state = randomSecret();
+      const verifier = oauth.generateRandomCodeVerifier();
+      const redirectUri = callbackUrl(route);
+      const key = flowKey(state);
+      const flow: FlowRecord = {
+        schema: 1,
+        userId,
+        sessionId: principal.sid,
+        host: route.host,
+        routeKey: route.key,
+        generation: target.generation,
+        upstreamUrl: target.url,
+        server: referenceOf(server),
+        sendsIssuer: server.sendsIssuer,
+        client: choice.client,
+        resource,
+        scopes,
+        redirectUri,
+        verifier: sealer.seal(verifier, key),
+        journey,
+      };
+      await deps.store.put(key, flow, { ifVersion: 0, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS });
+
+      const url = new URL(server.authorizationEndpoint);
+      // First the operator's, then ours: nothing of the protocol can be changed from outside.
+      for (const [name, value] of target.oauth?.authorizationUrlParams ?? []) url.searchParams.set(name, value);
+      const parameters = {
+        response_type: "code",
+        client_id: choice.client.clientId,
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: "S256",
+        resource,
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      if (scopes.length > 0) url.searchParams.set("scope", scopes.join(" "));
+      return { ok: true, url: url.href };
+    },
+
+    async complete(principal, host, parameters, snapshot) {
+      // The state must be one of ours; taken, so that it works once whatever comes of it.
+      const state = parameters.get("state");
+      const taken = state === undefined ? undefined : await deps.store.take<FlowRecord>(flowKey(state));
+      if (state === undefined || !taken) return fail("unknown", "state is not known");
+      const flow = taken.value;
+
+      // The same person in the same browser, where it began: or somebody else's account would be connected (RFC 6749 §10.12).
+      if (flow.userId !== principal.user.id || flow.sessionId !== principal.sid || flow.host !== host) {
+        return fail("foreign", "the flow belongs to another session");
+      }
+      const { journey } = flow;
+
+      // The route must still mean the same upstream and client.
+      const route = snapshot.routes.find(({ key }) => key === flow.routeKey);
+      const target = route && findTarget(route);
+      if (!route || !target || target.url !== flow.upstreamUrl || target.generation !== flow.generation) {
+        return fail("changed", "the route has changed", journey);
+      }
+      if (deps.isBlocked(route)) return fail("blocked", "the route is blocked", journey);
+
+      // The answer must come from the server that was asked (RFC 9207 §2.4), before anything else of it is believed.
+      const answer = readAnswer(flow, state, parameters);
+      await deps.clients.answered(flow.client);
+      if (!answer.ok) return { ...fail(answer.failure, answer.detail, journey), ...answer.code };
+
+      const result = await exchangeCode(
+        deps,
+        {
+          server: flow.server,
+          client: flow.client,
+          clientSecret: await deps.clients.secretOf(flow.client, route),
+          resource: flow.resource,
+          upstreamUrl: flow.upstreamUrl,
+          reach: target.reach,
+          settings: snapshot.settings,
+        },
+        {
+          code: answer.code,
+          redirectUri: flow.redirectUri,
+          verifier: sealer.open(flow.verifier, taken.key)?.toString() ?? "",
+        },
+      );
+      if (!result.ok) {
+        if (result.failure === "client-refused") await deps.clients.forget(flow.client);
+        const failure = result.failure === "refused" ? "code-refused" : result.failure;
+        return fail(failure, result.detail, journey);
+      }
+      // Before the browser goes on: a token that only this process knew would be lost with it.
+      await deps.vault.keep(flow, target, result.tokens);
+      deps.log.info(
+        { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes },
+        "an upstream is connected",
+      );
+      return { ok: true, flow, target };
+    },
+  };
+}
+
+type Found =
+  | {
+      readonly ok: true;
+      readonly server: AuthorizationServer;
+      readonly resource: string;
+      readonly scopes: readonly string[];
+    }
+  | Extract<BeginResult, { ok: false }>;
+
+type Answer =
+  | { readonly ok: true; readonly code: string }
+  | {
+      readonly ok: false;
+      readonly failure: CompleteFailure;
+      readonly detail: string;
+      readonly code: { readonly code?: string };
+    };
+
+function readAnswer(flow: FlowRecord, state: string, parameters: ReadonlyMap<string, string>): Answer {
+  const query = new URLSearchParams([...parameters]);
+  // Endpoints of the configuration name no issuer, so there is nothing to compare with.
+  if (flow.server.issuer === undefined) query.delete("iss");
+  const server: oauth.AuthorizationServer = {
+    issuer: flow.server.issuer ?? new URL(flow.server.tokenEndpoint).origin,
+    ...(flow.sendsIssuer ? { authorization_response_iss_parameter_supported: true } : {}),
+  };
+  try {
+    const checked = oauth.validateAuthResponse(server, { client_id: flow.client.clientId }, query, state);
+    const code = checked.get("code");
+    if (code !== null && code !== "") return { ok: true, code };
+    return { ok: false, failure: "answered-error", detail: "the answer has no code", code: {} };
+  } catch (error) {
+    if (error instanceof oauth.AuthorizationResponseError) {
+      const code = /^[a-z_]{1,60}$/.test(error.error) ? error.error : undefined;
+      const failure = code === "access_denied" ? "denied" : "answered-error";
+      const detail = `the server answered ${code ?? "an unknown error"}`;
+      return { ok: false, failure, detail, code: code === undefined ? {} : { code } };
+    }
+    return { ok: false, failure: "wrong-issuer", detail: "iss is missing or of another issuer", code: {} };
+  }
+}
+
+function configuredServer(endpoint: { readonly authUrl: string; readonly tokenUrl: string }): AuthorizationServer {
+  return {
+    issuer: undefined,
+    authorizationEndpoint: endpoint.authUrl,
+    tokenEndpoint: endpoint.tokenUrl,
+    scopes: [],
+    tokenAuthMethods: undefined,
+    sendsIssuer: false,
+    readsClientDocuments: false,
+  };
+}
+
+function referenceOf(server: AuthorizationServer): ServerReference {
+  return {
+    ...(server.issuer === undefined ? {} : { issuer: server.issuer }),
+    tokenEndpoint: server.tokenEndpoint,
+    ...(server.revocationEndpoint === undefined ? {} : { revocationEndpoint: server.revocationEndpoint }),
+  };
+}
+
+function fail(failure: CompleteFailure, detail: string, journey?: Journey): Extract<CompleteResult, { ok: false }> {
+  return { ok: false, failure, detail, ...(journey === undefined ? {} : { journey }) };
+}

@@ -1,0 +1,80 @@
+/**
+ * A browser's way through the upstreams it has to connect, and back to where it came from.
+ *
+ * Tickets carry a journey from a page of another host of ours to the host of the routes. Promise: a ticket is made by us,
+ * for one user, and opens for ten minutes; where it leads back to was judged when it was made.
+ */
+import type { CompiledRoute, Snapshot } from "../../../config/compiled.ts";
+import type { Keys } from "../../../shared/keys.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { reaches } from "../../../identity/application-reach.ts";
+import { FLOW_SECONDS, type Journey } from "../connection-records.ts";
+import { CONNECT_PATH } from "../target.ts";
+
+export interface Tickets {
+  /** Address on the routes' host that begins, or begins again, this journey for this user. */
+  url(origin: string, userId: string, journey: Journey): string;
+  open(ticket: string, userId: string): Journey | undefined;
+}
+
+interface Wire {
+  readonly user: string;
+  readonly journey: Journey;
+  readonly expiresAt: number;
+}
+
+const CONTEXT = "connect ticket";
+
+export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock }): Tickets {
+  const sealer = deps.keys.sealer("vault");
+  return {
+    url(origin, userId, journey) {
+      const wire: Wire = { user: userId, journey, expiresAt: epochSeconds(deps.clock) + FLOW_SECONDS };
+      return `${origin}${CONNECT_PATH}?ticket=${sealer.seal(JSON.stringify(wire), CONTEXT)}`;
+    },
+    open(ticket, userId) {
+      const bytes = sealer.open(ticket, CONTEXT);
+      if (!bytes) return undefined;
+      const wire = JSON.parse(bytes.toString()) as Wire;
+      return wire.user === userId && wire.expiresAt > epochSeconds(deps.clock) ? wire.journey : undefined;
+    },
+  };
+}
+
+/**
+ * Judges the `redirect_url` of a connect request.
+ *
+ * It must have the host (and port) of an MCP client route whose application may call one of the servers, and https unless
+ * that route itself is plain http in development: anything else would make us an open redirector.
+ *
+ * @param servers that the user is to connect
+ * @returns the address as it is to be written, or undefined
+ */
+export function judgeRedirectUrl(
+  text: string | undefined,
+  snapshot: Snapshot,
+  servers: readonly CompiledRoute[],
+): string | undefined {
+  // Browsers read a backslash as a slash and drop control characters, so those would say another host than they show.
+  if (text === undefined || /[\\\s\p{Cc}]/u.test(text) || !/^https?:\/\//i.test(text) || !URL.canParse(text))
+    return undefined;
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return undefined;
+  const isClientRoute = (route: CompiledRoute): boolean =>
+    route.mcp?.kind === "client" && route.origin === url.origin && servers.some((server) => reaches(route, server));
+  return snapshot.routes.some(isClientRoute) ? url.href : undefined;
+}
+
+/**
+ * Where a journey leads back to after a failure: an application learns which one.
+ *
+ * @param failure one of our own words, never text of others
+ */
+export function wayBack({ returnTo, tellsErrors }: Journey, failure: string): string {
+  if (tellsErrors !== true) return returnTo;
+  const url = new URL(returnTo);
+  // Of an earlier attempt, when an application names the address that it was called with. Else the query stays as written.
+  if (url.searchParams.has("connect_error")) url.searchParams.delete("connect_error");
+  url.search = `${url.search === "" ? "?" : `${url.search}&`}connect_error=${failure}`;
+  return url.href;
+}

@@ -1,0 +1,103 @@
+/** Dynamic registration of the gateway at an upstream's authorization server (RFC 7591), and what we say of ourselves. */
+import * as oauth from "oauth4webapi";
+
+import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
+import { isPlainObject, parseJson } from "../json.ts";
+import type { AuthorizationServer } from "../discovery/metadata.ts";
+import type { TokenAuthMethod } from "../connection-records.ts";
+import { callbackUrl, type UpstreamTarget } from "../target.ts";
+
+/** What a server gave us. */
+export interface Registered {
+  readonly ok: true;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly authMethod: TokenAuthMethod;
+  readonly secretExpiresAt?: number;
+}
+
+/** Dynamic client registration (RFC 7591 §3.1). */
+export async function askForRegistration(
+  deps: { readonly fetch: SafeFetch },
+  target: UpstreamTarget,
+  server: AuthorizationServer,
+  settings: LiveSettings,
+): Promise<Registered | { readonly ok: false; readonly detail: string }> {
+  const { route } = target;
+  const issuer = server.issuer ?? "";
+  const endpoint = server.registrationEndpoint ?? "";
+  const wanted = chooseAuthMethod(server, true);
+  const asked = endpointTarget(server, endpoint, { upstreamUrl: target.url, reach: target.reach, settings });
+  const metadataOfServer = { issuer, registration_endpoint: endpoint };
+  let response: Response;
+  try {
+    response = await oauth.dynamicClientRegistrationRequest(
+      metadataOfServer,
+      { ...clientMetadata(route), token_endpoint_auth_method: wanted },
+      guardedOptions(deps.fetch, asked, () => {}),
+    );
+  } catch (error) {
+    const why = error instanceof FetchRefused ? error.message : "no valid answer";
+    return { ok: false, detail: `${issuer} did not register us: ${why}` };
+  }
+  return readRegistration(issuer, wanted, response.status, parseJson(Buffer.from(await response.arrayBuffer())));
+}
+
+/**
+ * RFC 7591 §3.2.1, with what servers in use make of it: 200 for 201, and secrets without `client_secret_expires_at`.
+ */
+function readRegistration(
+  issuer: string,
+  wanted: TokenAuthMethod,
+  status: number,
+  answer: unknown,
+): Registered | { readonly ok: false; readonly detail: string } {
+  const body = isPlainObject(answer) ? answer : {};
+  const { client_id: clientId, client_secret: secret, client_secret_expires_at: ends } = body;
+  if ((status !== 200 && status !== 201) || typeof clientId !== "string" || clientId === "") {
+    const code = body["error"];
+    const why = typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : `answered ${status}`;
+    return { ok: false, detail: `${issuer} did not register us: ${why}` };
+  }
+  // "The authorization server MAY reject or replace any of the client's requested metadata values" (RFC 7591 §3.2.1).
+  const given = body["token_endpoint_auth_method"];
+  const hasSecret = typeof secret === "string" && secret !== "";
+  const withSecret = wanted === "none" ? "client_secret_basic" : wanted;
+  const authMethod = isAuthMethod(given) ? given : hasSecret ? withSecret : "none";
+  if (authMethod === "none") return { ok: true, clientId, authMethod };
+  if (!hasSecret) return { ok: false, detail: `${issuer} registered us without the secret it asks for` };
+  return {
+    ok: true,
+    clientId,
+    clientSecret: secret,
+    authMethod,
+    ...(typeof ends === "number" && ends > 0 ? { secretExpiresAt: Math.floor(ends) } : {}),
+  };
+}
+
+/** What we say of ourselves, in registrations and in our document. */
+export function clientMetadata(route: CompiledRoute) {
+  return {
+    client_name: `${route.name} (MCP gateway)`,
+    client_uri: route.origin,
+    redirect_uris: [callbackUrl(route)],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    // MCP 2026-07-28: registrations MUST say which kind of application this is.
+    application_type: "web",
+  };
+}
+
+/** The first that the server knows; without a word from it the default of RFC 8414 §2. */
+export function chooseAuthMethod(server: AuthorizationServer, mayBePublic: boolean): TokenAuthMethod {
+  const offered = server.tokenAuthMethods;
+  if (offered === undefined || offered.includes("client_secret_basic")) return "client_secret_basic";
+  if (offered.includes("client_secret_post")) return "client_secret_post";
+  return mayBePublic && offered.includes("none") ? "none" : "client_secret_basic";
+}
+
+function isAuthMethod(value: unknown): value is TokenAuthMethod {
+  return value === "none" || value === "client_secret_basic" || value === "client_secret_post";
+}

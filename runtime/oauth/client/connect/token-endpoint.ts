@@ -1,0 +1,221 @@
+/**
+ * Requests to upstream token and revocation endpoints, and what their answers mean.
+ *
+ * Untrusted input: every answer. Promises: nothing of an answer but its error code leaves this file except tokens that can
+ * stand in a header; permanent refusals and passing failures are told apart, in doubt it is a passing one.
+ */
+import * as oauth from "oauth4webapi";
+
+import type { LiveSettings, UpstreamReach } from "../../../config/compiled.ts";
+import { matchesDomain } from "../../../settings/domains.ts";
+import { errorText } from "../../../shared/errors.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
+import type { ClientReference, ServerReference } from "../connection-records.ts";
+import { scopeSet } from "../scopes.ts";
+
+export interface TokenSet {
+  readonly accessToken: string;
+  readonly refreshToken?: string;
+  /** Epoch seconds; absent when the server named none. */
+  readonly expiresAt?: number;
+  /** Absent when the server named none: then what was asked for. */
+  readonly scopes?: readonly string[];
+}
+
+export type TokenFailure =
+  /** The grant is worth nothing any more, whoever asks. */
+  | "refused"
+  /** The server does not know us, or not with this secret. */
+  | "client-refused"
+  /** Nothing is known: try again. */
+  | "unavailable";
+
+export type TokenResult =
+  | { readonly ok: true; readonly tokens: TokenSet }
+  /** `detail` is for the log. */
+  | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string };
+
+/** Who asks, with the secret read just now. */
+export interface Asking {
+  readonly server: ServerReference;
+  readonly client: ClientReference;
+  readonly clientSecret: string | undefined;
+  readonly resource: string;
+  /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
+  readonly upstreamUrl: string;
+  /** As the route of that upstream has it. */
+  readonly reach?: UpstreamReach | undefined;
+  readonly settings: LiveSettings;
+}
+
+export interface TokenEndpointDeps {
+  readonly fetch: SafeFetch;
+  readonly clock: Clock;
+}
+
+export function exchangeCode(
+  deps: TokenEndpointDeps,
+  asking: Asking,
+  grant: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
+): Promise<TokenResult> {
+  return requestTokens(deps, asking, "authorization_code", {
+    code: grant.code,
+    redirect_uri: grant.redirectUri,
+    code_verifier: grant.verifier,
+  });
+}
+
+export function exchangeRefreshToken(
+  deps: TokenEndpointDeps,
+  asking: Asking,
+  refreshToken: string,
+): Promise<TokenResult> {
+  return requestTokens(deps, asking, "refresh_token", { refresh_token: refreshToken });
+}
+
+/** Best effort: the server may not revoke, and the token is forgotten here in any case. @returns whether it confirmed */
+export async function revokeToken(
+  deps: TokenEndpointDeps,
+  asking: Asking,
+  token: { readonly value: string; readonly hint: "refresh_token" | "access_token" },
+): Promise<boolean> {
+  if (asking.server.revocationEndpoint === undefined || !mayContact(asking)) return false;
+  const call = oneCall(deps.fetch, asking);
+  try {
+    await oauth.processRevocationResponse(
+      await oauth.revocationRequest(
+        serverOf(asking),
+        { client_id: asking.client.clientId },
+        authOf(asking),
+        token.value,
+        {
+          ...call.options,
+          additionalParameters: { token_type_hint: token.hint },
+        },
+      ),
+    );
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function requestTokens(
+  deps: TokenEndpointDeps,
+  asking: Asking,
+  grantType: string,
+  parameters: Readonly<Record<string, string>>,
+): Promise<TokenResult> {
+  if (!mayContact(asking)) return refuse("refused", "the issuer is no longer listed");
+  const call = oneCall(deps.fetch, asking);
+  const client = { client_id: asking.client.clientId };
+  const askedAt = epochSeconds(deps.clock);
+  try {
+    const response = await oauth.genericTokenEndpointRequest(
+      serverOf(asking),
+      client,
+      authOf(asking),
+      grantType,
+      { ...parameters, resource: asking.resource },
+      call.options,
+    );
+    const answer = await oauth.processGenericTokenEndpointResponse(serverOf(asking), client, response);
+    if (answer.token_type !== "bearer") return refuse("unavailable", `the token type is not "bearer"`);
+    if (!isHeaderToken(answer.access_token)) return refuse("unavailable", "the access token cannot stand in a header");
+    return {
+      ok: true,
+      tokens: {
+        accessToken: answer.access_token,
+        ...(answer.refresh_token === undefined ? {} : { refreshToken: answer.refresh_token }),
+        ...(answer.expires_in === undefined
+          ? {}
+          : { expiresAt: askedAt + Math.min(Math.floor(answer.expires_in), MAX_LIFETIME_SECONDS) }),
+        ...(answer.scope === undefined || answer.scope === "" ? {} : { scopes: scopeSet(answer.scope) }),
+      },
+    };
+  } catch (error) {
+    return judgeFailure(error, call.status());
+  }
+}
+
+/** Ten years: what is longer is a mistake, and the store takes no such time. */
+const MAX_LIFETIME_SECONDS = 10 * 365 * 24 * 3600;
+
+/** b64token of RFC 6750 §2.1, and the other visible characters that some servers use. */
+function isHeaderToken(token: string): boolean {
+  return token.length <= 32_768 && /^[\x21-\x7e]+$/.test(token);
+}
+
+/** Codes that say: never again with this grant (RFC 6749 §5.2, RFC 8707 §2). */
+const PERMANENT = new Set([
+  "invalid_grant",
+  "invalid_scope",
+  "invalid_target",
+  "unsupported_grant_type",
+  "access_denied",
+]);
+const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
+
+function judgeFailure(error: unknown, status: number): TokenResult {
+  if (error instanceof oauth.ResponseBodyError) {
+    const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : "an unknown error";
+    if (status >= 500 || status === 429) return refuse("unavailable", `answered ${status} ${code}`);
+    if (PERMANENT.has(error.error)) return refuse("refused", code);
+    if (ABOUT_CLIENT.has(error.error)) return refuse("client-refused", code);
+    return refuse("unavailable", `answered ${status} ${code}`);
+  }
+  // An error page of a proxy, a truncated answer, a host that is away: nothing is known of the grant.
+  const what =
+    error instanceof FetchRefused
+      ? error.message
+      : status === 0
+        ? errorText(error)
+        : `answered ${status} with no token answer`;
+  return refuse("unavailable", what);
+}
+
+/** The issuer must still be one that the operator lists; endpoints of the configuration are the operator's own words. */
+function mayContact({ server, settings }: Asking): boolean {
+  if (server.issuer === undefined) return true;
+  return matchesDomain(settings.mcpAllowedAsMetadataDomains, new URL(server.issuer).hostname);
+}
+
+function serverOf({ server }: Asking): oauth.AuthorizationServer {
+  return {
+    issuer: server.issuer ?? new URL(server.tokenEndpoint).origin,
+    token_endpoint: server.tokenEndpoint,
+    ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
+  };
+}
+
+function authOf({ client, clientSecret }: Asking): oauth.ClientAuth {
+  if (client.authMethod === "none" || clientSecret === undefined || clientSecret === "") return oauth.None();
+  return client.authMethod === "client_secret_post" ? oauth.ClientSecretPost(clientSecret) : basicAuth(clientSecret);
+}
+
+/**
+ * HTTP Basic with both parts form-encoded (RFC 6749 §2.3.1), and no character more than that asks for: servers that do not
+ * decode still understand identifiers of letters, digits, "-", "." and "_", which nearly all are.
+ */
+function basicAuth(clientSecret: string): oauth.ClientAuth {
+  return (_server, client, _body, headers) => {
+    const encoded = `${formEncode(client.client_id)}:${formEncode(clientSecret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(encoded).toString("base64")}`);
+  };
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
+}
+
+function oneCall(fetch: SafeFetch, asking: Asking) {
+  let status = 0;
+  const target = endpointTarget(asking.server, asking.server.tokenEndpoint, asking);
+  return { options: guardedOptions(fetch, target, (seen) => void (status = seen)), status: () => status };
+}
+
+function refuse(failure: TokenFailure, detail: string): TokenResult {
+  return { ok: false, failure, detail };
+}

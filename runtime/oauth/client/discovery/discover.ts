@@ -1,0 +1,209 @@
+/**
+ * Finds the authorization server of an upstream: protected resource metadata (RFC 9728), then server metadata (RFC 8414,
+ * OpenID Connect Discovery), in the exact orders of MCP authorization.
+ *
+ * Untrusted input: the upstream's challenge and every document. Promises: no host is contacted that
+ * `mcp_allowed_as_metadata_domains` does not list; metadata about another resource or issuer is refused, not passed over.
+ */
+import type { LiveSettings } from "../../../config/compiled.ts";
+import { matchesDomain } from "../../../settings/domains.ts";
+import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import { parseJson } from "../json.ts";
+import {
+  defaultServer,
+  parseProtectedResource,
+  parseServerMetadata,
+  resourceMetadataUrls,
+  saysResource,
+  saysServer,
+  serverMetadataUrls,
+  type AuthorizationServer,
+  type ProtectedResource,
+} from "./metadata.ts";
+import type { UpstreamTarget } from "../target.ts";
+
+export interface DiscoverDeps {
+  readonly fetch: SafeFetch;
+  /** http is accepted. */
+  readonly development: boolean;
+}
+
+export interface Discovered {
+  readonly server: AuthorizationServer;
+  /** Value of the `resource` parameter of all requests (RFC 8707). */
+  readonly resource: string;
+  /** `scopes_supported` of the protected resource. */
+  readonly resourceScopes: readonly string[];
+}
+
+export type DiscoverFailure =
+  /** Nothing there says that OAuth is needed. */
+  | "not-found"
+  /** A host is not listed, or its address may not be contacted. */
+  | "not-allowed"
+  /** A document says what it must not say. */
+  | "invalid"
+  /** Somebody did not answer: try later. */
+  | "unavailable";
+
+export type DiscoverResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: DiscoverFailure; readonly detail: string };
+
+export interface DiscoverOptions {
+  /** `resource_metadata` of the upstream's challenge. */
+  readonly resourceMetadata?: string | undefined;
+  /** The upstream has asked for a token, so somebody must be there to give one. */
+  readonly isChallenged: boolean;
+}
+
+export async function discover(
+  deps: DiscoverDeps,
+  target: UpstreamTarget,
+  settings: LiveSettings,
+  options: DiscoverOptions,
+): Promise<DiscoverResult<Discovered>> {
+  const found = await findProtectedResource(deps, target, settings, options.resourceMetadata);
+  if (found.ok) {
+    const issuer = chooseIssuer(found.value, settings);
+    if (!issuer.ok) return issuer;
+    const server = await findServer(deps, target, settings, issuer.value);
+    if (!server.ok) return server.failure === "not-found" ? { ...server, failure: "invalid" } : server;
+    return pass({ server: server.value, resource: found.value.resource, resourceScopes: found.value.scopes });
+  }
+  // Metadata about another resource is an attack or a mistake: asking somewhere else would hide it.
+  if (found.failure === "invalid") return found;
+
+  const without = { resource: target.url, resourceScopes: [] };
+  const fallback = target.server.authorizationServerUrl;
+  if (fallback !== undefined) {
+    const server = await findServer(deps, target, settings, fallback);
+    return server.ok ? pass({ ...without, server: server.value }) : server;
+  }
+  if (found.failure !== "not-found") return found;
+
+  // MCP 2025-03-26: the MCP server's own origin is the authorization server, with or without metadata.
+  const { origin } = new URL(target.url);
+  const server = await findServer(deps, target, settings, origin);
+  if (server.ok) return pass({ ...without, server: server.value });
+  if (server.failure !== "not-found" || !options.isChallenged) return server;
+  return pass({ ...without, server: defaultServer(target.url) });
+}
+
+/** The protected resource metadata of an upstream; also tells whether it needs OAuth at all. */
+export async function findProtectedResource(
+  deps: DiscoverDeps,
+  target: UpstreamTarget,
+  settings: LiveSettings,
+  challenged: string | undefined,
+  timeoutMs?: number,
+): Promise<DiscoverResult<ProtectedResource>> {
+  const urls = [...(challenged === undefined ? [] : [challenged]), ...resourceMetadataUrls(target.url)];
+  let last: DiscoverResult<never> = refuse("not-found", "there is no protected resource metadata");
+  for (const url of new Set(urls)) {
+    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysResource, timeoutMs);
+    if (document.ok) {
+      const parsed = parseProtectedResource(document.value, target.url);
+      return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
+    }
+    if (document.failure !== "not-found") last = document;
+    // A host that is away now may have a document: its absence elsewhere proves nothing.
+    if (document.failure === "unavailable") return document;
+  }
+  return last;
+}
+
+/** The first authorization server that may be contacted; the resource lists equals (RFC 9728 §7.6). */
+function chooseIssuer(found: ProtectedResource, settings: LiveSettings): DiscoverResult<string> {
+  const { mcpAllowedAsMetadataDomains: domains } = settings;
+  const usable = found.authorizationServers.find(
+    (issuer) => URL.canParse(issuer) && matchesDomain(domains, new URL(issuer).hostname),
+  );
+  if (usable !== undefined) return pass(usable);
+  const hosts = found.authorizationServers.map((issuer) =>
+    URL.canParse(issuer) ? new URL(issuer).hostname : "no URL",
+  );
+  return refuse("not-allowed", `mcp_allowed_as_metadata_domains does not list ${JSON.stringify(hosts.slice(0, 5))}`);
+}
+
+async function findServer(
+  deps: DiscoverDeps,
+  target: UpstreamTarget,
+  settings: LiveSettings,
+  issuer: string,
+): Promise<DiscoverResult<AuthorizationServer>> {
+  let last: DiscoverResult<never> = refuse("not-found", `there is no metadata of issuer ${JSON.stringify(issuer)}`);
+  for (const url of serverMetadataUrls(issuer)) {
+    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysServer);
+    if (document.ok) {
+      const parsed = parseServerMetadata(document.value, issuer, deps.development || isUpstreamOrigin(issuer, target));
+      return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
+    }
+    if (document.failure !== "not-found") last = document;
+    if (document.failure === "unavailable") return document;
+  }
+  return last;
+}
+
+/** `to` may be plain http in the operator's own network, and then its own authorization server is too. */
+function isUpstreamOrigin(url: string, target: UpstreamTarget): boolean {
+  return new URL(url).origin === new URL(target.url).origin;
+}
+
+function targetOf(url: string, target: UpstreamTarget, settings: LiveSettings): FetchTarget {
+  const { mcpAllowedAsMetadataDomains: domains } = settings;
+  const isOwn = URL.canParse(url) && isUpstreamOrigin(url, target);
+  return isOwn ? { kind: "upstream", domains, reach: target.reach } : { kind: "listed", domains, private: "exact" };
+}
+
+async function fetchDocument(
+  deps: DiscoverDeps,
+  url: string,
+  target: FetchTarget,
+  isMetadata: (document: unknown) => boolean,
+  timeoutMs?: number,
+): Promise<DiscoverResult<unknown>> {
+  const answer = await deps.fetch({
+    url,
+    target,
+    maxBytes: METADATA_BYTES,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  if (!answer.ok) {
+    switch (answer.reason) {
+      case "bad-url":
+      case "not-listed":
+      case "forbidden-address":
+        return refuse("not-allowed", answer.detail);
+      case "unresolved":
+      case "unreachable":
+      case "timeout":
+        return refuse("unavailable", answer.detail);
+      case "redirect":
+        return refuse("not-found", answer.detail);
+      case "too-large":
+      case "content-coding":
+        return refuse("invalid", answer.detail);
+      default:
+        return answer.reason satisfies never;
+    }
+  }
+  const host = new URL(url).hostname;
+  if (answer.status >= 500 || answer.status === 429) return refuse("unavailable", `${host} answered ${answer.status}`);
+  if (answer.status !== 200) return refuse("not-found", `${host} answered ${answer.status}`);
+  const document = parseJson(answer.body);
+  // Applications answer every unknown path with their start page, or with JSON of their own.
+  if (!isMetadata(document)) return refuse("not-found", `${host} answered with something else than metadata`);
+  return pass(document);
+}
+
+function pass<T>(value: T): { ok: true; value: T } {
+  return { ok: true, value };
+}
+
+function refuse(
+  failure: DiscoverFailure,
+  detail: string,
+): { readonly ok: false; readonly failure: DiscoverFailure; readonly detail: string } {
+  return { ok: false, failure, detail };
+}

@@ -1,0 +1,71 @@
+/**
+ * oauth4webapi's requests through the guarded fetch.
+ *
+ * Promise: of an answer only status, media type and body come through; ID tokens do not.
+ */
+import * as oauth from "oauth4webapi";
+
+import type { LiveSettings, UpstreamReach } from "../../../config/compiled.ts";
+import { TOKEN_ANSWER_BYTES, type FetchTarget, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import { isPlainObject, parseJson } from "../json.ts";
+
+export class FetchRefused extends Error {}
+
+/** What oauth4webapi sends: forms and JSON text. */
+type RequestBody = URLSearchParams | string | null;
+
+/** oauth4webapi's requests through the guarded fetch. */
+export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (status: number) => void) {
+  return {
+    // The guarded fetch judges schemes by itself, knowing who named the address.
+    [oauth.allowInsecureRequests]: true,
+    [oauth.customFetch]: async (
+      url: string,
+      init: { readonly method: string; readonly headers: Record<string, string>; readonly body?: RequestBody },
+    ): Promise<Response> => {
+      const answer = await fetch({
+        url,
+        target,
+        method: init.method === "POST" ? "POST" : "GET",
+        headers: init.headers,
+        ...(init.body === undefined || init.body === null ? {} : { body: init.body.toString() }),
+        maxBytes: TOKEN_ANSWER_BYTES,
+      });
+      if (!answer.ok) throw new FetchRefused(`${answer.reason}: ${answer.detail}`);
+      seen(answer.status);
+      // Only what is read: a challenge header would hide the error code in the body, and cookies are nobody's here.
+      const type = answer.headers["content-type"];
+      const isEmpty = answer.status === 204 || answer.body.length === 0;
+      return new Response(isEmpty ? null : withoutIdToken(answer.body), {
+        status: answer.status,
+        headers: type === undefined ? {} : { "content-type": type },
+      });
+    },
+  };
+}
+
+/** An ID token says who the user is over there, which is none of our business: it is neither checked nor kept. */
+function withoutIdToken(body: Buffer): Buffer<ArrayBuffer> | string {
+  const parsed = parseJson(body);
+  if (!isPlainObject(parsed) || !("id_token" in parsed)) return Buffer.from(body);
+  const { id_token: _dropped, ...rest } = parsed;
+  return JSON.stringify(rest);
+}
+
+/** What is asked of an endpoint's address, by who named it. */
+export function endpointTarget(
+  server: { readonly issuer?: string | undefined },
+  endpoint: string,
+  asked: {
+    readonly upstreamUrl: string;
+    readonly reach?: UpstreamReach | undefined;
+    readonly settings: LiveSettings;
+  },
+): FetchTarget {
+  const { reach } = asked;
+  if (server.issuer === undefined) return { kind: "configured", reach };
+  const domains = asked.settings.mcpAllowedAsMetadataDomains;
+  return new URL(endpoint).origin === new URL(asked.upstreamUrl).origin
+    ? { kind: "upstream", domains, reach }
+    : { kind: "named", domains };
+}

@@ -1,0 +1,205 @@
+/**
+ * Metadata of protected resources and authorization servers: where it stands, and what of it is believed.
+ *
+ * Untrusted input: the documents. Promise: what comes out has the right owner (`issuer`, `resource`), endpoints that are
+ * addresses of a network, and PKCE with S256.
+ */
+import { isPlainObject, type JsonObject } from "../json.ts";
+
+/** What we use of an authorization server. */
+export interface AuthorizationServer {
+  /** As the metadata has it; undefined for endpoints of the configuration. */
+  readonly issuer: string | undefined;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly registrationEndpoint?: string;
+  readonly revocationEndpoint?: string;
+  readonly scopes: readonly string[];
+  /** undefined when the metadata does not say: then `client_secret_basic` (RFC 8414 §2). */
+  readonly tokenAuthMethods: readonly string[] | undefined;
+  /** It promises `iss` in its answers (RFC 9207 §3). */
+  readonly sendsIssuer: boolean;
+  /** It reads client ID metadata documents. */
+  readonly readsClientDocuments: boolean;
+}
+
+export interface ProtectedResource {
+  readonly resource: string;
+  readonly authorizationServers: readonly string[];
+  readonly scopes: readonly string[];
+}
+
+export type Reading<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `detail` is for the log and for administrators: what the document says wrongly, no secret in it. */
+  | { readonly ok: false; readonly detail: string };
+
+/** In the order of RFC 9728 §3.1 as MCP has it: with the path first, then at the root. */
+export function resourceMetadataUrls(url: string): readonly string[] {
+  const { origin, pathname } = new URL(url);
+  const path = withoutTrailingSlash(pathname);
+  const root = `${origin}/.well-known/oauth-protected-resource`;
+  return path === "" ? [root] : [root + path, root];
+}
+
+/** In the order of MCP authorization, "Authorization Server Metadata Discovery". */
+export function serverMetadataUrls(issuer: string): readonly string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = withoutTrailingSlash(pathname);
+  const oauth = `${origin}/.well-known/oauth-authorization-server`;
+  const openid = `${origin}/.well-known/openid-configuration`;
+  if (path === "") return [oauth, openid];
+  return [oauth + path, openid + path, `${origin}${path}/.well-known/openid-configuration`];
+}
+
+/**
+ * Whether a document says anything that protected resource metadata says. Applications answer every path with JSON of
+ * their own ("not found", a JSON-RPC error): such a document is none, while one that says it wrongly must not be passed over.
+ */
+export function saysResource(document: unknown): boolean {
+  return hasSome(document, ["resource", "authorization_servers"]);
+}
+
+/** The same of authorization server metadata. */
+export function saysServer(document: unknown): boolean {
+  return hasSome(document, ["issuer", "authorization_endpoint", "token_endpoint"]);
+}
+
+function hasSome(document: unknown, members: readonly string[]): boolean {
+  return isPlainObject(document) && members.some((name) => document[name] !== undefined);
+}
+
+/** @param upstreamUrl whose metadata this must be */
+export function parseProtectedResource(document: unknown, upstreamUrl: string): Reading<ProtectedResource> {
+  if (!isPlainObject(document)) return bad("the protected resource metadata is no JSON object");
+  const { resource } = document;
+  if (typeof resource !== "string") return bad("the protected resource metadata names no resource");
+  // RFC 9728 §3.3: metadata about another resource MUST NOT be used.
+  if (!coversUpstream(resource, upstreamUrl)) {
+    return bad(`the protected resource metadata is about ${quote(resource)}, not about ${quote(upstreamUrl)}`);
+  }
+  const authorizationServers = textList(document, "authorization_servers");
+  if (authorizationServers.length === 0) return bad("the protected resource metadata names no authorization server");
+  return { ok: true, value: { resource, authorizationServers, scopes: textList(document, "scopes_supported") } };
+}
+
+/** True when the resource is the upstream or a part of its path by whole segments, at the same origin. */
+function coversUpstream(resource: string, upstreamUrl: string): boolean {
+  if (!URL.canParse(resource) || resource.includes("#")) return false;
+  const named = new URL(resource);
+  const upstream = new URL(upstreamUrl);
+  const path = withoutTrailingSlash(named.pathname);
+  return (
+    named.origin === upstream.origin &&
+    named.username === "" &&
+    (upstream.pathname === path || `${withoutTrailingSlash(upstream.pathname)}/`.startsWith(`${path}/`))
+  );
+}
+
+/** @param development http endpoints are accepted */
+export function parseServerMetadata(
+  document: unknown,
+  issuer: string,
+  development: boolean,
+): Reading<AuthorizationServer> {
+  if (!isPlainObject(document)) return bad("the authorization server metadata is no JSON object");
+  // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
+  const stated = document["issuer"];
+  if (typeof stated !== "string" || !isSameIssuer(stated, issuer)) {
+    return bad(`the metadata of ${quote(issuer)} is of issuer ${quote(String(stated))}`);
+  }
+  const endpoint = (name: string): Reading<string | undefined> => {
+    const value = document[name];
+    if (value === undefined) return { ok: true, value: undefined };
+    if (typeof value === "string" && isEndpoint(value, development)) return { ok: true, value };
+    return bad(`the "${name}" of ${quote(issuer)} is no https address`);
+  };
+  const authorization = endpoint("authorization_endpoint");
+  const token = endpoint("token_endpoint");
+  const registration = endpoint("registration_endpoint");
+  const revocation = endpoint("revocation_endpoint");
+  for (const each of [authorization, token, registration, revocation]) if (!each.ok) return each;
+  if (!authorization.ok || !token.ok || authorization.value === undefined || token.value === undefined) {
+    return bad(`the metadata of ${quote(issuer)} lacks an authorization or token endpoint`);
+  }
+  // MCP authorization: clients MUST refuse to proceed where code_challenge_methods_supported is absent.
+  if (!textList(document, "code_challenge_methods_supported").includes("S256")) {
+    return bad(`the metadata of ${quote(issuer)} does not offer PKCE with S256`);
+  }
+  if (
+    !supports(document, "response_types_supported", "code") ||
+    !supports(document, "grant_types_supported", "authorization_code")
+  ) {
+    return bad(`${quote(issuer)} does not offer the authorization code grant`);
+  }
+  const methods = document["token_endpoint_auth_methods_supported"];
+  return {
+    ok: true,
+    value: {
+      issuer: stated,
+      authorizationEndpoint: authorization.value,
+      tokenEndpoint: token.value,
+      ...(registration.ok && registration.value !== undefined ? { registrationEndpoint: registration.value } : {}),
+      ...(revocation.ok && revocation.value !== undefined ? { revocationEndpoint: revocation.value } : {}),
+      scopes: textList(document, "scopes_supported"),
+      tokenAuthMethods: Array.isArray(methods)
+        ? textList(document, "token_endpoint_auth_methods_supported")
+        : undefined,
+      sendsIssuer: document["authorization_response_iss_parameter_supported"] === true,
+      readsClientDocuments: document["client_id_metadata_document_supported"] === true,
+    },
+  };
+}
+
+/** The endpoints of MCP 2025-03-26 for servers without any metadata: fixed paths at the origin of the MCP server. */
+export function defaultServer(upstreamUrl: string): AuthorizationServer {
+  const { origin } = new URL(upstreamUrl);
+  return {
+    issuer: origin,
+    authorizationEndpoint: `${origin}/authorize`,
+    tokenEndpoint: `${origin}/token`,
+    registrationEndpoint: `${origin}/register`,
+    scopes: [],
+    tokenAuthMethods: undefined,
+    sendsIssuer: false,
+    readsClientDocuments: false,
+  };
+}
+
+/** Addresses that a browser may be sent to and a token request may go to: never a script, never a fragment. */
+export function isEndpoint(text: string, development: boolean): boolean {
+  if (!URL.canParse(text) || text.includes("#")) return false;
+  const { protocol, username, password } = new URL(text);
+  return username === "" && password === "" && (protocol === "https:" || (development && protocol === "http:"));
+}
+
+/** Identical text; "https://h" and "https://h/" are two spellings of one URI (RFC 3986 §6.2.3) and both are in use. */
+function isSameIssuer(stated: string, asked: string): boolean {
+  if (stated === asked) return true;
+  const isBareOrigin = (text: string): boolean =>
+    URL.canParse(text) && withoutTrailingSlash(text) === new URL(text).origin;
+  return isBareOrigin(stated) && isBareOrigin(asked) && withoutTrailingSlash(stated) === withoutTrailingSlash(asked);
+}
+
+/** Absent means no restriction. */
+function supports(document: JsonObject, name: string, value: string): boolean {
+  return !Array.isArray(document[name]) || textList(document, name).includes(value);
+}
+
+function textList(document: JsonObject, name: string): readonly string[] {
+  const value = document[name];
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** Text of others in our log: shortened, control characters escaped. */
+function quote(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+}
+
+function bad(detail: string): { ok: false; detail: string } {
+  return { ok: false, detail };
+}

@@ -1,0 +1,116 @@
+/**
+ * What follows when an upstream answers 401, or 403 for want of scope: one refresh, then the user is asked to connect.
+ *
+ * Promises: a request is sent at most twice; a refused token is not tried again; an upstream that keeps asking for more
+ * scope is answered a few times only.
+ */
+import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { TokenAttacher } from "./attach-token.ts";
+import { readChallenge } from "./discovery/bearer-challenge.ts";
+import type { Needs } from "./need.ts";
+import { scopeSet } from "./scopes.ts";
+import { canConnect, findTarget } from "./target.ts";
+import type { Vault } from "./tokens/token-store.ts";
+
+/** An answer of an upstream, as far as it may be about authorization. */
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly wwwAuthenticate: string | readonly string[] | undefined;
+  /** The Internal Token that was sent. */
+  readonly accessToken: string | undefined;
+  /** The route's settings sent an Authorization header of their own. */
+  readonly hasOwnAuthorization: boolean;
+}
+
+export type RefusalOutcome =
+  | { readonly kind: "retry"; readonly accessToken: string; readonly authorization: string }
+  /** The user has to connect, first or again. */
+  | { readonly kind: "connect" }
+  /** Connecting again would not help. */
+  | { readonly kind: "forbidden" }
+  | { readonly kind: "unavailable" };
+
+export interface RefusalHandler {
+  /** Whether this answer is ours to handle; all others pass to the client unchanged. */
+  concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
+  /** @param attempt 1 for the first sending */
+  handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<RefusalOutcome>;
+}
+
+export interface RefusalDeps {
+  readonly vault: Vault;
+  readonly needs: Needs;
+  readonly attacher: TokenAttacher;
+  readonly log: Log;
+}
+
+export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
+  const { vault, needs, attacher, log } = deps;
+
+  const decide: RefusalHandler["handle"] = async (userId, route, answer, attempt) => {
+    const target = findTarget(route);
+    if (!target) return FORBIDDEN;
+    const reading = readChallenge(answer.wwwAuthenticate);
+    const challenge = reading.kind === "bearer" ? reading.challenge : {};
+    const { accessToken } = answer;
+    attacher.forget(userId, target);
+
+    if (answer.status === 403) {
+      const wanted = await vault.wantScopes(userId, target, scopeSet(challenge.scope));
+      log.info({ route: route.key, user: userId, outcome: wanted }, "an upstream asks for more scope");
+      return wanted === "connect" ? CONNECT : FORBIDDEN;
+    }
+
+    await needs.learn(target, challenge);
+    if (accessToken !== undefined && attempt > 1) {
+      // Fresh and refused all the same: only the user can change something.
+      await vault.end(userId, target, "refused", accessToken);
+      return CONNECT;
+    }
+    const held =
+      accessToken === undefined
+        ? await vault.hold(userId, target)
+        : await vault.replace(userId, target, accessToken, true);
+    switch (held.kind) {
+      case "none":
+        return CONNECT;
+      case "unavailable":
+        return UNAVAILABLE;
+      case "token":
+        if (held.accessToken === accessToken) return UNAVAILABLE;
+        return { kind: "retry", accessToken: held.accessToken, authorization: `Bearer ${held.accessToken}` };
+      default:
+        return held satisfies never;
+    }
+  };
+
+  return {
+    concerns(route, settings, answer) {
+      if (answer.status !== 401 && answer.status !== 403) return false;
+      const target = findTarget(route);
+      if (!target || !canConnect(target, settings)) return false;
+      const reading = readChallenge(answer.wwwAuthenticate);
+      if (answer.status === 403) {
+        const isForScope = reading.kind === "bearer" && reading.challenge.error === "insufficient_scope";
+        return answer.accessToken !== undefined && isForScope;
+      }
+      if (answer.accessToken !== undefined) return true;
+      // A configured credential that is refused, or another scheme, is between the operator and the upstream.
+      return !answer.hasOwnAuthorization && reading.kind !== "other";
+    },
+    async handle(userId, route, answer, attempt) {
+      try {
+        return await decide(userId, route, answer, attempt);
+      } catch (error) {
+        log.warn({ route: route.key, reason: errorText(error) }, "an upstream's refusal cannot be handled now");
+        return UNAVAILABLE;
+      }
+    },
+  };
+}
+
+const CONNECT: RefusalOutcome = { kind: "connect" };
+const FORBIDDEN: RefusalOutcome = { kind: "forbidden" };
+const UNAVAILABLE: RefusalOutcome = { kind: "unavailable" };

@@ -1,0 +1,79 @@
+/** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
+import { matchesDomain } from "../../settings/domains.ts";
+import type { CompiledRoute, LiveSettings, McpServer, UpstreamOAuth, UpstreamReach } from "../../config/compiled.ts";
+import { hashSecret } from "../../shared/keys.ts";
+
+/**
+ * Which credentials are used where (requirements, "Upstream OAuth adaptation").
+ *
+ * static: id and endpoints of the route, nothing is discovered. credentials: the route's id at discovered endpoints.
+ * discovery: endpoints are discovered and the gateway is its own client.
+ */
+export type CredentialMode = "static" | "credentials" | "discovery";
+
+export interface UpstreamTarget {
+  readonly route: CompiledRoute;
+  readonly server: McpServer;
+  readonly mode: CredentialMode;
+  readonly oauth: UpstreamOAuth | undefined;
+  /** Address of the upstream's MCP endpoint: first `to` and `mcp.server.path`, no trailing slash. */
+  readonly url: string;
+  /** Host name of `url`. */
+  readonly hostname: string;
+  /** Where its owner's addresses may lead; absent: anywhere. */
+  readonly reach: UpstreamReach | undefined;
+  /** Changes with the client that the route configures: tokens of another client are never sent. */
+  readonly generation: string;
+}
+
+const known = new WeakMap<CompiledRoute, UpstreamTarget>();
+
+/** @returns undefined for routes that are no MCP server routes */
+export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
+  const { mcp } = route;
+  if (mcp?.kind !== "server") return undefined;
+  let target = known.get(route);
+  if (!target) {
+    target = makeTarget(route, mcp);
+    known.set(route, target);
+  }
+  return target;
+}
+
+function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
+  const oauth = server.upstreamOAuth;
+  // Several `to` are replicas of one server: the first one stands for all.
+  const first = route.to[0];
+  if (!first) throw new TypeError("a route needs an upstream");
+  return {
+    route,
+    server,
+    oauth,
+    mode: oauth?.clientId === undefined ? "discovery" : oauth.endpoint ? "static" : "credentials",
+    url: first.origin + first.basePath + server.path,
+    hostname: new URL(first.origin).hostname,
+    reach: first.connect?.reach,
+    // Not the secret, which rotates, and not the scopes: a token with others is still a token.
+    generation: hashSecret(JSON.stringify([oauth?.clientId, oauth?.endpoint])).slice(0, 16),
+  };
+}
+
+/** Whether somebody could ever be connected: without it a 401 of the upstream is none of our business. */
+export function canConnect(target: UpstreamTarget, settings: LiveSettings): boolean {
+  if (target.mode === "static") return true;
+  const { mcpAllowedAsMetadataDomains: domains } = settings;
+  const fallback = target.server.authorizationServerUrl;
+  return (
+    matchesDomain(domains, target.hostname) ||
+    (fallback !== undefined && matchesDomain(domains, new URL(fallback).hostname))
+  );
+}
+
+/** Where upstream authorization servers send the browser back to (requirements, "Upstream OAuth callback"). */
+export const CALLBACK_PATH = "/.gateway/mcp/client/oauth/callback";
+export const CONNECT_PATH = "/.gateway/mcp/connect";
+export const CLIENT_DOCUMENT_PATH = "/.gateway/mcp/client/metadata.json";
+
+export function callbackUrl(route: CompiledRoute): string {
+  return route.origin + CALLBACK_PATH;
+}

@@ -1,0 +1,88 @@
+/** Vault records as the store keeps them: sealed on the way in, opened on the way out. */
+import type { Keys } from "../../../shared/keys.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { PutResult, Store, StoredRecord } from "../../../store/store.ts";
+import { VAULT_SECONDS, vaultTag, type VaultRecord } from "../connection-records.ts";
+
+/** What is sealed in a record. */
+export interface SealedTokens {
+  readonly access: string;
+  readonly refresh?: string;
+}
+
+export type StoredVault = StoredRecord<VaultRecord>;
+
+/** A token that may be sent, or why there is none. */
+export type Held =
+  | {
+      readonly kind: "token";
+      readonly accessToken: string;
+      /** Epoch seconds; absent = no end known. */
+      readonly expiresAt?: number;
+      /** Epoch seconds. */
+      readonly obtainedAt: number;
+      readonly canRefresh: boolean;
+    }
+  /** The user has not connected, or has to connect again. */
+  | { readonly kind: "none" }
+  /** The server cannot be asked now, and what we have has expired. */
+  | { readonly kind: "unavailable" };
+
+export const NONE: Held = { kind: "none" };
+export const UNAVAILABLE: Held = { kind: "unavailable" };
+
+export interface VaultRecords {
+  readonly read: (key: string) => Promise<StoredVault | undefined>;
+  /** @param ifVersion absent = whatever is there */
+  readonly put: (key: string, record: VaultRecord, ifVersion?: number) => Promise<PutResult>;
+  readonly seal: (key: string, tokens: SealedTokens) => string;
+  /** @returns undefined when the connection ended or the seal is not ours */
+  readonly open: (key: string, record: VaultRecord) => SealedTokens | undefined;
+  readonly held: (key: string, record: VaultRecord) => Held;
+  readonly isExpired: (record: VaultRecord) => boolean;
+  /** Drops the tokens; the user has to connect again. */
+  readonly end: (key: string, stored: StoredVault, why: NonNullable<VaultRecord["ended"]>) => Promise<void>;
+}
+
+export function createVaultRecords(deps: {
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+}): VaultRecords {
+  const { store, clock } = deps;
+  const sealer = deps.keys.sealer("vault");
+
+  const open: VaultRecords["open"] = (key, record) => {
+    const bytes = record.tokens === undefined ? undefined : sealer.open(record.tokens, key);
+    return bytes && (JSON.parse(bytes.toString()) as SealedTokens);
+  };
+  const put: VaultRecords["put"] = (key, record, ifVersion) =>
+    store.put(key, record, {
+      ...(ifVersion === undefined ? {} : { ifVersion }),
+      expiresAt: epochSeconds(clock) + VAULT_SECONDS,
+      tags: [vaultTag(record.userId)],
+    });
+
+  return {
+    read: (key) => store.get<VaultRecord>(key),
+    put,
+    seal: (key, tokens) => sealer.seal(JSON.stringify(tokens), key),
+    open,
+    held(key, record) {
+      const tokens = record.ended === undefined ? open(key, record) : undefined;
+      if (!tokens) return NONE;
+      return {
+        kind: "token",
+        accessToken: tokens.access,
+        ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
+        obtainedAt: record.obtainedAt,
+        canRefresh: record.canRefresh,
+      };
+    },
+    isExpired: (record) => record.expiresAt !== undefined && record.expiresAt <= epochSeconds(clock),
+    async end(key, stored, why) {
+      const { tokens: _gone, expiresAt: _at, ...rest } = stored.value;
+      await put(key, { ...rest, canRefresh: false, ended: why }, stored.version);
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * Refreshes of Internal Tokens: one per connection at a time, in this process and across replicas.
+ *
+ * Promises: what the server answered is stored before anybody uses it; a server that cannot be asked costs nobody a token;
+ * a refusal ends the connection once. When the answer of a rotating server was lost with its process, the old refresh
+ * token is tried once more, and its refusal ends the connection.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import { errorText, GatewayError } from "../../../shared/errors.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clock.ts";
+import { createPauses } from "../../../shared/cooldown.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ClientChooser } from "../connect/client-choice.ts";
+import { vaultKey, type VaultRecord } from "../connection-records.ts";
+import type { UpstreamTarget } from "../target.ts";
+import { exchangeRefreshToken, type Asking } from "../connect/token-endpoint.ts";
+import { createTurns } from "../../../shared/limiter.ts";
+import {
+  NONE,
+  UNAVAILABLE,
+  type Held,
+  type SealedTokens,
+  type StoredVault,
+  type VaultRecords,
+} from "./token-records.ts";
+
+export interface RefreshDeps {
+  readonly store: Store;
+  readonly records: VaultRecords;
+  readonly clients: ClientChooser;
+  readonly fetch: SafeFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How a server is asked about this connection, with the secret as it is now. */
+  readonly asking: (target: UpstreamTarget, record: VaultRecord) => Promise<Asking>;
+  /** Called after each question to a server. */
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+}
+
+export interface Refresher {
+  /** See `Vault.replace`. */
+  readonly replace: (userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean) => Promise<Held>;
+  /** A new flow brought tokens: the server is asked at once when they end. */
+  reset(key: string): void;
+  close(): Promise<void>;
+}
+
+/** Longer than a server may take to answer, so that a lease is lost only with its holder. */
+const LEASE_MS = 30_000;
+const LEASE_POLL_MS = 50;
+const MAX_POLL_MS = 500;
+/** Refreshes of one process at once: a thousand connections that end in one second must not time each other out. */
+const AT_ONCE = 32;
+/** A caller waits no longer for another holder. */
+const WAIT_MS = 15_000;
+/** Between two attempts while the server is away. */
+const RETRY_MS = 2_000;
+const MAX_CONFLICTS = 5;
+
+export function createRefresher(deps: RefreshDeps): Refresher {
+  const { store, clock, log, asking } = deps;
+  const { read, put, seal, open, held, isExpired, end } = deps.records;
+  const refreshing = new Map<string, Promise<Held>>();
+  /** Records for which an absent server is not asked again yet. */
+  const pauses = createPauses(clock);
+  /** Fresh tokens that the store did not take: lost with the process, but not before. */
+  const unsaved = new Map<string, { readonly stored: StoredVault; readonly next: VaultRecord }>();
+  const turns = createTurns(AT_ONCE);
+  const closing = new AbortController();
+
+  /** Under the lease. */
+  const askServer = async (
+    key: string,
+    target: UpstreamTarget,
+    stored: StoredVault,
+    tokens: SealedTokens,
+  ): Promise<Held> => {
+    const record = stored.value;
+    const startedMs = performance.now();
+    const result = await exchangeRefreshToken(deps, await asking(target, record), tokens.refresh ?? "");
+    deps.onRefresh?.({
+      of: "upstream",
+      route: record.routeKey,
+      // A wrong secret of ours is no refusal of the user's connection.
+      result: result.ok ? "ok" : result.failure === "refused" ? "refused" : "unavailable",
+      tookMs: performance.now() - startedMs,
+    });
+    if (result.ok) {
+      const { accessToken, refreshToken, expiresAt, scopes } = result.tokens;
+      // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).
+      const refresh = refreshToken ?? tokens.refresh;
+      const { expiresAt: _old, ...rest } = record;
+      const next: VaultRecord = {
+        ...rest,
+        tokens: seal(key, { access: accessToken, ...(refresh === undefined ? {} : { refresh }) }),
+        canRefresh: refresh !== undefined,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        scopes: scopes ?? record.scopes,
+        obtainedAt: epochSeconds(clock),
+      };
+      // Before anybody uses it: the old one may be dead from here on. If the store is away, it is tried again.
+      unsaved.set(key, { stored, next });
+      const saved = await saveRefreshed(key, stored, next);
+      unsaved.delete(key);
+      pauses.end(key);
+      return saved;
+    }
+    if (result.failure === "unavailable" || (result.failure === "client-refused" && record.client.kind === "route")) {
+      // A wrong secret is the operator's to correct; it must not cost every user the connection.
+      const level = result.failure === "unavailable" ? "warn" : "error";
+      log[level]({ route: record.routeKey, reason: result.detail }, "an upstream token cannot be refreshed now");
+      pauses.begin(key, RETRY_MS);
+      return isExpired(record) ? UNAVAILABLE : held(key, record);
+    }
+    if (result.failure === "client-refused") await deps.clients.forget(record.client);
+    log.info({ route: record.routeKey, user: record.userId, reason: result.detail }, "an upstream connection ended");
+    await end(key, stored, "refused");
+    return NONE;
+  };
+
+  /** Leaves what a flow wrote meanwhile: its tokens are newer. */
+  const saveRefreshed = async (key: string, stored: StoredVault, next: VaultRecord): Promise<Held> => {
+    let version = stored.version;
+    for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+      if ((await put(key, next, version)).ok) return held(key, next);
+      const current = await read(key);
+      // Disconnected meanwhile: the fresh tokens are nobody's.
+      if (!current) return NONE;
+      if (current.value.tokens !== stored.value.tokens) return held(key, current.value);
+      // Only notes about scopes have changed.
+      next = { ...next, wantedScopes: current.value.wantedScopes, stepUps: current.value.stepUps };
+      version = current.version;
+    }
+    throw new GatewayError("vault.conflict", "Cannot store a refreshed upstream token: the record keeps changing");
+  };
+
+  const replaceShared = async (
+    key: string,
+    target: UpstreamTarget,
+    accessToken: string,
+    isRefused: boolean,
+  ): Promise<Held> => {
+    const settled = (stored: StoredVault | undefined): Held | undefined => {
+      if (!stored || stored.value.ended !== undefined) return NONE;
+      const tokens = open(key, stored.value);
+      if (!tokens) return NONE;
+      // Somebody was faster: their answer is as new as ours would be.
+      return tokens.access !== accessToken && !isExpired(stored.value) ? held(key, stored.value) : undefined;
+    };
+    const giveUpAt = performance.now() + WAIT_MS;
+    for (let pollMs = LEASE_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
+      const lease = await store.lease(`refresh-${key}`, LEASE_MS);
+      if (lease) {
+        try {
+          const stored = await read(key);
+          const done = settled(stored);
+          if (done || !stored) return done ?? NONE;
+          const waiting = unsaved.get(key);
+          if (waiting && waiting.stored.value.tokens === stored.value.tokens) {
+            const saved = await saveRefreshed(key, stored, waiting.next);
+            unsaved.delete(key);
+            return saved;
+          }
+          unsaved.delete(key);
+          const tokens = open(key, stored.value);
+          if (tokens?.refresh === undefined) {
+            if (!isRefused && !isExpired(stored.value)) return held(key, stored.value);
+            await end(key, stored, isRefused ? "refused" : "expired");
+            return NONE;
+          }
+          if (pauses.has(key)) {
+            return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
+          }
+          return await askServer(key, target, stored, tokens);
+        } finally {
+          // It ends by itself.
+          await lease.release().catch(() => {});
+        }
+      }
+      if (performance.now() >= giveUpAt || closing.signal.aborted) return UNAVAILABLE;
+      await delay(pollMs, undefined, { signal: closing.signal });
+      const done = settled(await read(key));
+      if (done) return done;
+    }
+  };
+
+  const replace: Refresher["replace"] = (userId, target, accessToken, isRefused) => {
+    const key = vaultKey(userId, target);
+    let running = refreshing.get(key);
+    if (!running) {
+      running = turns
+        .take(() => replaceShared(key, target, accessToken, isRefused))
+        .catch((error: unknown): Held => {
+          log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
+          return UNAVAILABLE;
+        })
+        .finally(() => refreshing.delete(key));
+      refreshing.set(key, running);
+    }
+    return running;
+  };
+
+  return {
+    replace,
+    reset: (key) => pauses.end(key),
+    async close() {
+      closing.abort();
+      await Promise.allSettled(refreshing.values());
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * The Internal Tokens: one per user, route, upstream and configured client (D17).
+ *
+ * Promises: one refresh per connection at a time, in this process and across replicas; what the server answered is stored
+ * before anybody uses it; a server that cannot be asked costs nobody a token; a refusal ends the connection once. The
+ * secret of the client is read anew for each request. When the answer of a rotating server was lost, the old refresh token
+ * is tried once more, and its refusal ends the connection.
+ */
+import type { Snapshots } from "../../../config/compiled.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import type { Keys } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clock.ts";
+import type { Store } from "../../../store/store.ts";
+import type { ConnectionChanges } from "../changes.ts";
+import type { ClientChooser } from "../connect/client-choice.ts";
+import { vaultKey, type FlowRecord, type VaultRecord } from "../connection-records.ts";
+import { joinScopes } from "../scopes.ts";
+import type { UpstreamTarget } from "../target.ts";
+import { revokeToken, type Asking, type TokenSet } from "../connect/token-endpoint.ts";
+import { createVaultRecords, NONE, type Held } from "./token-records.ts";
+import { createRefresher } from "./token-refresh.ts";
+
+export interface VaultDeps {
+  readonly store: Store;
+  readonly snapshots: Snapshots;
+  readonly keys: Keys;
+  readonly clients: ClientChooser;
+  readonly changes: Pick<ConnectionChanges, "tell">;
+  readonly fetch: SafeFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+}
+
+export type StepUp = "connect" | "exhausted";
+
+export interface Vault {
+  /** The token as it stands, refreshed first when it has expired. @throws GatewayError `store.unavailable` */
+  hold(userId: string, target: UpstreamTarget): Promise<Held>;
+  /**
+   * A token in place of this one: refreshed now, unless somebody did so already.
+   *
+   * @param isRefused the upstream would not take it, so it is no answer
+   */
+  replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held>;
+  find(userId: string, target: UpstreamTarget): Promise<VaultRecord | undefined>;
+  /** Stores what a completed flow brought. */
+  keep(flow: FlowRecord, target: UpstreamTarget, tokens: TokenSet): Promise<void>;
+  /** The user has to connect again. */
+  end(userId: string, target: UpstreamTarget, why: "refused" | "expired", accessToken?: string): Promise<void>;
+  /** The upstream wants more scope. `exhausted`: it has asked too often, another flow would not help. */
+  wantScopes(userId: string, target: UpstreamTarget, scopes: readonly string[]): Promise<StepUp>;
+  /** Forgets the tokens here first, then revokes them at the server. @returns whether there were any */
+  disconnect(userId: string, target: UpstreamTarget): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+const MAX_CONFLICTS = 5;
+/** MCP authorization, "Scope Challenge Handling": clients SHOULD limit retries. With the first flow these are three. */
+const MAX_STEP_UPS = 2;
+const STEP_UP_SECONDS = 3600;
+
+export function createVault(deps: VaultDeps): Vault {
+  const { store, clock, log } = deps;
+  const records = createVaultRecords(deps);
+  const { read, put, seal, open, held, isExpired, end } = records;
+
+  const asking = async (target: UpstreamTarget, record: VaultRecord): Promise<Asking> => ({
+    server: record.server,
+    client: record.client,
+    clientSecret: await deps.clients.secretOf(record.client, currentRoute(target)),
+    resource: record.resource,
+    upstreamUrl: target.url,
+    reach: target.reach,
+    settings: deps.snapshots.current().settings,
+  });
+
+  /** The route as the configuration in force has it: its secret may have changed since this request came in. */
+  const currentRoute = (target: UpstreamTarget) =>
+    deps.snapshots.current().routes.find(({ key }) => key === target.route.key) ?? target.route;
+
+  const refresher = createRefresher({ ...deps, records, asking });
+  const { replace } = refresher;
+
+  return {
+    replace,
+    async find(userId, target) {
+      return (await read(vaultKey(userId, target)))?.value;
+    },
+    async hold(userId, target) {
+      const key = vaultKey(userId, target);
+      const stored = await read(key);
+      if (!stored) return NONE;
+      const now = held(key, stored.value);
+      return now.kind === "token" && isExpired(stored.value) ? replace(userId, target, now.accessToken, false) : now;
+    },
+    async keep(flow, target, tokens) {
+      const key = vaultKey(flow.userId, target);
+      const { accessToken, refreshToken, expiresAt, scopes } = tokens;
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const earlier = await read(key);
+        const record: VaultRecord = {
+          schema: 1,
+          userId: flow.userId,
+          routeKey: flow.routeKey,
+          server: flow.server,
+          client: flow.client,
+          resource: flow.resource,
+          tokens: seal(key, { access: accessToken, ...(refreshToken === undefined ? {} : { refresh: refreshToken }) }),
+          canRefresh: refreshToken !== undefined,
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+          scopes: scopes ?? flow.scopes,
+          // The user has been asked for them just now, whatever came of it.
+          wantedScopes: [],
+          stepUps: earlier?.value.stepUps ?? 0,
+          stepUpsFrom: earlier?.value.stepUpsFrom ?? epochSeconds(clock),
+          obtainedAt: epochSeconds(clock),
+        };
+        if ((await put(key, record, earlier?.version ?? 0)).ok) {
+          refresher.reset(key);
+          await deps.changes.tell(flow);
+          return;
+        }
+      }
+      throw new GatewayError("vault.conflict", "Cannot store an upstream token: the record keeps changing");
+    },
+    async end(userId, target, why, accessToken) {
+      const key = vaultKey(userId, target);
+      const stored = await read(key);
+      if (!stored || stored.value.ended !== undefined) return;
+      // A newer token than the one in question is not touched.
+      if (accessToken !== undefined && open(key, stored.value)?.access !== accessToken) return;
+      await end(key, stored, why);
+    },
+    async wantScopes(userId, target, scopes) {
+      const key = vaultKey(userId, target);
+      // Without a name for what is missing, asking again would bring the same token.
+      if (scopes.length === 0) return "exhausted";
+      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+        const stored = await read(key);
+        if (!stored) return "connect";
+        const record = stored.value;
+        const now = epochSeconds(clock);
+        const isNewRound = record.stepUpsFrom + STEP_UP_SECONDS <= now;
+        const stepUps = isNewRound ? 0 : record.stepUps;
+        if (stepUps >= MAX_STEP_UPS) return "exhausted";
+        // The token stays: what it may do it still may. Only the next flow asks for more.
+        const next: VaultRecord = {
+          ...record,
+          wantedScopes: joinScopes(record.wantedScopes, scopes),
+          stepUps: stepUps + 1,
+          stepUpsFrom: isNewRound ? now : record.stepUpsFrom,
+        };
+        if ((await put(key, next, stored.version)).ok) return "connect";
+      }
+      return "exhausted";
+    },
+    async disconnect(userId, target) {
+      const key = vaultKey(userId, target);
+      const taken = await store.take<VaultRecord>(key);
+      // Before the server is asked, which may take its time: from here on nobody sends the token.
+      if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
+      const tokens = taken && open(key, taken.value);
+      if (!taken || !tokens) return taken !== undefined;
+      const asks = await asking(target, taken.value);
+      const refreshRevoked =
+        tokens.refresh !== undefined &&
+        (await revokeToken(deps, asks, { value: tokens.refresh, hint: "refresh_token" }));
+      const accessRevoked = await revokeToken(deps, asks, { value: tokens.access, hint: "access_token" });
+      log.info(
+        { route: target.route.key, user: userId, revoked: refreshRevoked || accessRevoked },
+        "an upstream connection was ended by its user",
+      );
+      return true;
+    },
+    close: () => refresher.close(),
+  };
+}

@@ -1,0 +1,213 @@
+/**
+ * The gateway as an OAuth client toward upstream services: Internal Tokens come, are kept, sent and go.
+ *
+ * The files beside: target and need (which route wants what), discover and metadata (where its authorization server is),
+ * client-choice, register and client-document (who we are there), flow, journey and connect (the user's way),
+ * guarded-oauth and token-endpoint (requests of ours), vault and vault-* (tokens), attach-token and refusal (requests of
+ * others), changes (what replicas tell each other), records (what is kept).
+ */
+import type { CompiledRoute, Snapshot, Snapshots } from "../../config/compiled.ts";
+import { GatewayError, errorText } from "../../shared/errors.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Clock, Closable, TokenRefresh } from "../../shared/clock.ts";
+import type { Principal, User } from "../../identity/principal.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import type { Csrf } from "../../identity/interfaces.ts";
+import type { Store } from "../../store/store.ts";
+import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
+import { createConnectionChanges } from "./changes.ts";
+import { createClientChooser } from "./connect/client-choice.ts";
+import { respondClientDocument } from "./connect/client-document.ts";
+import { callback, connect, type BrowserSessions } from "./connect/connect.ts";
+import { respondFailure } from "./connect/failure-page.ts";
+import { createFlows } from "./connect/flow.ts";
+import { createTickets } from "./connect/journey.ts";
+import { createNeeds } from "./need.ts";
+import { needKey, type VaultRecord } from "./connection-records.ts";
+import { createRefusalHandler, type RefusalHandler } from "./refusal.ts";
+import {
+  CALLBACK_PATH,
+  canConnect,
+  CLIENT_DOCUMENT_PATH,
+  CONNECT_PATH,
+  findTarget,
+  type UpstreamTarget,
+} from "./target.ts";
+import { createUserSection, DISCONNECT_PATH, type ConnectionState, type UserSection } from "./user-section.ts";
+import { createVault } from "./tokens/token-store.ts";
+
+export interface UpstreamDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly browser: BrowserSessions;
+  readonly csrf: Csrf;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "find">;
+  readonly fetch: SafeFetch;
+  /** http and loopback are accepted in discovery. */
+  readonly development: boolean;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Stands for the address of our client ID metadata document; for tests, whose gateway has no https address. */
+  readonly clientDocumentUrl?: string | undefined;
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+}
+
+export interface UpstreamModule extends Closable {
+  readonly endpoints: readonly Endpoint[];
+  readonly tokens: TokenAttacher;
+  readonly refusals: RefusalHandler;
+  /** What the list of servers says (D19): true when the user has completed the flow, or none is needed. */
+  isConnected(user: Pick<User, "id">, route: CompiledRoute): Promise<boolean>;
+  stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
+  /** The part of the user page about MCP servers. */
+  readonly userSection: UserSection;
+  /** Whether the user has a flow to complete before these routes work. Never true for an upstream that cannot be connected. */
+  mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
+  /**
+   * Where a browser connects what is missing of these routes of one host, and comes back.
+   *
+   * @param returnTo address of our own, already judged
+   * @returns undefined when nothing is missing
+   */
+  connectUrl(
+    principal: Principal,
+    routes: readonly CompiledRoute[],
+    returnTo: string,
+    back: string,
+  ): Promise<string | undefined>;
+  /** Forgets the user's tokens and revokes them at the upstream. @returns whether there were any */
+  disconnect(userId: string, route: CompiledRoute): Promise<boolean>;
+}
+
+/** So long a flow that could not be begun is not asked for again by refused refreshes. */
+const FAILED_MS = 60_000;
+
+export function createUpstream(deps: UpstreamDeps): UpstreamModule {
+  const { snapshots, clock, log } = deps;
+  const clients = createClientChooser(deps);
+  const needs = createNeeds(deps);
+  const changes = createConnectionChanges(deps);
+  const vault = createVault({ ...deps, clients, changes });
+  const tokens = createTokenAttacher({ vault, snapshots, changes, clock, log });
+  const refusals = createRefusalHandler({ vault, needs, attacher: tokens, log });
+  /** Nothing is asked of the upstream of a blocked route, nor for it. */
+  const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
+  const flows = createFlows({ ...deps, clients, needs, vault, isBlocked });
+  const tickets = createTickets(deps);
+  /** Upstream → epoch milliseconds until which its flows count as failing. */
+  const failing = new Map<string, number>();
+
+  /** Whether the user has something to connect there, as far as is known. */
+  const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
+    if (!(await needs.isNeeded(target))) return false;
+    const record = await vault.find(userId, target);
+    return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
+  };
+  /** The same, where something can be done about it. */
+  const canBeConnected = (target: UpstreamTarget): boolean =>
+    canConnect(target, snapshots.current().settings) && !isBlocked(target.route);
+
+  const connectDeps = {
+    browser: deps.browser,
+    flows,
+    tickets,
+    attacher: tokens,
+    isBlocked,
+    mustConnect: isMissing,
+    noteFailure: (target: UpstreamTarget) => void failing.set(needKey(target), clock.now() + FAILED_MS),
+    log,
+  };
+
+  const endpoint = (path: string, handle: (exchange: Exchange, snapshot: Snapshot) => Promise<void>): Endpoint => ({
+    methods: ["GET"],
+    path,
+    mcp: true,
+    async handle(exchange, snapshot) {
+      try {
+        await handle(exchange, snapshot);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
+        log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
+        respondFailure(exchange, "store-unavailable");
+      }
+    },
+  });
+
+  const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
+    const target = findTarget(route);
+    if (!target || !(await needs.isNeeded(target))) return "not-needed";
+    return isUsable(await vault.find(userId, target), clock) ? "connected" : "disconnected";
+  };
+
+  const disconnect = async (userId: string, route: CompiledRoute): Promise<boolean> => {
+    const target = findTarget(route);
+    return target !== undefined && (await vault.disconnect(userId, target));
+  };
+
+  const userSection = createUserSection({
+    browser: deps.browser,
+    csrf: deps.csrf,
+    blocks: deps.blocks,
+    tickets,
+    stateOf,
+    disconnect,
+  });
+
+  return {
+    endpoints: [
+      {
+        ...endpoint(DISCONNECT_PATH, (exchange, snapshot) => userSection.disconnectByForm(exchange, snapshot)),
+        methods: ["POST"],
+      },
+      endpoint(CONNECT_PATH, (exchange, snapshot) => connect(connectDeps, exchange, snapshot)),
+      endpoint(CALLBACK_PATH, (exchange, snapshot) => callback(connectDeps, exchange, snapshot)),
+      {
+        methods: ["GET"],
+        path: CLIENT_DOCUMENT_PATH,
+        mcp: true,
+        cors: true,
+        handle: (exchange, snapshot) => respondClientDocument(exchange, snapshot),
+      },
+    ],
+    tokens,
+    refusals,
+    isConnected: async (user, route) => (await stateOf(user.id, route)) !== "disconnected",
+    stateOf,
+    userSection: userSection.render,
+    async mustConnect(userId, routes) {
+      for (const route of routes) {
+        const target = findTarget(route);
+        if (!target || clock.now() < (failing.get(needKey(target)) ?? 0)) continue;
+        if (canBeConnected(target) && (await isMissing(userId, target))) return true;
+      }
+      return false;
+    },
+    async connectUrl(principal, routes, returnTo, back) {
+      const missing: string[] = [];
+      for (const route of routes) {
+        const target = findTarget(route);
+        if (target && canBeConnected(target) && (await isMissing(principal.user.id, target))) missing.push(route.key);
+      }
+      const [first] = routes;
+      if (missing.length === 0 || !first) return undefined;
+      return tickets.url(first.origin, principal.user.id, { returnTo, routes: missing, back });
+    },
+    disconnect,
+    async close() {
+      await changes.close();
+      await vault.close();
+    },
+  };
+}
+
+/** A token that lives, or one that can be renewed. */
+function isUsable(record: VaultRecord | undefined, clock: Clock): boolean {
+  if (!record || record.ended !== undefined || record.tokens === undefined) return false;
+  return record.canRefresh || record.expiresAt === undefined || record.expiresAt * 1000 > clock.now();
+}

@@ -1,0 +1,90 @@
+/** What the user page says of MCP servers, and the form with which users end a connection. */
+import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { redirect } from "../../http/respond.ts";
+import type { Html } from "../../pages/html.ts";
+import { serversSection } from "../../pages/mcp-servers.ts";
+import { mayReachSomething } from "../../policy/reach.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import { isFromOwnForm } from "../../identity/csrf.ts";
+import type { Principal } from "../../identity/principal.ts";
+import type { Csrf } from "../../identity/interfaces.ts";
+import { findSite } from "../../identity/sites.ts";
+import type { BrowserSessions } from "./connect/connect.ts";
+import { respondFailure } from "./connect/failure-page.ts";
+import type { Tickets } from "./connect/journey.ts";
+import { findTarget } from "./target.ts";
+
+export const DISCONNECT_PATH = "/.gateway/mcp/disconnect";
+
+export type ConnectionState = "connected" | "disconnected" | "not-needed";
+
+/** @returns undefined when there is nothing to say */
+export type UserSection = (principal: Principal, snapshot: Snapshot, host: string) => Promise<Html | undefined>;
+
+export interface UserSectionDeps {
+  readonly browser: BrowserSessions;
+  readonly csrf: Csrf;
+  /** Blocked servers are not shown. */
+  readonly blocks?: Pick<Blocks, "find"> | undefined;
+  readonly tickets: Tickets;
+  stateOf(userId: string, route: CompiledRoute): Promise<ConnectionState>;
+  disconnect(userId: string, route: CompiledRoute): Promise<boolean>;
+}
+
+const FORM = "disconnect";
+const MAX_FORM_BYTES = 8_192;
+
+export function createUserSection(deps: UserSectionDeps): {
+  readonly render: UserSection;
+  /** `POST /.gateway/mcp/disconnect`, from the user page. */
+  disconnectByForm(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+} {
+  return {
+    async render(principal, snapshot, host) {
+      const site = findSite(snapshot, host);
+      if (!snapshot.settings.mcpEnabled || !site) return undefined;
+      const reachable = snapshot.routes.filter(
+        (route) =>
+          route.mcp?.kind === "server" &&
+          mayReachSomething(route.policy, principal.user) &&
+          !deps.blocks?.find({ routeKey: route.key }),
+      );
+      if (reachable.length === 0) return undefined;
+      const returnTo = `${site.authenticateOrigin}/.gateway/`;
+      const csrfToken = deps.csrf.token(principal, FORM);
+      const servers = await Promise.all(
+        reachable.map(async (route) => ({
+          name: route.name,
+          url: findTarget(route)?.server.resource ?? route.origin,
+          state: await deps.stateOf(principal.user.id, route),
+          connectUrl: deps.tickets.url(route.origin, principal.user.id, {
+            returnTo,
+            routes: [route.key],
+            back: "Back to your page",
+          }),
+          disconnect: { action: DISCONNECT_PATH, route: route.key, csrfToken },
+        })),
+      );
+      return serversSection(servers);
+    },
+
+    async disconnectByForm(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      if (!site?.authenticates) return respondFailure(exchange, "not-here");
+      // Another site's page must not be able to disconnect anybody.
+      if (!isFromOwnForm(exchange, site.origin)) return respondFailure(exchange, "foreign-form");
+      const form = await readForm(exchange, MAX_FORM_BYTES);
+      const who = await deps.browser.principal(exchange, snapshot);
+      if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
+      if (!who.ok || !form.ok) return respondFailure(exchange, "foreign-form");
+      const { principal } = who;
+      if (!deps.csrf.verify(principal, FORM, form.values.get("csrf") ?? ""))
+        return respondFailure(exchange, "foreign-form");
+      const route = snapshot.routes.find(({ key }) => key === form.values.get("route"));
+      if (route) await deps.disconnect(principal.user.id, route);
+      redirect(exchange, 303, `${site.origin}/.gateway/`);
+    },
+  };
+}

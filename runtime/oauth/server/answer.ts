@@ -1,0 +1,178 @@
+/** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
+import type { Exchange } from "../../http/exchange.ts";
+import { acceptsHtml, redirect, respondHtml, respondJson } from "../../http/respond.ts";
+import { BLOCKED, type Block } from "../../policy/blocks.ts";
+import { errorPage } from "../../pages/error.ts";
+import { withAnswer } from "./clients/redirect-uri.ts";
+
+/** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, OpenID Connect Core §3.1.2.6. */
+export type OAuthErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_target"
+  | "unauthorized_client"
+  | "unsupported_grant_type"
+  | "unsupported_token_type"
+  | "unsupported_response_type"
+  | "access_denied"
+  | "server_error"
+  | "temporarily_unavailable"
+  | "invalid_redirect_uri"
+  | "invalid_client_metadata"
+  | "interaction_required"
+  | "request_not_supported"
+  | "request_uri_not_supported";
+
+/** A refusal: what the client is told, and what only the log is told. */
+export interface OAuthRefusal {
+  readonly error: OAuthErrorCode;
+  /** Generic; safe on the wire. ASCII without quotes and backslash (RFC 6749 §5.2). */
+  readonly description: string;
+  /** Exact reason for the operator; never a secret. */
+  readonly detail?: string;
+  /** Where it is not what the code says by itself. */
+  readonly status?: number;
+  /** When to come back; stands in `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+}
+
+export type Step<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: OAuthRefusal };
+
+export function refuse(
+  error: OAuthErrorCode,
+  description: string,
+  detail?: string,
+): { ok: false; refusal: OAuthRefusal } {
+  return { ok: false, refusal: { error, description, ...(detail === undefined ? {} : { detail }) } };
+}
+
+type Refused = ReturnType<typeof refuse>;
+
+export function withStatus({ refusal }: Refused, status: number): Refused {
+  return { ok: false, refusal: { ...refusal, status } };
+}
+
+/** One peer asks too often. */
+export function tooMany(retryAfterSeconds: number, detail: string): Refused {
+  const { refusal } = refuse("temporarily_unavailable", "Too many requests, please try again later", detail);
+  return { ok: false, refusal: { ...refusal, status: 429, retryAfterSeconds } };
+}
+
+/**
+ * A block stands in the way. `access_denied`, as RFC 8628 §3.5 has it at the token endpoint: clients drop what they hold
+ * at `invalid_grant` and `invalid_client`, and this must work again once the block is lifted.
+ */
+export function refuseBlocked({ kind }: Block): Refused {
+  return refuse("access_denied", "Access is blocked at the moment", `blocked: ${kind}`);
+}
+
+/** The same where no redirect URI is to be trusted with it. */
+export const BLOCKED_PAGE: RefusalPage = {
+  status: 403,
+  code: BLOCKED,
+  title: "Access is blocked",
+  message: "Access is blocked at the moment",
+};
+
+export function pass<T>(value: T): { ok: true; value: T } {
+  return { ok: true, value };
+}
+
+/** "The authorization server MUST include … Cache-Control: no-store in any response containing tokens" (RFC 6749 §5.1). */
+export const NO_STORE_HEADERS = ["cache-control", "no-store", "pragma", "no-cache"] as const;
+
+/** A refusal as RFC 6749 §5.2 and RFC 7591 §3.2.2 write it. */
+export function respondRefusal(exchange: Exchange, refusal: OAuthRefusal, headers: readonly string[] = []): void {
+  const { error, description, status = statusOf(error) } = refusal;
+  const waitSeconds = refusal.retryAfterSeconds ?? (error === "temporarily_unavailable" ? 5 : undefined);
+  respondJson(exchange, status, { error, error_description: description }, [
+    ...NO_STORE_HEADERS,
+    ...(waitSeconds === undefined ? [] : ["retry-after", String(waitSeconds)]),
+    ...headers,
+  ]);
+}
+
+function statusOf(error: OAuthErrorCode): number {
+  if (error === "invalid_client") return 401;
+  if (error === "temporarily_unavailable") return 503;
+  return error === "server_error" ? 500 : 400;
+}
+
+/** Where a refusal is told to the client. */
+export interface RefusalTarget {
+  readonly redirectUri: string;
+  readonly state?: string | undefined;
+  readonly issuer: string;
+}
+
+/** Sends the refusal to a validated redirect URI (RFC 6749 §4.1.2.1). */
+export function redirectRefusal(exchange: Exchange, to: RefusalTarget, refusal: OAuthRefusal): void {
+  // 303 after our own form: the browser must not send the form on to the client.
+  const status = exchange.method === "POST" ? 303 : 302;
+  redirect(exchange, status, refusalAddress(to, refusal), ["referrer-policy", "no-referrer"]);
+}
+
+/** The redirect URI with the refusal, and `iss` (RFC 9207 §2). */
+export function refusalAddress(to: RefusalTarget, refusal: OAuthRefusal): string {
+  const { error, description: error_description } = refusal;
+  return withAnswer(to.redirectUri, { error, error_description, state: to.state, iss: to.issuer });
+}
+
+export interface RefusalPage {
+  readonly status: number;
+  /** Stable, for programs. */
+  readonly code: string;
+  readonly title: string;
+  readonly message: string;
+  readonly details?: readonly (readonly [label: string, value: string])[];
+  readonly links?: readonly { readonly href: string; readonly text: string }[];
+}
+
+/** A refusal that must not leave for a redirect URI, because none is trusted: a page, or JSON for programs. */
+export function respondPage(exchange: Exchange, parts: RefusalPage): void {
+  if (!acceptsHtml(exchange)) {
+    const details = parts.details ? { details: Object.fromEntries(parts.details) } : {};
+    respondJson(exchange, parts.status, {
+      error: parts.code,
+      error_description: parts.message,
+      request_id: exchange.id,
+      ...details,
+    });
+    return;
+  }
+  respondHtml(
+    exchange,
+    parts.status,
+    errorPage({
+      status: parts.status,
+      title: parts.title,
+      message: parts.message,
+      requestId: exchange.id,
+      ...(parts.details ? { details: parts.details } : {}),
+      ...(parts.links ? { links: parts.links } : {}),
+    }),
+  );
+}
+
+/** The address is none of an issuer's: MCP is off, or no MCP server route lives on this host. */
+export function respondNotFound(exchange: Exchange): void {
+  respondJson(exchange, 404, {
+    error: "not_found",
+    error_description: "No MCP server route on this address",
+    request_id: exchange.id,
+  });
+}
+
+/** The store cannot be read or written: nothing was decided, nothing consumed, try again. */
+export function respondUnavailable(exchange: Exchange): void {
+  if (acceptsHtml(exchange)) {
+    return respondPage(exchange, {
+      status: 503,
+      code: "temporarily_unavailable",
+      title: "Temporarily unavailable",
+      message: "The gateway cannot reach its records right now. Please try again in a moment.",
+    });
+  }
+  respondRefusal(exchange, { error: "temporarily_unavailable", description: "Please try again later" });
+}

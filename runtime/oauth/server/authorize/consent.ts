@@ -1,0 +1,245 @@
+/**
+ * The consent page's endpoint, on the host of sign-in pages: who is signed in decides about a waiting request.
+ *
+ * Untrusted input: the request (sealed by us, but a link may be sent to a victim), the form. Promises: no code without
+ * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
+ * Fetch Metadata, a token bound to session and request); each waiting request is answered once.
+ */
+import type { Snapshot } from "../../../config/compiled.ts";
+import { readForm } from "../../../http/body.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { parseQuery } from "../../../shared/http/query.ts";
+import { redirect, respondHtml } from "../../../http/respond.ts";
+import type { Log } from "../../../shared/log.ts";
+import { pageHeaders } from "../../../pages/layout.ts";
+import { consentPage, noAccessPage } from "../../../pages/consent.ts";
+import { continuePage } from "../../../pages/signed-out.ts";
+import { mayReachSomething } from "../../../policy/reach.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import { findSite, type Site } from "../../../identity/sites.ts";
+import type { Store } from "../../../store/store.ts";
+import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "../answer.ts";
+import { keepClient, type ClientDeps } from "../clients/client.ts";
+import type { IssuerSession, UpstreamStep } from "../deps.ts";
+import { issueCode } from "../grants/grants.ts";
+import { CONSENT_PATH } from "../metadata.ts";
+import { isLoopbackRedirectUri, redirectSource, redirectTarget, withAnswer } from "../clients/redirect-uri.ts";
+import type { RequestStates } from "./request-state.ts";
+import { findWaiting, isRemembered, mayReach, remember, type Waiting } from "./waiting-request.ts";
+
+const MAX_FORM_BYTES = 8_192;
+
+export interface ConsentDeps {
+  readonly store: Store;
+  readonly session: IssuerSession;
+  readonly clients: ClientDeps;
+  readonly requests: RequestStates;
+  readonly upstream?: UpstreamStep | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** GET: asks, or answers at once when the same was approved before. */
+export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The page stands only where people sign in.
+  const site = findPageSite(exchange, snapshot);
+  if (!site) return respondNotFound(exchange);
+
+  // Whoever reads the page can answer for its user: no script of the host gets it.
+  if (refuseScript(exchange)) return undefined;
+
+  // A request must be waiting under this id.
+  const query = parseQuery(exchange.query);
+  const waiting = await findWaiting(
+    deps,
+    site,
+    snapshot,
+    query.ok ? query.values.get("request") : undefined,
+    exchange.remoteAddress,
+  );
+  if (!waiting) return respondOver(exchange);
+  if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
+
+  // Somebody must be signed in.
+  const who = await deps.session.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
+  if (!who.ok) return deps.session.browser.requireSignIn(exchange, snapshot);
+  const { principal } = who;
+
+  // Who can reach nothing there is told so, rather than given tokens that open nothing.
+  if (!mayReach(waiting, principal)) {
+    deps.log.info(
+      { request: exchange.id, user: principal.user.id, client: waiting.client.id },
+      "consent refused: no access",
+    );
+    return respondHtml(
+      exchange,
+      403,
+      noAccessPage({ ...commonParts(deps, waiting, principal), reference: exchange.id }),
+      formHeaders(waiting),
+    );
+  }
+
+  // Who approved just now is back from connecting the upstream, or went on without.
+  const { approvedBy } = waiting.request;
+  if (approvedBy?.userId === principal.user.id && approvedBy.sid === principal.sid) {
+    return issue(deps, exchange, snapshot, waiting, principal);
+  }
+
+  // What this user approved before for this client, resource and metadata is not asked again.
+  if (await isRemembered(deps, waiting, principal)) return approve(deps, exchange, snapshot, waiting, principal);
+
+  const { client, request } = waiting;
+  const page = consentPage({
+    ...commonParts(deps, waiting, principal),
+    clientHost: client.documentHost,
+    redirectTarget: redirectTarget(request.redirectUri),
+    isLoopback: isLoopbackRedirectUri(request.redirectUri),
+    scopes: request.scope.split(" "),
+  });
+  respondHtml(exchange, 200, page, formHeaders(waiting));
+}
+
+/** POST: the decision. */
+export async function decideConsent(deps: ConsentDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The page stands only where people sign in.
+  const site = findPageSite(exchange, snapshot);
+  if (!site) return respondNotFound(exchange);
+
+  // Another site's page must not be able to decide.
+  if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
+
+  // The form must be ours and complete.
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  const decision = form.ok ? form.values.get("decision") : undefined;
+  if (!form.ok || (decision !== "approve" && decision !== "deny")) return respondOver(exchange);
+  const waiting = await findWaiting(deps, site, snapshot, form.values.get("request"), exchange.remoteAddress);
+  if (!waiting) return respondOver(exchange);
+  if (deps.session.blocks?.find({ clientId: waiting.client.id })) return respondPage(exchange, BLOCKED_PAGE);
+
+  // The same person must still be signed in, and the form must have been made for that session and request.
+  const who = await deps.session.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
+  if (!who.ok) return redirect(exchange, 303, `${site.origin}${CONSENT_PATH}?request=${waiting.text}`);
+  const { principal } = who;
+  if (!deps.session.csrf.verify(principal, formName(waiting.id), form.values.get("csrf_token") ?? ""))
+    return respondForeign(exchange);
+
+  // Policy may have changed since the page was shown.
+  const allowed = mayReach(waiting, principal);
+  if (decision === "deny" || !allowed) {
+    // "The resource owner or authorization server denied the request" (RFC 6749 §4.1.2.1).
+    if (!(await deps.requests.answer(waiting))) return respondOver(exchange);
+    const description = allowed ? "The user denied the request" : "The user has no access";
+    deps.log.info(
+      { request: exchange.id, user: principal.user.id, client: waiting.client.id, allowed },
+      "consent denied",
+    );
+    return redirectRefusal(exchange, waiting.request, refuse("access_denied", description).refusal);
+  }
+
+  await remember(deps, waiting, principal);
+  await approve(deps, exchange, snapshot, waiting, principal);
+}
+
+/** The host of sign-in pages, or undefined when this is none. */
+function findPageSite(exchange: Exchange, snapshot: Snapshot): Site | undefined {
+  const site = findSite(snapshot, exchange.host);
+  return site?.authenticates === true ? site : undefined;
+}
+
+/** Has the upstream connected first, where that is missing; then issues the code. */
+async function approve(
+  deps: ConsentDeps,
+  exchange: Exchange,
+  snapshot: Snapshot,
+  waiting: Waiting,
+  principal: Principal,
+): Promise<void> {
+  const reachable = waiting.routes.filter((route) => mayReachSomething(route.policy, principal.user));
+  const pages = findSite(snapshot, exchange.host)?.authenticateOrigin ?? waiting.request.issuer;
+  const approver = { userId: principal.user.id, sid: principal.sid };
+  const returnTo = `${pages}${CONSENT_PATH}?request=${deps.requests.approved(waiting, approver)}`;
+  const connectUrl = await deps.upstream?.connectUrl(principal, reachable, returnTo, "Continue without it");
+  if (connectUrl === undefined) return issue(deps, exchange, snapshot, waiting, principal);
+  // Approval before anybody is sent to a third party, and remembered with the request (MCP, "Confused deputy").
+  if (!(await deps.requests.noteApproval(waiting, approver))) return respondOver(exchange);
+  const headers = ["referrer-policy", "no-referrer"];
+  if (exchange.method !== "POST") return redirect(exchange, 302, connectUrl, headers);
+  // Not a redirect: browsers hold a form's redirects to the page's form-action, and where this way leads is not known yet.
+  respondHtml(exchange, 200, continuePage({ title: "Connecting the upstream service", href: connectUrl }), [
+    ...headers,
+    "refresh",
+    `0;url=${connectUrl}`,
+  ]);
+}
+
+/** Takes the request, so that it is answered once, and sends the code to the client (OAuth 2.1 §4.1.2, RFC 9207 §2). */
+async function issue(
+  deps: ConsentDeps,
+  exchange: Exchange,
+  snapshot: Snapshot,
+  waiting: Waiting,
+  principal: Principal,
+): Promise<void> {
+  if (!(await deps.requests.answer(waiting))) return respondOver(exchange);
+  const { redirectUri, state, issuer } = waiting.request;
+  const { lifetimes } = snapshot.settings;
+  const approval = { userId: principal.user.id, sessionExpiresAt: principal.expiresAt };
+  const code = await issueCode(deps, waiting.request, approval, lifetimes.authorizationCode);
+  await keepClient(deps.clients, waiting.client, lifetimes.refreshToken);
+  deps.log.info(
+    { request: exchange.id, user: principal.user.id, client: waiting.client.id, audience: waiting.request.audience },
+    "authorization code issued",
+  );
+  redirect(exchange, exchange.method === "POST" ? 303 : 302, withAnswer(redirectUri, { code, state, iss: issuer }), [
+    "referrer-policy",
+    "no-referrer",
+  ]);
+}
+
+function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) {
+  const { client, routes, text, id } = waiting;
+  const { user } = principal;
+  return {
+    clientName: client.metadata.client_name ?? client.id,
+    servers: routes.map((route) => ({ name: route.name, url: route.mcp.resource })),
+    user: user.email || user.name || user.id,
+    form: { action: CONSENT_PATH, requestId: text, csrfToken: deps.session.csrf.token(principal, formName(id)) },
+  };
+}
+
+/** A token for one request is no token for another. */
+function formName(requestId: string): string {
+  return `consent ${requestId}`;
+}
+
+/**
+ * Browsers hold every redirect after a form to `form-action`. Clients redirect on to their own pages ("signed in, you may
+ * close this window"), so https is allowed beside the redirect URI's source; the page itself holds nothing to steal.
+ */
+function formHeaders(waiting: Waiting): readonly string[] {
+  const source = redirectSource(waiting.request.redirectUri);
+  return pageHeaders(source.startsWith("https:") ? ["https:"] : ["https:", source]);
+}
+
+function respondOver(exchange: Exchange): void {
+  respondPage(exchange, {
+    status: 400,
+    code: "authorization_request_over",
+    title: "This request is over",
+    message:
+      "It was answered already, took longer than ten minutes, or the application changed meanwhile. Please start again from the application.",
+  });
+}
+
+function respondForeign(exchange: Exchange): void {
+  respondPage(exchange, {
+    status: 403,
+    code: "foreign_form",
+    title: "This form cannot be accepted",
+    message: "It does not come from the page that was shown to you. Please start again from the application.",
+  });
+}

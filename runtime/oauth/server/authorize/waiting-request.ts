@@ -1,0 +1,88 @@
+/** An authorization request that waits for a person, and what that person approved before. */
+import type { Snapshot } from "../../../config/compiled.ts";
+import { hashSecret } from "../../../shared/keys.ts";
+import { mayReachSomething } from "../../../policy/reach.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import { findSite, type Site } from "../../../identity/sites.ts";
+import type { Store } from "../../../store/store.ts";
+import { findClient, type Client, type ClientDeps } from "../clients/client.ts";
+import { findIssuerByOrigin, routesOfAudience, type McpServerRoute } from "../find-issuer.ts";
+import { CONSENT_SECONDS, consentKey, ownerTags, type ConsentRecord } from "../grant-records.ts";
+import { isLoopbackRedirectUri } from "../clients/redirect-uri.ts";
+import type { FoundRequest, RequestStates } from "./request-state.ts";
+import { coversScope } from "../scope.ts";
+
+export interface WaitingDeps {
+  readonly store: Store;
+  readonly clients: ClientDeps;
+  readonly requests: RequestStates;
+  readonly clock: Clock;
+}
+
+/** A waiting request with everything that is known about it now. */
+export interface Waiting extends FoundRequest {
+  readonly client: Client;
+  /** Routes that the tokens would be good for; at least one. */
+  readonly routes: readonly McpServerRoute[];
+}
+
+/** The request of this parameter, when it still means what it meant when it was judged. */
+export async function findWaiting(
+  deps: WaitingDeps,
+  site: Site,
+  snapshot: Snapshot,
+  text: string | undefined,
+  peer: string,
+): Promise<Waiting | undefined> {
+  const found = text === undefined ? undefined : await deps.requests.find(text);
+  if (!found) return undefined;
+  const { request } = found;
+  const issuer = findIssuerByOrigin(snapshot, request.issuer);
+  // Without an authenticate service every host shows its own pages, and only its own.
+  if (!issuer || findSite(snapshot, issuer.host)?.authenticateOrigin !== site.origin) return undefined;
+  const routes = routesOfAudience(issuer, request.audience);
+  const lookup = await findClient(deps.clients, issuer, snapshot, request.clientId, peer);
+  // Other metadata may mean another redirect URI or another name than was judged.
+  if (routes.length === 0 || !lookup.ok || lookup.client.metadataHash !== request.metadataHash) return undefined;
+  return { ...found, client: lookup.client, routes };
+}
+
+export function mayReach(waiting: Waiting, principal: Principal): boolean {
+  return waiting.routes.some((route) => mayReachSomething(route.policy, principal.user));
+}
+
+/** One approval covers one user, client, resource and version of the client's metadata. */
+function consentId(waiting: Waiting, principal: Principal): string {
+  const { clientId, audience, metadataHash } = waiting.request;
+  return consentKey(hashSecret(JSON.stringify([principal.user.id, clientId, audience, metadataHash])));
+}
+
+export async function isRemembered(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<boolean> {
+  const { request, client } = waiting;
+  if (request.askAgain) return false;
+  // A document's client id is public, so any program on the machine can use it with a loopback address: "SHOULD NOT
+  // process repeat requests automatically" (RFC 8252 §8.6).
+  if (client.documentHost !== undefined && isLoopbackRedirectUri(request.redirectUri)) return false;
+  const consent = await deps.store.get<ConsentRecord>(consentId(waiting, principal));
+  return consent !== undefined && coversScope(consent.value.scope, request.scope);
+}
+
+export async function remember(deps: WaitingDeps, waiting: Waiting, principal: Principal): Promise<void> {
+  const { clientId, audience, metadataHash, scope } = waiting.request;
+  const now = epochSeconds(deps.clock);
+  const consent: ConsentRecord = {
+    schema: 1,
+    userId: principal.user.id,
+    clientId,
+    clientName: waiting.client.metadata.client_name ?? clientId,
+    audience,
+    metadataHash,
+    scope,
+    grantedAt: now,
+  };
+  await deps.store.put(consentId(waiting, principal), consent, {
+    expiresAt: now + CONSENT_SECONDS,
+    tags: ownerTags(consent),
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * Client ID metadata documents: a client whose id is the https URL of a document about itself. Pure rules, no fetching.
+ *
+ * Untrusted input: URL and document. Promise: an id is compared as plain text everywhere and never normalised; a
+ * document speaks only for the URL it was read from.
+ *
+ * @see draft-ietf-oauth-client-id-metadata-document (−00, which MCP 2026-07-28 cites), §3 and §4
+ */
+import { refuse, type Step } from "../answer.ts";
+import { parseClientMetadata, type MetadataRules } from "./client-metadata.ts";
+import type { ClientMetadata } from "../grant-records.ts";
+
+export type ClientIdUrlProblem = "too-long" | "malformed" | "path" | "dot-segment" | "fragment" | "credentials";
+
+const MAX_CLIENT_ID_CHARACTERS = 512;
+
+/** True for ids that name a document. Ids we make ourselves never begin so. */
+export function isClientIdUrl(clientId: string): boolean {
+  return clientId.startsWith("https://");
+}
+
+/** The host of a client id URL, for the allowlist and for the consent page; or why it is no such URL. */
+export function parseClientIdUrl(
+  clientId: string,
+): { ok: true; host: string } | { ok: false; reason: ClientIdUrlProblem } {
+  if (clientId.length > MAX_CLIENT_ID_CHARACTERS) return { ok: false, reason: "too-long" };
+  // "MUST NOT contain a fragment component"
+  if (clientId.includes("#")) return { ok: false, reason: "fragment" };
+  if (!/^https:\/\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/.test(clientId) || !URL.canParse(clientId)) {
+    return { ok: false, reason: "malformed" };
+  }
+  const [authority = "", ...segments] = (clientId.slice("https://".length).split("?")[0] ?? "").split("/");
+  // "MUST NOT contain a username or password component"
+  if (authority === "" || authority.includes("@")) return { ok: false, reason: "credentials" };
+  // "MUST contain a path component"
+  if (segments.length === 0 || (segments.length === 1 && segments[0] === "")) return { ok: false, reason: "path" };
+  // "MUST NOT contain single-dot or double-dot path segments"; their encoded forms mean the same to URL parsers.
+  if (segments.some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) return { ok: false, reason: "dot-segment" };
+  return { ok: true, host: new URL(clientId).hostname };
+}
+
+/** The metadata that a document states about the client with this id. */
+export function parseClientDocument(clientId: string, document: unknown, rules: MetadataRules): Step<ClientMetadata> {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    return refuse("invalid_client", "The client ID metadata document must be a JSON object");
+  }
+  const members = document as Readonly<Record<string, unknown>>;
+  // "The client_id value MUST match the URL of the document using simple string comparison"
+  if (members["client_id"] !== clientId) return refuse("invalid_client", "The document's client_id must equal its URL");
+  // MCP authorization: MUST include at least client_id, client_name and redirect_uris.
+  if (typeof members["client_name"] !== "string")
+    return refuse("invalid_client", "The document must state a client_name");
+  // "MUST NOT include … client_secret, client_secret_expires_at": a public document keeps no secret.
+  if ("client_secret" in members || "client_secret_expires_at" in members) {
+    return refuse("invalid_client", "The document must not contain a client_secret");
+  }
+  const method = authMethodOf(members);
+  if (method === undefined) {
+    return refuse("invalid_client", "The document must allow token_endpoint_auth_method none or private_key_jwt");
+  }
+  return parseClientMetadata(
+    { ...members, token_endpoint_auth_method: method },
+    { ...rules, defaultAuthMethod: "none" },
+  );
+}
+
+/**
+ * `none`, also where a document prefers to sign but lists `none` among what it supports: its signature is verified when
+ * it gives one. `private_key_jwt` where it only signs.
+ *
+ * @returns undefined when it can only authenticate in ways we do not know, or by a shared secret, which is forbidden
+ */
+function authMethodOf(members: Readonly<Record<string, unknown>>): "none" | "private_key_jwt" | undefined {
+  const preferred = members["token_endpoint_auth_method"] ?? "none";
+  if (preferred === "none") return "none";
+  if (typeof preferred !== "string" || preferred.startsWith("client_secret_")) return undefined;
+  const listed = members["token_endpoint_auth_methods_supported"];
+  if (Array.isArray(listed) && listed.includes("none")) return "none";
+  return preferred === "private_key_jwt" ? preferred : undefined;
+}

@@ -1,0 +1,72 @@
+/**
+ * The public keys of clients that sign (`private_key_jwt`): as their metadata states them, or as they publish them.
+ *
+ * Untrusted input: metadata and published key sets. Promise: a key is used only when it passes today's rules
+ * (key-set.ts), registered ones too; a key set is read only from hosts on `mcp_allowed_client_id_domains`, for registered
+ * clients too.
+ */
+import type { JSONWebKeySet } from "jose";
+
+import { matchesDomain, type DomainPattern } from "../../../settings/domains.ts";
+import { pass, refuse, type Step } from "../answer.ts";
+import { parseKeySet } from "./key-set.ts";
+import type { ClientMetadata } from "../grant-records.ts";
+import type { RemoteDocuments } from "./remote-document.ts";
+
+const MAX_ADDRESS_CHARACTERS = 2048;
+
+/** True for an address from which a client's keys may be read. */
+export function isKeySetAddress(value: unknown, domains: readonly DomainPattern[]): value is string {
+  if (typeof value !== "string" || value.length > MAX_ADDRESS_CHARACTERS || !URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (
+    url.protocol === "https:" && url.username === "" && url.password === "" && matchesDomain(domains, url.hostname)
+  );
+}
+
+export interface ClientKeys {
+  /**
+   * The keys of a client.
+   *
+   * @param peer address of whoever signs with them, whose budget a reading takes
+   * @param newerThanMs epoch milliseconds: published keys that were read earlier may be asked for again
+   */
+  read(
+    metadata: ClientMetadata,
+    domains: readonly DomainPattern[],
+    peer: string,
+    newerThanMs?: number,
+  ): Promise<Step<JSONWebKeySet>>;
+}
+
+export function createClientKeys(deps: {
+  /** Absent = only keys that stand in the metadata can be used. */
+  readonly documents: RemoteDocuments | undefined;
+}): ClientKeys {
+  return {
+    async read(metadata, domains, peer, newerThanMs) {
+      const { jwks, jwks_uri: address } = metadata;
+      if (jwks !== undefined) return usable(jwks);
+      // Judged again: the list may have changed since the client was registered.
+      if (!deps.documents || !isKeySetAddress(address, domains)) return refuse(...NO_KEYS, "no keys that may be read");
+      const read = await deps.documents.read(address, {
+        allowed: domains,
+        isValid: (document) => usable(document).ok,
+        peer,
+        ...(newerThanMs === undefined ? {} : { newerThanMs }),
+      });
+      return read.ok ? usable(read.value) : read;
+    },
+  };
+}
+
+const NO_KEYS = ["invalid_client", "Client authentication failed"] as const;
+
+/** What a set has for us. Bad keys beside good ones are passed over: they may be for somebody who wants them so. */
+function usable(set: unknown): Step<JSONWebKeySet> {
+  const parsed = parseKeySet(set);
+  if (!parsed.ok) return refuse(...NO_KEYS, `the key set ${parsed.problem}`);
+  if (parsed.value.keys.length > 0) return pass(parsed.value);
+  const [problem = "has none for signatures"] = parsed.problems;
+  return refuse(...NO_KEYS, `the key set has no usable key: ${problem}`);
+}

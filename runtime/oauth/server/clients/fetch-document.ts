@@ -1,0 +1,66 @@
+/** The guarded fetch (D18) as the reader of documents about clients: what counts as an answer, and how long it is fresh. */
+import { CLIENT_DOCUMENT_BYTES, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
+import type { FetchDocument, FetchedDocument } from "./remote-document.ts";
+
+/**
+ * @see draft-ietf-oauth-client-id-metadata-document §4: only 200, JSON, no redirects, at most 5 KiB, public addresses
+ */
+export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchDocument {
+  return async (url, domains) => {
+    const answer = await deps.fetch({
+      url,
+      // Never private, also when the host is listed by its exact name: these documents are for the whole internet.
+      target: { kind: "listed", domains, private: "never" },
+      maxBytes: CLIENT_DOCUMENT_BYTES,
+    });
+    if (!answer.ok) {
+      const transient = ["unresolved", "unreachable", "timeout"].includes(answer.reason);
+      return { ok: false, reason: `${answer.reason}: ${answer.detail}`, transient };
+    }
+    const { status, headers, body } = answer;
+    // "MUST treat any other status as an error".
+    if (status !== 200) return { ok: false, reason: `status ${status}`, transient: status >= 500 || status === 429 };
+    if (!isJson(headers["content-type"])) return { ok: false, reason: "not served as JSON" };
+    try {
+      const document: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+      return { ok: true, document, ...freshness(headers) };
+    } catch {
+      return { ok: false, reason: "not JSON" };
+    }
+  };
+}
+
+/** "application/json" and "application/<anything>+json". */
+function isJson(contentType: string | undefined): boolean {
+  const type = contentType?.split(";")[0]?.trim().toLowerCase() ?? "";
+  return type === "application/json" || /^application\/[a-z0-9.-]+\+json$/.test(type);
+}
+
+/**
+ * How long an answer is fresh: `max-age` less the time it spent in other caches, else `Expires` (RFC 9111 §4.2.1).
+ * Exported for its tests.
+ */
+export function freshness(
+  headers: Readonly<Record<string, string>>,
+): Pick<Extract<FetchedDocument, { ok: true }>, "maxAgeSeconds" | "mustRevalidate"> {
+  const directives = (headers["cache-control"] ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((each) => each.trim());
+  const mustRevalidate = directives.some((each) => /^(no-store|no-cache|must-revalidate)(=|$)/.test(each))
+    ? { mustRevalidate: true }
+    : {};
+  if (directives.some((each) => /^no-(store|cache)(=|$)/.test(each))) return { maxAgeSeconds: 0, ...mustRevalidate };
+  const age = Number(/^\d{1,9}$/.exec(headers["age"] ?? "")?.[0] ?? 0);
+  for (const each of directives) {
+    const seconds = /^max-age="?(\d{1,10})"?$/.exec(each)?.[1];
+    if (seconds !== undefined) return { maxAgeSeconds: Math.max(0, Number(seconds) - age), ...mustRevalidate };
+  }
+  if (headers["expires"] === undefined) return mustRevalidate;
+  // "0" and other non-dates mean expired already (RFC 9111 §5.3).
+  const lifeMs = Date.parse(headers["expires"]) - Date.parse(headers["date"] ?? "");
+  return {
+    maxAgeSeconds: Number.isFinite(lifeMs) ? Math.max(0, Math.floor(lifeMs / 1000) - age) : 0,
+    ...mustRevalidate,
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * Clients that an administrator makes: applications with a fixed id, and machines that get tokens by themselves.
+ *
+ * They belong to one issuer like every registration, do not end by themselves, and are vouched for by whoever made them.
+ */
+import type { JSONWebKeySet } from "jose";
+
+import type { DomainPattern } from "../../../settings/domains.ts";
+import { hashSecret } from "../../../shared/keys.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { createServiceAccount } from "../../../identity/tokens/service-accounts.ts";
+import type { Revocations } from "../../../identity/interfaces.ts";
+import type { Store, StoredRecord } from "../../../store/store.ts";
+import { newClientId, newClientSecret } from "./client.ts";
+import { isKeySetAddress } from "./client-keys.ts";
+import { clientKey, clientTags, CLIENTS_TAG, type ClientMetadata, type ClientRecord } from "../grant-records.ts";
+import { redirectUriProblem } from "./redirect-uri.ts";
+import { DEFAULT_SCOPE } from "../scope.ts";
+
+export interface NewClient {
+  readonly name: string;
+  /** Origin of the MCP servers it is for: "https://mcp.example.com". */
+  readonly issuer: string;
+  /** Of an application that signs people in. */
+  readonly redirectUris?: readonly string[];
+  /** Set for a client that gets tokens by itself, as the service account of the same name. */
+  readonly machine?: { readonly email: string; readonly groups: readonly string[] };
+  /** An application that can keep no secret. */
+  readonly isPublic?: boolean;
+  /** Public keys with which it signs, instead of a secret. */
+  readonly jwks?: JSONWebKeySet;
+  readonly jwksUri?: string;
+}
+
+export interface PreRegistrationDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** `mcp_allowed_private_redirect_uris`. */
+  readonly allowedPrivateUris?: readonly string[];
+  /** `mcp_allowed_client_id_domains`. */
+  readonly documentDomains?: readonly DomainPattern[];
+}
+
+export type CreateClient =
+  | {
+      readonly ok: true;
+      readonly clientId: string;
+      /** Shown once; only its hash is kept. */
+      readonly secret?: string;
+      readonly accountId?: string;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+export async function createClient(deps: PreRegistrationDeps, wanted: NewClient): Promise<CreateClient> {
+  const problem = problemOf(deps, wanted);
+  if (problem !== undefined) return { ok: false, problem };
+  const { name, issuer, redirectUris = [], machine, jwks, jwksUri } = wanted;
+  const clientId = newClientId();
+
+  // The account first: without it the client could do nothing, and its name must be free.
+  const account = machine && (await createServiceAccount(deps, { name, ...machine, clientId }));
+  if (account?.ok === false) return { ok: false, problem: NAME_PROBLEMS[account.reason](name) };
+
+  const signs = jwks !== undefined || jwksUri !== undefined;
+  const secret = signs || wanted.isPublic === true ? undefined : newClientSecret();
+  const metadata: ClientMetadata = {
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: signs ? "private_key_jwt" : secret === undefined ? "none" : "client_secret_basic",
+    grant_types: [
+      ...(redirectUris.length > 0 ? ["authorization_code", "refresh_token"] : []),
+      ...(machine ? ["client_credentials"] : []),
+    ],
+    response_types: redirectUris.length > 0 ? ["code"] : [],
+    scope: DEFAULT_SCOPE,
+    client_name: name,
+    ...(jwks === undefined ? {} : { jwks }),
+    ...(jwksUri === undefined ? {} : { jwks_uri: jwksUri }),
+  };
+  const record: ClientRecord = {
+    schema: 1,
+    issuer,
+    metadata,
+    issuedAt: epochSeconds(deps.clock),
+    preRegistered: true,
+    ...(secret === undefined ? {} : { secretHash: hashSecret(secret) }),
+    ...(account === undefined ? {} : { accountId: account.id }),
+  };
+  await deps.store.put(clientKey(clientId), record, { ifVersion: 0, tags: clientTags(clientId) });
+  return {
+    ok: true,
+    clientId,
+    ...(secret === undefined ? {} : { secret }),
+    ...(account === undefined ? {} : { accountId: account.id }),
+  };
+}
+
+function problemOf(deps: PreRegistrationDeps, wanted: NewClient): string | undefined {
+  const { issuer, redirectUris = [], machine, isPublic = false, jwksUri } = wanted;
+  if (!URL.canParse(issuer) || new URL(issuer).origin !== issuer)
+    return `issuer is ${JSON.stringify(issuer)}, must be an origin such as "https://mcp.example.com"`;
+  if (redirectUris.length === 0 && !machine) return "the client needs a redirect URI, or must be a machine";
+  // "The client credentials grant type MUST only be used by confidential clients" (OAuth 2.1 §4.2).
+  if (isPublic && machine) return "a machine cannot be a public client";
+  for (const uri of redirectUris) {
+    const problem = redirectUriProblem(uri, deps.allowedPrivateUris ?? []);
+    if (problem !== undefined) return `redirect URI ${JSON.stringify(uri)} cannot be used: ${problem}`;
+  }
+  if (jwksUri !== undefined && !isKeySetAddress(jwksUri, deps.documentDomains ?? []))
+    return `jwks_uri is ${JSON.stringify(jwksUri)}, must be an https address on a domain of mcp_allowed_client_id_domains`;
+  return undefined;
+}
+
+const NAME_PROBLEMS: Readonly<Record<"name" | "taken", (name: string) => string>> = {
+  name: (name) => `name is ${JSON.stringify(name)}, must be letters, digits, ".", "_" and "-"`,
+  taken: (name) => `name ${JSON.stringify(name)} is taken by another service account`,
+};
+
+/** Ends a client with everything under it, registered by itself or by an administrator: seen by every process within 2 s. */
+export async function endClient(
+  deps: { readonly store: Store; readonly revocations: Pick<Revocations, "revoke"> },
+  clientId: string,
+): Promise<boolean> {
+  // First, so that nothing new begins while the rest ends.
+  const existed = await deps.store.delete(clientKey(clientId));
+  await deps.revocations.revoke(`client:${clientId}`);
+  return existed;
+}
+
+export function listClients(store: Store): Promise<readonly StoredRecord<ClientRecord>[]> {
+  return store.list<ClientRecord>(CLIENTS_TAG);
+}

@@ -1,0 +1,134 @@
+/**
+ * Dynamic client registration (RFC 7591): how most MCP clients introduce themselves.
+ *
+ * Open to everybody by nature, so: bounded body, a rate limit per peer, and registrations that nobody uses end.
+ */
+import type { Snapshot } from "../../../config/compiled.ts";
+import { hasNoContentCoding, readBody } from "../../../http/body.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { respondJson } from "../../../http/respond.ts";
+import { hashSecret } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { RateLimit } from "../../../shared/rate-limit.ts";
+import type { Store } from "../../../store/store.ts";
+import { NO_STORE_HEADERS, pass, refuse, respondNotFound, respondRefusal, type Step } from "../answer.ts";
+import { parseClientMetadata } from "./client-metadata.ts";
+import { newClientId, newClientSecret } from "./client.ts";
+import { findIssuer } from "../find-issuer.ts";
+import {
+  CLIENT_NEVER_USED_SECONDS,
+  clientKey,
+  clientTags,
+  type ClientMetadata,
+  type ClientRecord,
+} from "../grant-records.ts";
+
+const MAX_BODY_BYTES = 16_384;
+
+export interface RegisterDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly rateLimit: RateLimit;
+}
+
+export async function register(deps: RegisterDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The host must be an issuer.
+  const issuer = findIssuer(snapshot, exchange.host);
+  if (!issuer) return respondNotFound(exchange);
+
+  // The operator may want to know every client.
+  if (!snapshot.settings.mcpDynamicRegistration) return respondTurnedOff(exchange);
+
+  // One peer may not fill the store.
+  const waitSeconds = deps.rateLimit.take(exchange.remoteAddress);
+  if (waitSeconds > 0) return respondTooMany(exchange, waitSeconds);
+
+  // The body must be one JSON object (RFC 7591 §3.1).
+  const body = await readJson(exchange);
+  if (!body.ok) return respondRefusal(exchange, body.refusal);
+
+  // The metadata must leave something we can honour (RFC 7591 §2).
+  const metadata = parseClientMetadata(body.value, {
+    allowedPrivateUris: snapshot.settings.mcpAllowedPrivateRedirectUris,
+    documentDomains: snapshot.settings.mcpAllowedClientIdDomains,
+    defaultAuthMethod: "client_secret_basic",
+  });
+  if (!metadata.ok) {
+    deps.log.info(
+      { request: exchange.id, issuer: issuer.origin, error: metadata.refusal.error, detail: metadata.refusal.detail },
+      "client registration refused",
+    );
+    return respondRefusal(exchange, metadata.refusal);
+  }
+
+  // The client gets an id, and a secret only when it can keep one (RFC 7591 §3.2.1).
+  const issued = issueClient(metadata.value, issuer.origin, epochSeconds(deps.clock));
+  await deps.store.put(clientKey(issued.id), issued.record, {
+    ifVersion: 0,
+    expiresAt: issued.record.issuedAt + CLIENT_NEVER_USED_SECONDS,
+    tags: clientTags(issued.id),
+  });
+  deps.log.info(
+    { request: exchange.id, issuer: issuer.origin, client: issued.id, name: metadata.value.client_name },
+    "client registered",
+  );
+
+  // What was registered is returned, which may be less than what was asked (RFC 7591 §3.2.1).
+  respondJson(exchange, 201, issued.answer, [...NO_STORE_HEADERS]);
+}
+
+async function readJson(exchange: Exchange): Promise<Step<unknown>> {
+  const type = (exchange.header("content-type") ?? "").split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json" || !hasNoContentCoding(exchange)) {
+    return refuse("invalid_client_metadata", "The request must be application/json");
+  }
+  const body = await readBody(exchange, MAX_BODY_BYTES);
+  if (!body.ok) return refuse("invalid_client_metadata", "The request body cannot be read", body.reason);
+  try {
+    return pass(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body.bytes)));
+  } catch {
+    return refuse("invalid_client_metadata", "The request body is not JSON");
+  }
+}
+
+function issueClient(
+  metadata: ClientMetadata,
+  issuer: string,
+  issuedAt: number,
+): { id: string; record: ClientRecord; answer: object } {
+  const id = newClientId();
+  const secret = metadata.token_endpoint_auth_method.startsWith("client_secret_") ? newClientSecret() : undefined;
+  return {
+    id,
+    record: {
+      schema: 1,
+      issuer,
+      metadata,
+      issuedAt,
+      ...(secret === undefined ? {} : { secretHash: hashSecret(secret) }),
+    },
+    answer: {
+      client_id: id,
+      client_id_issued_at: issuedAt,
+      // 0 = does not expire; required whenever a secret is issued (RFC 7591 §3.2.1).
+      ...(secret === undefined ? {} : { client_secret: secret, client_secret_expires_at: 0 }),
+      ...metadata,
+    },
+  };
+}
+
+function respondTurnedOff(exchange: Exchange): void {
+  const description = "Clients cannot register themselves here, see mcp_dynamic_registration";
+  respondRefusal(exchange, { error: "access_denied", description, status: 403 });
+}
+
+function respondTooMany(exchange: Exchange, waitSeconds: number): void {
+  respondJson(
+    exchange,
+    429,
+    { error: "temporarily_unavailable", error_description: "Too many registrations from this address" },
+    ["retry-after", String(waitSeconds), ...NO_STORE_HEADERS],
+  );
+}

@@ -1,0 +1,61 @@
+/** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
+import type { CompiledRoute, Snapshot, Snapshots } from "../../config/compiled.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import type { Keys } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import type { ExternalTokens } from "../../identity/external-token.ts";
+import type { AuthResult, Principal } from "../../identity/principal.ts";
+import type { Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
+import type { Store } from "../../store/store.ts";
+import type { FetchDocument } from "./clients/remote-document.ts";
+
+/** The part of session/ that this part asks. */
+export interface IssuerSession {
+  readonly identities: Identities;
+  readonly csrf: Csrf;
+  readonly revocations: Revocations;
+  readonly externalTokens: ExternalTokens;
+  readonly browser: BrowserSessions;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find">;
+}
+
+/** The person in front of the browser, on the host that shows our pages. */
+export interface BrowserSessions {
+  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+  /** Answers with the redirect to the sign-in, which comes back to this very address. */
+  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
+/** The upstream side, as far as an authorization needs it: first logins connect the upstream too. */
+export interface UpstreamStep {
+  /**
+   * Where the browser connects what is missing for these routes; it comes back to `returnTo`.
+   *
+   * @param back what stands on a button that leads back without having connected
+   * @returns undefined when nothing is missing
+   */
+  connectUrl(
+    principal: Principal,
+    routes: readonly CompiledRoute[],
+    returnTo: string,
+    back: string,
+  ): Promise<string | undefined>;
+  /** Whether tokens for these routes would open nothing until the user has connected. */
+  mustConnect(userId: string, routes: readonly CompiledRoute[]): Promise<boolean>;
+}
+
+export interface IssuerDeps {
+  readonly snapshots: Snapshots;
+  readonly store: Store;
+  readonly session: IssuerSession;
+  readonly keys: Keys;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Absent = no upstream is ever connected. */
+  readonly upstream?: UpstreamStep | undefined;
+  /** Reads documents about clients; while it is absent, URL client ids are off and the metadata says so. */
+  readonly fetchClientDocument?: FetchDocument;
+}

@@ -1,0 +1,118 @@
+/**
+ * Which issuer a host is, which routes it protects, and what a `resource` parameter means there.
+ *
+ * Every host with an MCP server route is one issuer; its identifier is the origin, without path and trailing slash.
+ */
+import type { CompiledRoute, McpServer, Snapshot } from "../../config/compiled.ts";
+
+export type McpServerRoute = CompiledRoute & { readonly mcp: McpServer };
+
+export interface Issuer {
+  /** The issuer identifier: "https://mcp.example.com". */
+  readonly origin: string;
+  readonly host: string;
+  /** At least one; sorted by key. */
+  readonly routes: readonly McpServerRoute[];
+}
+
+/** Issuers by host, made once per snapshot. */
+const known = new WeakMap<Snapshot, ReadonlyMap<string, Issuer>>();
+
+/** The issuer of a Host header; undefined where MCP is off or no MCP server route lives there. */
+export function findIssuer(snapshot: Snapshot, host: string): Issuer | undefined {
+  return issuersOf(snapshot).get(host);
+}
+
+/** The issuer with this identifier, as stored in a record. */
+export function findIssuerByOrigin(snapshot: Snapshot, origin: string): Issuer | undefined {
+  for (const issuer of issuersOf(snapshot).values()) if (issuer.origin === origin) return issuer;
+  return undefined;
+}
+
+function issuersOf(snapshot: Snapshot): ReadonlyMap<string, Issuer> {
+  let issuers = known.get(snapshot);
+  if (!issuers) {
+    issuers = snapshot.settings.mcpEnabled ? groupByHost(snapshot.routes) : new Map();
+    known.set(snapshot, issuers);
+  }
+  return issuers;
+}
+
+function groupByHost(routes: readonly CompiledRoute[]): ReadonlyMap<string, Issuer> {
+  const issuers = new Map<string, Issuer & { routes: McpServerRoute[] }>();
+  for (const route of routes) {
+    if (!isMcpServerRoute(route)) continue;
+    const issuer = issuers.get(route.host) ?? { origin: route.origin, host: route.host, routes: [] };
+    issuer.routes.push(route);
+    issuers.set(route.host, issuer);
+  }
+  return issuers;
+}
+
+export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute {
+  return route.mcp?.kind === "server";
+}
+
+/** A protected resource below an issuer: its identifier and the route behind it. */
+export interface ProtectedResource {
+  readonly resource: string;
+  readonly route: McpServerRoute;
+}
+
+/**
+ * The protected resource with this path, for metadata: a route's resource, or the route's base (a client that was given
+ * the base would refuse metadata about a longer path).
+ *
+ * @param path "" or "/x", one trailing slash is ignored
+ */
+export function findResourceByPath(issuer: Issuer, path: string): ProtectedResource | undefined {
+  const wanted = withoutTrailingSlash(path);
+  for (const route of issuer.routes) {
+    if (resourcePath(route) === wanted) return { resource: route.mcp.resource, route };
+  }
+  for (const route of issuer.routes) {
+    if (route.base === wanted) return { resource: issuer.origin + route.base, route };
+  }
+  return undefined;
+}
+
+/** Path of a route's resource; "" when it is the bare origin. */
+export function resourcePath(route: McpServerRoute): string {
+  return withoutTrailingSlash(route.mcp.resource.slice(route.origin.length));
+}
+
+/**
+ * What tokens are good for when a client names this `resource` (RFC 8707 §2).
+ *
+ * Compared after lower-casing scheme and host, dropping the default port and one trailing slash, because clients differ
+ * in exactly these. The bare origin stands for the one route of the host, else for the host.
+ *
+ * @param resource undefined when the client sent none
+ * @returns the audience of the tokens; undefined when the target is none of ours (`invalid_target`)
+ */
+export function findAudience(issuer: Issuer, resource: string | undefined): string | undefined {
+  if (resource === undefined) return defaultAudience(issuer);
+  // "Its value MUST be an absolute URI … and MUST NOT include a fragment component" (RFC 8707 §2).
+  if (resource.includes("#") || !URL.canParse(resource)) return undefined;
+  const url = new URL(resource);
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.origin !== new URL(issuer.origin).origin)
+    return undefined;
+  const found = findResourceByPath(issuer, url.pathname);
+  if (found) return found.route.mcp.resource;
+  return withoutTrailingSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
+}
+
+/** The routes that a stored audience still reaches under the configuration in force; [] when none. */
+export function routesOfAudience(issuer: Issuer, audience: string): readonly McpServerRoute[] {
+  return audience === issuer.origin ? issuer.routes : issuer.routes.filter((route) => route.mcp.resource === audience);
+}
+
+/** The least that works: the only route of the host, or the host when there are several. */
+function defaultAudience(issuer: Issuer): string {
+  const [only, ...others] = issuer.routes;
+  return only && others.length === 0 ? only.mcp.resource : issuer.origin;
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}

@@ -1,0 +1,52 @@
+/** The access token of a grant: for which audience, until when. */
+import type { ExternalTokens } from "../../../identity/external-token.ts";
+import { pass, refuse, type Step } from "../answer.ts";
+import { findAudience, routesOfAudience } from "../find-issuer.ts";
+import type { GrantRecord } from "../grant-records.ts";
+import type { TokenRequest } from "./token-request.ts";
+
+export interface MintedAccessToken {
+  readonly accessToken: string;
+  /** Epoch seconds. */
+  readonly accessExpiresAt: number;
+  readonly audience: string;
+}
+
+/** A token for `audience` under a grant, which never outlives the grant or its session. */
+export function mintAccessToken(
+  externalTokens: ExternalTokens,
+  request: TokenRequest,
+  grantId: string,
+  grant: Pick<GrantRecord, "userId" | "clientId" | "sessionExpiresAt" | "endsAt">,
+  audience: string,
+): MintedAccessToken {
+  const accessExpiresAt = Math.min(
+    request.now + request.snapshot.settings.lifetimes.accessToken,
+    grant.sessionExpiresAt,
+    grant.endsAt ?? Infinity,
+  );
+  const accessToken = externalTokens.mint({
+    kind: "grant",
+    userId: grant.userId,
+    grantId,
+    clientId: grant.clientId,
+    audience,
+    expiresAt: accessExpiresAt,
+  });
+  return { accessToken, accessExpiresAt, audience };
+}
+
+/**
+ * The audience for this request: what was granted, or a part of it that the client names ("the client … can request a
+ * token with a restricted set", RFC 8707 §2.2). What leads nowhere any more is refused.
+ */
+export function chooseAudience(request: TokenRequest, granted: string): Step<string> {
+  if (routesOfAudience(request.issuer, granted).length === 0) {
+    return refuse("invalid_target", "The granted resource does not exist any more");
+  }
+  const requested = request.form.get("resource");
+  if (requested === undefined) return pass(granted);
+  const audience = findAudience(request.issuer, requested);
+  const isPart = audience !== undefined && (audience === granted || granted === request.issuer.origin);
+  return isPart ? pass(audience) : refuse("invalid_target", "resource must be what was granted");
+}

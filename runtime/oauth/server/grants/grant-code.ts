@@ -1,0 +1,152 @@
+/**
+ * `grant_type=authorization_code` (OAuth 2.1 §4.1.3): a code becomes a grant and its first tokens, once.
+ *
+ * Promise: of several requests with one code at most one gets tokens, and when a second one comes that grant ends
+ * ("SHOULD revoke … all tokens previously issued based on that authorization code", OAuth 2.1 §4.1.3).
+ */
+import { hashSecret } from "../../../shared/keys.ts";
+import type { StoredRecord } from "../../../store/store.ts";
+import { chooseAudience, mintAccessToken } from "./access-token.ts";
+import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
+import { endGrant, endOf } from "./grants.ts";
+import { isCodeVerifier, matchesChallenge } from "../authorize/pkce.ts";
+import { codeKey, grantKey, GRANTS_TAG, ownerTags, type CodeRecord, type GrantRecord } from "../grant-records.ts";
+import { mintRefreshToken, type TokenAnswer } from "./refresh-token.ts";
+import type { TokenDeps, TokenRequest } from "./token-request.ts";
+
+type StoredCode = StoredRecord<CodeRecord>;
+
+export async function exchangeCode(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+  // The code must be ours.
+  const text = request.form.get("code");
+  if (text === undefined) return refuse("invalid_request", "code is missing");
+  const code = await deps.store.get<CodeRecord>(codeKey(hashSecret(text)));
+  if (!code) return badCode("unknown");
+
+  // It must have been issued here, to this client (OAuth 2.1 §4.1.3).
+  if (code.value.issuer !== request.issuer.origin || code.value.clientId !== request.client.id)
+    return badCode("of another client");
+
+  // It must not have been used: whoever comes second may have stolen it, or been stolen from.
+  if (code.value.used) {
+    await noteReplay(deps, code);
+    return badCode("used before");
+  }
+
+  // It must be young.
+  if (code.value.expiresAt <= request.now) return badCode("expired");
+
+  // The redirect URI must be repeated as it was sent (RFC 6749 §4.1.3).
+  const redirectUri = request.form.get("redirect_uri");
+  if ((redirectUri !== undefined || code.value.redirectUriSent) && redirectUri !== code.value.redirectUri) {
+    return badCode("other redirect_uri");
+  }
+
+  // The verifier must be the one behind the challenge (RFC 7636 §4.6).
+  const verifier = request.form.get("code_verifier");
+  if (verifier === undefined) return badCode("no code_verifier");
+  if (!isCodeVerifier(verifier))
+    return refuse("invalid_request", "code_verifier must have 43 to 128 unreserved characters");
+  if (!matchesChallenge(verifier, code.value.codeChallenge)) return badCode("wrong code_verifier");
+
+  // The target must be what was approved, or a part of it.
+  const audience = chooseAudience(request, code.value.audience);
+  if (!audience.ok) return audience;
+
+  // The user must still exist, and the session that approved must not have ended.
+  const user = await deps.session.identities.find(code.value.userId);
+  if (!user || code.value.sessionExpiresAt <= request.now) return badCode("user or session gone");
+
+  // Nothing is consumed where a block stands in the way.
+  const block = deps.session.blocks?.find({ user, grantId: code.value.grantId });
+  if (block) return refuseBlocked(block);
+
+  // From here the code is used, and by this request alone.
+  const marked = await deps.store.put(
+    codeKey(hashSecret(text)),
+    { ...code.value, used: true } satisfies CodeRecord,
+    keeping(code),
+  );
+  if (!marked.ok) {
+    const taken = await deps.store.get<CodeRecord>(codeKey(hashSecret(text)));
+    if (taken) await noteReplay(deps, taken);
+    return badCode("used at the same time");
+  }
+  return createGrant(deps, request, { ...code, version: marked.version }, audience.value);
+}
+
+async function createGrant(
+  deps: TokenDeps,
+  request: TokenRequest,
+  code: StoredCode,
+  audience: string,
+): Promise<Step<TokenAnswer>> {
+  const { grantId, clientId, userId, scope, sessionExpiresAt, issuer } = code.value;
+  const { client, now } = request;
+  const { lifetimes } = request.snapshot.settings;
+  const refreshToken = client.metadata.grant_types.includes("refresh_token")
+    ? mintRefreshToken(deps.keys, { issuer, clientId }, grantId, 1)
+    : undefined;
+  const grant: GrantRecord = {
+    schema: 1,
+    issuer,
+    clientId,
+    clientName: client.metadata.client_name ?? clientId,
+    userId,
+    audience: code.value.audience,
+    scope,
+    createdAt: now,
+    sessionExpiresAt,
+    ...endOf(now, lifetimes),
+    ...(refreshToken === undefined ? {} : { refresh: { generation: 1, hash: hashSecret(refreshToken), rotated: [] } }),
+  };
+  await deps.store.put(grantKey(grantId), grant, {
+    ifVersion: 0,
+    // Without a refresh token nothing is left once the session ended.
+    expiresAt: Math.min(
+      refreshToken === undefined ? sessionExpiresAt : now + lifetimes.refreshToken,
+      grant.endsAt ?? Infinity,
+    ),
+    tags: [GRANTS_TAG, ...ownerTags(grant)],
+  });
+  // A second request may have come between our mark and the grant, when there was nothing yet that it could end.
+  const after = await deps.store.get<CodeRecord>(code.key);
+  if (after?.value.replayed !== false) {
+    await endGrant(deps, grantId, "code replayed");
+    return badCode("replayed at the same time");
+  }
+  deps.log.info({ grant: grantId, client: clientId, user: userId, audience: grant.audience }, "grant created");
+  return pass({
+    ...mintAccessToken(deps.session.externalTokens, request, grantId, grant, audience),
+    scope,
+    ...(refreshToken === undefined ? {} : { refreshToken }),
+  });
+}
+
+/** Leaves a mark for a request that is just creating the grant, then ends the grant. */
+async function noteReplay(deps: TokenDeps, code: StoredCode): Promise<void> {
+  let current: StoredCode | undefined = code;
+  while (current && !current.value.replayed) {
+    const marked = await deps.store.put(
+      code.key,
+      { ...current.value, replayed: true } satisfies CodeRecord,
+      keeping(current),
+    );
+    if (marked.ok) break;
+    current = await deps.store.get<CodeRecord>(code.key);
+  }
+  await endGrant(deps, code.value.grantId, "code replayed");
+}
+
+/** Put options that change the value only, and only when nobody else did. */
+function keeping(record: StoredCode): { ifVersion: number; expiresAt?: number; tags: readonly string[] } {
+  return {
+    ifVersion: record.version,
+    tags: record.tags,
+    ...(record.expiresAt === undefined ? {} : { expiresAt: record.expiresAt }),
+  };
+}
+
+function badCode(detail: string): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "The authorization code is not valid", `code: ${detail}`);
+}

@@ -1,0 +1,208 @@
+/**
+ * `grant_type=refresh_token` (OAuth 2.1 §4.3): new tokens for a grant, as long as the user behind it is good.
+ *
+ * Promises: public clients' tokens rotate; of parallel requests with one token one does the work and all get the same
+ * pair; a token used again later ends the grant; when the provider or the store cannot be reached nothing is consumed.
+ *
+ * @see requirements, "States and transitions"
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Block } from "../../../policy/blocks.ts";
+import { mayReachSomething } from "../../../policy/reach.ts";
+import type { StoredRecord } from "../../../store/store.ts";
+import { chooseAudience, mintAccessToken } from "./access-token.ts";
+import { pass, refuse, refuseBlocked, type Step } from "../answer.ts";
+import { routesOfAudience } from "../find-issuer.ts";
+import { endGrant, endOf } from "./grants.ts";
+import { findGrant, grantKey, type GrantRecord, type RotatedToken } from "../grant-records.ts";
+import {
+  judgeRefreshToken,
+  mintRefreshToken,
+  openRefreshToken,
+  replayAnswer,
+  rotateFamily,
+  type OpenedRefreshToken,
+  type RefreshTokenOwner,
+  type TokenAnswer,
+} from "./refresh-token.ts";
+import type { TokenDeps, TokenRequest } from "./token-request.ts";
+
+/** Longer than a provider may take to answer, so that a lease is lost only with its holder. */
+const LEASE_MS = 60_000;
+const LEASE_POLL_MS = 100;
+/** Together 20 s: then the client should ask again rather than hang. */
+const MAX_ATTEMPTS = 200;
+
+interface Attempt {
+  readonly token: string;
+  readonly opened: OpenedRefreshToken;
+  readonly owner: RefreshTokenOwner;
+}
+
+export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+  // The token must be ours, made for this client by this issuer.
+  const token = request.form.get("refresh_token");
+  if (token === undefined) return refuse("invalid_request", "refresh_token is missing");
+  const owner = { issuer: request.issuer.origin, clientId: request.client.id };
+  const opened = openRefreshToken(deps.keys, owner, token);
+  if (!opened) return badToken("not ours, or of another client");
+
+  // Parallel requests with one token share one refresh; the lease below does the same across processes.
+  const key = `${opened.hash} ${request.form.get("resource") ?? ""}`;
+  let running = deps.refreshing.get(key);
+  if (!running) {
+    running = refreshShared(deps, request, { token, opened, owner }).finally(() => deps.refreshing.delete(key));
+    deps.refreshing.set(key, running);
+  }
+  return running;
+}
+
+async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: Attempt): Promise<Step<TokenAnswer>> {
+  const { grantId } = attempt.opened;
+  for (let count = 0; count < MAX_ATTEMPTS && !deps.closing.aborted; count += 1) {
+    const grant = await findGrant(deps.store, grantId);
+    if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
+    // Before anything that a rotation could put off.
+    const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
+    if (endsAt <= request.now) {
+      await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
+      return badToken("past refresh_token_absolute_lifetime");
+    }
+    const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
+    if (state.kind === "unknown") return badToken("never issued");
+    if (state.kind === "reused") {
+      // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
+      await endGrant(deps, grantId, "refresh token reused");
+      return badToken("reused");
+    }
+    // Before anything is given or consumed: the same token works again once the block is lifted.
+    const block = await findBlock(deps, grantId, grant.value);
+    if (block) return refuseBlocked(block);
+    if (state.kind === "rotated") return replay(deps, request, attempt, grant, state.by);
+    state.kind satisfies "current";
+    const lease = await deps.store.lease(`refresh:${grantId}`, LEASE_MS);
+    if (!lease) {
+      await delay(LEASE_POLL_MS, undefined, { signal: deps.closing }).catch(() => {});
+      continue;
+    }
+    try {
+      const answer = await refreshAlone(deps, request, attempt);
+      if (answer) return answer;
+    } finally {
+      // It ends by itself; what was decided stands.
+      await lease.release().catch(() => {});
+    }
+  }
+  return refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
+}
+
+async function findBlock(
+  { session: { blocks, identities } }: TokenDeps,
+  grantId: string,
+  { userId }: GrantRecord,
+): Promise<Block | undefined> {
+  if (blocks === undefined || blocks.size === 0) return undefined;
+  const user = (await identities.find(userId)) ?? { id: userId, email: "" };
+  return blocks.find({ user, grantId });
+}
+
+/** Under the lease. @returns undefined when the grant changed meanwhile and must be judged again */
+async function refreshAlone(
+  deps: TokenDeps,
+  request: TokenRequest,
+  attempt: Attempt,
+): Promise<Step<TokenAnswer> | undefined> {
+  const { grantId } = attempt.opened;
+  const grant = await findGrant(deps.store, grantId);
+  if (!grant?.value.refresh || judgeRefreshToken(grant.value.refresh, attempt.opened, request.now).kind !== "current")
+    return undefined;
+
+  // The resource must be what was granted; a client whose route is gone must authorize anew.
+  const audience = chooseAudience(request, grant.value.audience);
+  if (!audience.ok) return request.form.has("resource") ? audience : badToken("the granted resource is gone");
+
+  // Clients come to the authorization endpoint, where the upstream is connected, only when a refresh no longer helps.
+  const routes = routesOfAudience(request.issuer, audience.value);
+  const [only, ...others] = routes;
+  if (only && others.length === 0 && (await deps.upstream?.mustConnect(grant.value.userId, routes)) === true) {
+    return badToken("the upstream must be connected");
+  }
+
+  // The session must live, or be re-created from the provider.
+  const session = await renewSession(deps, request, grantId, grant.value);
+  if (!session.ok) return session;
+  const { lifetimes } = request.snapshot.settings;
+  const { endsAt: _, ...kept } = grant.value;
+  const renewed = { ...kept, sessionExpiresAt: session.value, ...endOf(kept.createdAt, lifetimes) };
+  const access = mintAccessToken(deps.session.externalTokens, request, grantId, renewed, audience.value);
+
+  // "Refresh tokens for public clients MUST either be sender-constrained or use refresh token rotation" (OAuth 2.1 §4.3.1).
+  const rotates = request.client.isPublic;
+  const refreshToken = rotates
+    ? mintRefreshToken(deps.keys, attempt.owner, grantId, grant.value.refresh.generation + 1)
+    : attempt.token;
+  const answer = { ...access, scope: grant.value.scope, refreshToken };
+  const refresh = rotates
+    ? rotateFamily(deps.keys, grant.value.refresh, attempt.token, answer, request.now)
+    : grant.value.refresh;
+
+  // One write: the old token stops and the new one begins together, or neither.
+  const written = await deps.store.put(grantKey(grantId), { ...renewed, refresh } satisfies GrantRecord, {
+    ifVersion: grant.version,
+    expiresAt: Math.min(request.now + lifetimes.refreshToken, renewed.endsAt ?? Infinity),
+    tags: grant.tags,
+  });
+  return written.ok ? pass(answer) : undefined;
+}
+
+/** The end of the session that new tokens belong to (requirements, "States and transitions"). */
+async function renewSession(
+  deps: TokenDeps,
+  request: TokenRequest,
+  grantId: string,
+  grant: GrantRecord,
+): Promise<Step<number>> {
+  if (grant.sessionExpiresAt > request.now) {
+    const user = await deps.session.identities.find(grant.userId);
+    if (user) return pass(grant.sessionExpiresAt);
+    await endGrant(deps, grantId, "user gone");
+    return badToken("the user is gone");
+  }
+  const identity = await deps.session.identities.refresh(grant.userId);
+  if (!identity.ok && identity.reason === "unavailable") {
+    return refuse("temporarily_unavailable", "The identity provider cannot be reached", "provider unavailable");
+  }
+  if (!identity.ok) {
+    await endGrant(deps, grantId, "the identity provider refused the user");
+    return badToken("the identity provider refused the user");
+  }
+  // "The new session is evaluated under current policy": nobody gets one to knock on closed doors.
+  const routes = routesOfAudience(request.issuer, grant.audience);
+  if (!routes.some((route) => mayReachSomething(route.policy, identity.user))) return badToken("denied by policy");
+  deps.log.info({ grant: grantId, user: grant.userId }, "session re-created");
+  return pass(request.now + request.snapshot.settings.cookie.expirationSeconds);
+}
+
+/** The answer that the rotation gave, for a repeat of it; for another granted resource only the access token differs. */
+function replay(
+  deps: TokenDeps,
+  request: TokenRequest,
+  attempt: Attempt,
+  grant: StoredRecord<GrantRecord>,
+  by: RotatedToken,
+): Step<TokenAnswer> {
+  const answer = grant.value.refresh && replayAnswer(deps.keys, grant.value.refresh, attempt.token, by);
+  if (!answer) return badToken("the answer cannot be repeated");
+  const audience = chooseAudience(request, grant.value.audience);
+  if (!audience.ok) return audience;
+  if (audience.value === answer.audience) return pass(answer);
+  return pass({
+    ...answer,
+    ...mintAccessToken(deps.session.externalTokens, request, attempt.opened.grantId, grant.value, audience.value),
+  });
+}
+
+function badToken(detail: string): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "The refresh token is not valid", `refresh token: ${detail}`);
+}

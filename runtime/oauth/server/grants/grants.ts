@@ -1,0 +1,82 @@
+/** Codes and grants: how an approval becomes the right to get tokens, and how that right ends. */
+import type { Lifetimes } from "../../../config/compiled.ts";
+import { hashSecret, randomSecret, type Keys } from "../../../shared/keys.ts";
+import type { Log } from "../../../shared/log.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import type { Revocations } from "../../../identity/interfaces.ts";
+import type { Store } from "../../../store/store.ts";
+import {
+  CODE_REMEMBERED_SECONDS,
+  codeKey,
+  grantKey,
+  ownerTags,
+  type AuthorizationRequestRecord,
+  type CodeRecord,
+} from "../grant-records.ts";
+
+export interface GrantDeps {
+  readonly store: Store;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Approval {
+  readonly userId: string;
+  /** Epoch seconds; end of the browser session that approved. */
+  readonly sessionExpiresAt: number;
+}
+
+/**
+ * A code for an approved request.
+ *
+ * @param lifetimeSeconds `lifetimes.authorizationCode`; OAuth 2.1 §4.1.2 recommends at most 10 minutes, ours is one
+ * @returns the code; only its hash is stored
+ */
+export async function issueCode(
+  deps: Pick<GrantDeps, "store" | "clock">,
+  request: AuthorizationRequestRecord,
+  approval: Approval,
+  lifetimeSeconds: number,
+): Promise<string> {
+  const code = randomSecret();
+  const now = epochSeconds(deps.clock);
+  const record: CodeRecord = {
+    schema: 1,
+    issuer: request.issuer,
+    clientId: request.clientId,
+    userId: approval.userId,
+    grantId: randomSecret(16),
+    redirectUri: request.redirectUri,
+    redirectUriSent: request.redirectUriSent,
+    codeChallenge: request.codeChallenge,
+    audience: request.audience,
+    scope: request.scope,
+    expiresAt: now + lifetimeSeconds,
+    sessionExpiresAt: approval.sessionExpiresAt,
+    used: false,
+    replayed: false,
+  };
+  await deps.store.put(codeKey(hashSecret(code)), record, {
+    ifVersion: 0,
+    expiresAt: now + lifetimeSeconds + CODE_REMEMBERED_SECONDS,
+    tags: ownerTags(record),
+  });
+  return code;
+}
+
+/** The end that no refresh puts off: to be spread into a grant. */
+export function endOf(createdAt: number, { refreshTokenAbsolute }: Lifetimes): { endsAt?: number } {
+  return refreshTokenAbsolute === undefined ? {} : { endsAt: createdAt + refreshTokenAbsolute };
+}
+
+/** Ends a grant everywhere: its access tokens within 2 s, its refresh tokens at once. */
+export async function endGrant(
+  deps: Pick<GrantDeps, "revocations" | "log">,
+  grantId: string,
+  reason: string,
+): Promise<void> {
+  await deps.revocations.revoke(grantKey(grantId));
+  deps.log.info({ grant: grantId, reason }, "grant ended");
+}

@@ -1,0 +1,33 @@
+/** What the grant types are given: an authenticated token request, and the means to answer it. */
+import type { Snapshot } from "../../../config/compiled.ts";
+import type { FailureLimit } from "../../../shared/rate-limit.ts";
+import type { Step } from "../answer.ts";
+import type { ClientKeys } from "../clients/client-keys.ts";
+import type { Client, ClientDeps } from "../clients/client.ts";
+import type { IssuerSession, UpstreamStep } from "../deps.ts";
+import type { Issuer } from "../find-issuer.ts";
+import type { GrantDeps } from "./grants.ts";
+import type { TokenAnswer } from "./refresh-token.ts";
+
+export interface TokenDeps extends GrantDeps {
+  readonly clients: ClientDeps;
+  readonly clientKeys: ClientKeys;
+  readonly failedProofs: FailureLimit;
+  readonly session: IssuerSession;
+  readonly upstream?: UpstreamStep | undefined;
+  /** Refreshes under way in this process, by token hash. */
+  readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;
+  /** Aborted when this process stops: nobody waits for others any longer. */
+  readonly closing: AbortSignal;
+}
+
+/** An authenticated token request. */
+export interface TokenRequest {
+  readonly issuer: Issuer;
+  readonly client: Client;
+  /** Without empty values. */
+  readonly form: ReadonlyMap<string, string>;
+  readonly snapshot: Snapshot;
+  /** Epoch seconds. */
+  readonly now: number;
+}

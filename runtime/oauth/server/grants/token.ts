@@ -1,0 +1,115 @@
+/**
+ * The token endpoint (OAuth 2.1 §3.2): a client proves who it is and what it was granted, and gets tokens.
+ *
+ * Untrusted input: header and form. Promise: answers with tokens or about tokens are never cached (RFC 6749 §5.1).
+ */
+import type { Snapshot } from "../../../config/compiled.ts";
+import { readForm } from "../../../http/body.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { respondJson } from "../../../http/respond.ts";
+import { epochSeconds } from "../../../shared/clock.ts";
+import {
+  NO_STORE_HEADERS,
+  refuse,
+  refuseBlocked,
+  respondNotFound,
+  respondRefusal,
+  type OAuthRefusal,
+  type Step,
+} from "../answer.ts";
+import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "../clients/client-auth.ts";
+import { findClient, keepClient } from "../clients/client.ts";
+import { findIssuer } from "../find-issuer.ts";
+import { grantToClient } from "./grant-client.ts";
+import { exchangeCode } from "./grant-code.ts";
+import { refreshGrant } from "./grant-refresh.ts";
+import { GRANT_TYPES_SUPPORTED, TOKEN_PATH } from "../metadata.ts";
+import type { TokenAnswer } from "./refresh-token.ts";
+import type { TokenDeps, TokenRequest } from "./token-request.ts";
+
+const MAX_FORM_BYTES = 16_384;
+
+type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<Step<TokenAnswer>>;
+
+const GRANTS: ReadonlyMap<string, Grant> = new Map([
+  ["authorization_code", exchangeCode],
+  ["refresh_token", refreshGrant],
+  ["client_credentials", grantToClient],
+]);
+
+export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The host must be an issuer.
+  const issuer = findIssuer(snapshot, exchange.host);
+  if (!issuer) return respondNotFound(exchange);
+
+  const answerRefusal = (refusal: OAuthRefusal, clientId?: string): void => {
+    deps.log.info(
+      { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
+      "token request refused",
+    );
+    const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
+    respondRefusal(exchange, refusal, headers);
+  };
+
+  // The form must be readable and name nothing twice (RFC 6749 §3.2).
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  if (!form.ok)
+    return answerRefusal(
+      refuse("invalid_request", "The request must be one form without repeated parameters", form.reason).refusal,
+    );
+  const parameters = new Map([...form.values].filter(([, value]) => value !== ""));
+
+  // The client must prove itself as it registered (RFC 6749 §3.2.1).
+  const credentials = readCredentials(exchange, parameters);
+  if (!credentials.ok) return answerRefusal(credentials.refusal);
+  const { clientId } = credentials.value;
+  const lookup = await findClient(deps.clients, issuer, snapshot, clientId, exchange.remoteAddress);
+  const client = await authenticateClient(
+    deps,
+    credentials.value,
+    lookup,
+    proofPlace(exchange, issuer, TOKEN_PATH, snapshot),
+  );
+  if (!client.ok) return answerRefusal(client.refusal);
+
+  // What follows consumes codes and refresh tokens.
+  const block = deps.session.blocks?.find({ clientId: client.value.id });
+  if (block) return answerRefusal(refuseBlocked(block).refusal, client.value.id);
+
+  // The grant must be good for this client.
+  const request: TokenRequest = {
+    issuer,
+    client: client.value,
+    form: parameters,
+    snapshot,
+    now: epochSeconds(deps.clock),
+  };
+  const answer = await answerGrant(deps, request);
+  if (!answer.ok) return answerRefusal(answer.refusal, client.value.id);
+
+  // A registration in use does not end.
+  await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
+  respondJson(exchange, 200, tokenResponse(answer.value, request.now), NO_STORE_HEADERS);
+}
+
+function answerGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
+  const grantType = request.form.get("grant_type");
+  if (grantType === undefined) return refuse("invalid_request", "grant_type is missing");
+  const grant = GRANTS.get(grantType);
+  if (!grant) return refuse("unsupported_grant_type", `grant_type must be one of ${GRANT_TYPES_SUPPORTED.join(", ")}`);
+  if (!request.client.metadata.grant_types.includes(grantType)) {
+    return refuse("unauthorized_client", "The client is not registered for this grant type");
+  }
+  return grant(deps, request);
+}
+
+/** RFC 6749 §5.1. `expires_in` is a number: SDKs refuse text. */
+function tokenResponse(answer: TokenAnswer, now: number): object {
+  return {
+    access_token: answer.accessToken,
+    token_type: "Bearer",
+    expires_in: Math.max(0, answer.accessExpiresAt - now),
+    ...(answer.refreshToken === undefined ? {} : { refresh_token: answer.refreshToken }),
+    scope: answer.scope,
+  };
+}

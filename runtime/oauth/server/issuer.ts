@@ -1,0 +1,135 @@
+/**
+ * The authorization server toward MCP clients (OAuth 2.1): every host with an MCP server route is one issuer.
+ *
+ * The files beside: metadata and challenge (how clients find us), register and client* (who they are), authorize and
+ * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), records (what is kept).
+ */
+import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import { GatewayError, errorText } from "../../shared/errors.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import type { Html } from "../../pages/html.ts";
+import type { Closable } from "../../shared/clock.ts";
+import type { Principal } from "../../identity/principal.ts";
+import { createRateLimit, createStrangerLimit } from "../../shared/rate-limit.ts";
+import { respondUnavailable } from "./answer.ts";
+import { authorize } from "./authorize/authorize.ts";
+import { challenge, type ChallengeReason } from "./challenge.ts";
+import { createClientDocuments } from "./clients/client-documents.ts";
+import { createClientKeys } from "./clients/client-keys.ts";
+import { decideConsent, showConsent } from "./authorize/consent.ts";
+import type { IssuerDeps } from "./deps.ts";
+import {
+  ACCESS_PATH,
+  AUTHORIZE_PATH,
+  CONSENT_PATH,
+  metadataEndpoints,
+  REGISTER_PATH,
+  REVOKE_PATH,
+  TOKEN_PATH,
+} from "./metadata.ts";
+import { createRemoteDocuments } from "./clients/remote-document.ts";
+import { register } from "./clients/register.ts";
+import { createRequestStates } from "./authorize/request-state.ts";
+import { revoke } from "./revoke.ts";
+import type { TokenDeps } from "./grants/token-request.ts";
+import { token } from "./grants/token.ts";
+import { endByForm, renderUserSection } from "./user-section.ts";
+
+export interface IssuerModule extends Closable {
+  readonly endpoints: readonly Endpoint[];
+  /** What the user page says of applications; undefined when there is nothing to say. */
+  userSection(principal: Principal, snapshot: Snapshot): Promise<Html | undefined>;
+  /**
+   * The `WWW-Authenticate` value of a 401 on an MCP server route.
+   *
+   * @param requestPath path of the request, so that clients given the route's base find metadata about the base
+   */
+  challenge(route: CompiledRoute, origin: string, failure: ChallengeReason, requestPath?: string): string;
+}
+
+/**
+ * Registrations one peer may make at once, and then one every two seconds: offices and clouds share an address.
+ *
+ * Behind a load balancer all clients are one peer, since nothing that a client can write tells them apart: then this
+ * bounds the process, at 1,800 an hour after the first 60, and an honest client that meets it is told when to come back.
+ * Each process counts for itself: together they admit so many times more.
+ */
+const REGISTRATIONS = { peer: { burst: 60, perSecond: 0.5 }, all: { burst: 2000, perSecond: 1 } };
+/** Authorization requests too long for an address: what waits of them for ten minutes stays below 2,500 records. */
+const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000, perSecond: 2 } };
+/** Assertions of one peer that prove nothing. Honest clients behind its address are told to come back in a second. */
+const FAILED_PROOFS = { burst: 60, perSecond: 2 };
+
+export function createIssuer(deps: IssuerDeps): IssuerModule {
+  const { store, session, upstream, keys, log, clock } = deps;
+  const remote = deps.fetchClientDocument && createRemoteDocuments({ fetch: deps.fetchClientDocument, clock });
+  const documents = remote && createClientDocuments({ documents: remote });
+  const clientKeys = createClientKeys({ documents: remote });
+  const clients = { store, clock, documents };
+  const requests = createRequestStates({ store, keys, clock, limit: createStrangerLimit({ clock }, LONG_REQUESTS) });
+  const common = {
+    store,
+    session,
+    upstream,
+    clients,
+    clientKeys,
+    failedProofs: createRateLimit({ clock }, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond),
+    requests,
+    keys,
+    log,
+    clock,
+    revocations: session.revocations,
+  };
+  const rateLimit = createStrangerLimit({ clock }, REGISTRATIONS);
+  const refreshing: TokenDeps["refreshing"] = new Map();
+  const closing = new AbortController();
+
+  const endpoint = (
+    methods: readonly string[],
+    path: string,
+    cors: boolean,
+    handle: (exchange: Exchange, snapshot: Snapshot) => Promise<void>,
+  ): Endpoint => ({
+    methods,
+    path,
+    mcp: true,
+    cors,
+    async handle(exchange, snapshot) {
+      try {
+        await handle(exchange, snapshot);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
+        log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
+        respondUnavailable(exchange);
+      }
+    },
+  });
+
+  return {
+    endpoints: [
+      ...metadataEndpoints(documents !== undefined),
+      endpoint(["POST"], REGISTER_PATH, true, (exchange, snapshot) =>
+        register({ ...common, rateLimit }, exchange, snapshot),
+      ),
+      // No CORS on the two that a person navigates: a script has no business there.
+      endpoint(["GET"], AUTHORIZE_PATH, false, (exchange, snapshot) => authorize(common, exchange, snapshot)),
+      endpoint(["GET"], CONSENT_PATH, false, (exchange, snapshot) => showConsent(common, exchange, snapshot)),
+      endpoint(["POST"], CONSENT_PATH, false, (exchange, snapshot) => decideConsent(common, exchange, snapshot)),
+      endpoint(["POST"], TOKEN_PATH, true, (exchange, snapshot) =>
+        token({ ...common, refreshing, closing: closing.signal }, exchange, snapshot),
+      ),
+      endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
+        revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
+      ),
+      endpoint(["POST"], ACCESS_PATH, false, (exchange, snapshot) => endByForm(common, exchange, snapshot)),
+    ],
+    userSection: async (principal, snapshot) =>
+      snapshot.settings.mcpEnabled ? renderUserSection(common, principal) : undefined,
+    challenge,
+    async close() {
+      closing.abort();
+      await Promise.allSettled(refreshing.values());
+    },
+  };
+}

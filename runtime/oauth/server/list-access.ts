@@ -1,0 +1,109 @@
+/** What users let clients do, for the pages and commands that show and end it: grants and remembered approvals. */
+import type { Log } from "../../shared/log.ts";
+import { userTag } from "../../identity/identity-records.ts";
+import type { Revocations } from "../../identity/interfaces.ts";
+import type { Store } from "../../store/store.ts";
+import { endGrant } from "./grants/grants.ts";
+import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./grant-records.ts";
+
+export interface LivingGrant {
+  readonly id: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly userId: string;
+  /** A server's address, or the origin of several. */
+  readonly audience: string;
+  /** Epoch seconds. */
+  readonly createdAt: number;
+  /** Epoch seconds; past it the provider is asked before new tokens are given. */
+  readonly sessionExpiresAt: number;
+  /** Epoch seconds; put off with each refresh. */
+  readonly expiresAt: number;
+  /** Epoch seconds; put off by nothing. */
+  readonly endsAt?: number;
+}
+
+export interface LivingConsent {
+  /** Key in the store. */
+  readonly key: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly audience: string;
+  /** Epoch seconds. */
+  readonly grantedAt: number;
+  readonly expiresAt: number;
+}
+
+export interface AccessDeps {
+  readonly store: Store;
+  readonly revocations: Pick<Revocations, "revoke">;
+  readonly log: Log;
+}
+
+export interface AccessFilter {
+  readonly userId?: string;
+  readonly clientId?: string;
+}
+
+const GRANT = "grant:";
+const CONSENT = "consent:";
+
+export async function listGrants(store: Store, { userId, clientId }: AccessFilter): Promise<readonly LivingGrant[]> {
+  const records = await store.list<GrantRecord>(tagOf({ userId, clientId }));
+  return records
+    .filter(({ key, value }) => key.startsWith(GRANT) && (clientId === undefined || value.clientId === clientId))
+    .map(({ key, value, expiresAt }) => ({
+      id: key.slice(GRANT.length),
+      clientId: value.clientId,
+      clientName: value.clientName,
+      userId: value.userId,
+      audience: value.audience,
+      createdAt: value.createdAt,
+      sessionExpiresAt: value.sessionExpiresAt,
+      expiresAt: expiresAt ?? value.sessionExpiresAt,
+      ...(value.endsAt === undefined ? {} : { endsAt: value.endsAt }),
+    }));
+}
+
+export async function listConsents(store: Store, userId: string): Promise<readonly LivingConsent[]> {
+  const records = await store.list<ConsentRecord>(userTag(userId));
+  return records
+    .filter(({ key }) => key.startsWith(CONSENT))
+    .map(({ key, value, expiresAt }) => ({
+      key,
+      clientId: value.clientId,
+      clientName: value.clientName ?? value.clientId,
+      audience: value.audience,
+      grantedAt: value.grantedAt,
+      expiresAt: expiresAt ?? value.grantedAt,
+    }));
+}
+
+/**
+ * Ends a grant and forgets the approval behind it, so that the client has to ask again.
+ *
+ * @param userId only when it is this user's
+ * @returns false when there is no such grant
+ */
+export async function endAccess(deps: AccessDeps, grantId: string, reason: string, userId?: string): Promise<boolean> {
+  const grant = await findGrant(deps.store, grantId);
+  if (!grant || (userId !== undefined && grant.value.userId !== userId)) return false;
+  const { clientId, audience } = grant.value;
+  // The grant last: as long as it is there, who was told of a failure can ask again.
+  for (const consent of await listConsents(deps.store, grant.value.userId)) {
+    if (consent.clientId === clientId && consent.audience === audience) await deps.store.delete(consent.key);
+  }
+  await endGrant(deps, grantId, reason);
+  return true;
+}
+
+/** Forgets one approval; grants made under it go on. @returns false when this user has none under this key */
+export async function withdrawConsent(store: Store, userId: string, key: string): Promise<boolean> {
+  const consents = await listConsents(store, userId);
+  return consents.some((consent) => consent.key === key) && store.delete(key);
+}
+
+function tagOf({ userId, clientId }: { userId: string | undefined; clientId: string | undefined }): string {
+  if (userId !== undefined) return userTag(userId);
+  return clientId === undefined ? GRANTS_TAG : `client:${clientId}`;
+}

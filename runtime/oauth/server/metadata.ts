@@ -1,0 +1,125 @@
+/**
+ * The documents by which clients find us: authorization server metadata (RFC 8414, and under the OpenID name that some
+ * clients try instead) and protected resource metadata (RFC 9728). Readable by anybody; they say nothing about users.
+ */
+import type { Snapshot } from "../../config/compiled.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { namesMessageAddress } from "../../shared/http/query.ts";
+import { respondJson } from "../../http/respond.ts";
+import { respondNotFound } from "./answer.ts";
+import { SIGNING_ALGORITHMS } from "./clients/key-set.ts";
+import { findIssuer, findResourceByPath, type Issuer } from "./find-issuer.ts";
+import { SCOPES_SUPPORTED } from "./scope.ts";
+
+const AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server";
+const OPENID_CONFIGURATION = "/.well-known/openid-configuration";
+const PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource";
+
+export const AUTHORIZE_PATH = "/.gateway/mcp/authorize";
+export const TOKEN_PATH = "/.gateway/mcp/token";
+export const REGISTER_PATH = "/.gateway/mcp/register";
+export const REVOKE_PATH = "/.gateway/mcp/revoke";
+export const CONSENT_PATH = "/.gateway/mcp/consent";
+/** Where the user page sends what a user ends. */
+export const ACCESS_PATH = "/.gateway/mcp/access";
+
+export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
+
+/** @param canFetchDocuments whether URL client ids can be read at all */
+export function metadataEndpoints(canFetchDocuments: boolean): readonly Endpoint[] {
+  const document = (path: string, handle: Endpoint["handle"]): Endpoint => ({
+    methods: ["GET"],
+    path,
+    cors: true,
+    mcp: true,
+    handle,
+  });
+
+  const serverMetadata =
+    (prefix: string, complete: (issuer: Issuer, snapshot: Snapshot) => object) =>
+    (exchange: Exchange, snapshot: Snapshot): void => {
+      const issuer = findIssuer(snapshot, exchange.host);
+      // The path a client inserted or appended must be one of ours (RFC 8414 §3.1); clients try all forms.
+      const path =
+        prefix === "" ? exchange.path.slice(0, -OPENID_CONFIGURATION.length) : exchange.path.slice(prefix.length);
+      if (!issuer || !isKnownPath(issuer, path)) return respondNotFound(exchange);
+      respondJson(exchange, 200, complete(issuer, snapshot));
+    };
+
+  const oauth = (issuer: Issuer, snapshot: Snapshot): object =>
+    authorizationServerMetadata(issuer, snapshot, canFetchDocuments);
+  const openid = (issuer: Issuer, snapshot: Snapshot): object => ({
+    ...oauth(issuer, snapshot),
+    ...openidMembers(issuer),
+  });
+
+  return [
+    document(`${AUTHORIZATION_SERVER}/*`, serverMetadata(AUTHORIZATION_SERVER, oauth)),
+    document(`${OPENID_CONFIGURATION}/*`, serverMetadata(OPENID_CONFIGURATION, openid)),
+    // Appended to the path of a route, as OpenID Connect Discovery §4 does it.
+    document(`*${OPENID_CONFIGURATION}`, serverMetadata("", openid)),
+    document(`${PROTECTED_RESOURCE}/*`, protectedResource),
+  ];
+}
+
+function isKnownPath(issuer: Issuer, path: string): boolean {
+  return path === "" || path === "/" || findResourceByPath(issuer, path) !== undefined;
+}
+
+/** RFC 8414 §2. Byte-equal `issuer` whatever form of the address was asked: it is what `iss` and clients compare. */
+export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, canFetchDocuments: boolean): object {
+  const authMethods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
+  return {
+    issuer: issuer.origin,
+    authorization_endpoint: issuer.origin + AUTHORIZE_PATH,
+    token_endpoint: issuer.origin + TOKEN_PATH,
+    ...(snapshot.settings.mcpDynamicRegistration ? { registration_endpoint: issuer.origin + REGISTER_PATH } : {}),
+    revocation_endpoint: issuer.origin + REVOKE_PATH,
+    scopes_supported: SCOPES_SUPPORTED,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: GRANT_TYPES_SUPPORTED,
+    token_endpoint_auth_methods_supported: authMethods,
+    token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
+    revocation_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
+    // Clients MUST refuse when it is absent (MCP authorization, PKCE).
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: canFetchDocuments && snapshot.settings.mcpAllowedClientIdDomains.length > 0,
+  };
+}
+
+/** What OpenID Connect Discovery §3 requires besides; we issue no ID tokens, but clients refuse a document without these. */
+function openidMembers(issuer: Issuer): object {
+  return {
+    jwks_uri: `${issuer.origin}/.well-known/gateway/jwks.json`,
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  };
+}
+
+/**
+ * RFC 9728 §3: the path after the well-known name is the path of the resource, and `resource` "MUST be identical" to the
+ * identifier that the address was made from (§3.3).
+ */
+function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
+  const issuer = findIssuer(snapshot, exchange.host);
+  const found = issuer && findResourceByPath(issuer, exchange.path.slice(PROTECTED_RESOURCE.length));
+  if (!found) return respondNotFound(exchange);
+  respondJson(exchange, 200, {
+    // The sealed address of an old client's messages is no resource of its own.
+    resource: namesMessageAddress(exchange.query) ? found.route.mcp.resource : found.resource,
+    resource_name: found.route.name,
+    authorization_servers: [issuer.origin],
+    bearer_methods_supported: ["header"],
+    // Without offline_access: a resource has no use for refresh tokens (MCP authorization, 2026-07-28).
+    scopes_supported: SCOPES_SUPPORTED,
+  });
+}
+
+/** Where the metadata of a resource with this path is. @param path "" or "/x" */
+export function protectedResourceUrl(origin: string, path: string): string {
+  return origin + PROTECTED_RESOURCE + path;
+}

@@ -1,0 +1,84 @@
+/** What the user page says of applications, and the form with which users end their access or withdraw an approval. */
+import type { Snapshot } from "../../config/compiled.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { redirect } from "../../http/respond.ts";
+import { accessSection } from "../../pages/access.ts";
+import type { Html } from "../../pages/html.ts";
+import { isFromOwnForm } from "../../identity/csrf.ts";
+import type { Principal } from "../../identity/principal.ts";
+import { findSite } from "../../identity/sites.ts";
+import { respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
+import { isClientIdUrl } from "./clients/client-document.ts";
+import type { IssuerSession } from "./deps.ts";
+import { endAccess, listConsents, listGrants, withdrawConsent, type AccessDeps } from "./list-access.ts";
+import { ACCESS_PATH } from "./metadata.ts";
+
+const FORM = "access";
+const MAX_FORM_BYTES = 4_096;
+
+export interface UserSectionDeps extends AccessDeps {
+  readonly session: Pick<IssuerSession, "browser" | "csrf">;
+}
+
+/** @returns undefined when no application ever asked for anything */
+export async function renderUserSection(deps: UserSectionDeps, principal: Principal): Promise<Html | undefined> {
+  const userId = principal.user.id;
+  const [grants, consents] = await Promise.all([listGrants(deps.store, { userId }), listConsents(deps.store, userId)]);
+  return accessSection(
+    grants.map((grant) => ({
+      id: grant.id,
+      clientName: grant.clientName,
+      clientId: grant.clientId,
+      clientHost: isClientIdUrl(grant.clientId) ? new URL(grant.clientId).host : undefined,
+      server: grant.audience,
+      began: toDate(grant.createdAt),
+      ends: toDate(grant.expiresAt),
+      endsForGood: grant.endsAt === undefined ? undefined : toDate(grant.endsAt),
+    })),
+    consents.map(({ key, clientName, audience, grantedAt, expiresAt }) => ({
+      key,
+      clientName,
+      server: audience,
+      given: toDate(grantedAt),
+      ends: toDate(expiresAt),
+    })),
+    { action: ACCESS_PATH, csrfToken: deps.session.csrf.token(principal, FORM) },
+  );
+}
+
+/** `POST /.gateway/mcp/access`: nobody can end what is another's, since everything is looked up under the user's own tag. */
+export async function endByForm(deps: UserSectionDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The page stands only where people sign in.
+  const site = findSite(snapshot, exchange.host);
+  if (!site?.authenticates) return respondNotFound(exchange);
+
+  // Another site's page must not be able to end anything.
+  if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  const who = await deps.session.browser.principal(exchange, snapshot);
+  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
+  if (!who.ok || !form.ok) return respondForeign(exchange);
+  const { principal } = who;
+  if (!deps.session.csrf.verify(principal, FORM, form.values.get("csrf") ?? "")) return respondForeign(exchange);
+
+  const userId = principal.user.id;
+  const grant = form.values.get("grant");
+  const approval = form.values.get("approval");
+  if (grant !== undefined) await endAccess(deps, grant, "ended by the user", userId);
+  if (approval !== undefined) await withdrawConsent(deps.store, userId, approval);
+  redirect(exchange, 303, `${site.origin}/.gateway/`);
+}
+
+function respondForeign(exchange: Exchange): void {
+  respondPage(exchange, {
+    status: 403,
+    code: "foreign_form",
+    title: "This form cannot be accepted",
+    message: "It does not come from the page that was shown to you. Please open your page again.",
+  });
+}
+
+function toDate(epochSeconds: number): Date {
+  return new Date(epochSeconds * 1000);
+}

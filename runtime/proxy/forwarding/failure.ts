@@ -1,0 +1,34 @@
+/** What a client is told when its upstream did not answer. Never a 4xx: MCP clients take those for an answer of the server. */
+import { respondError } from "../../http/respond.ts";
+import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { Passage } from "../request-context.ts";
+import { routeCorsHeaders } from "../cors.ts";
+
+const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; readonly message: string }>> = {
+  unreachable: { status: 502, message: "The upstream cannot be reached" },
+  "connect-timeout": { status: 504, message: "The upstream cannot be reached in time" },
+  overloaded: { status: 503, message: "The upstream has too many requests under way" },
+  unhealthy: { status: 503, message: "No upstream is healthy at the moment" },
+  loop: { status: 508, message: "The request goes round in circles: it has come through this gateway before" },
+  reset: { status: 502, message: "The upstream closed the connection before it answered" },
+  timeout: { status: 504, message: "The upstream did not answer in time" },
+  protocol: { status: 502, message: "The upstream gave no valid answer" },
+  // The client's own doing; it is hardly there any more to read this.
+  "request-body": { status: 400, message: "The request did not arrive completely" },
+  aborted: { status: 502, message: "The request was given up" },
+  closed: { status: 503, message: "The gateway is shutting down" },
+};
+
+/** What is over in a moment. */
+const PASSES: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
+const RETRY_AFTER = ["retry-after", "1"];
+const NOTHING: readonly string[] = [];
+
+/** @returns the status that was answered */
+export function answerFailure(passage: Passage, failure: UpstreamFailure): number {
+  const { status, message } = ANSWERS[failure];
+  const headers = passage.corsOrigin === undefined ? NOTHING : routeCorsHeaders(passage.corsOrigin);
+  const later = PASSES.has(failure) ? RETRY_AFTER : NOTHING;
+  respondError(passage.exchange, status, { code: `upstream.${failure}`, message }, [...later, ...headers]);
+  return status;
+}

@@ -1,0 +1,380 @@
+/**
+ * Sends one decided request upstream and passes the answer back, both ways at the speed of the slower side.
+ *
+ * Untrusted input: the upstream's answer, as far as its framing goes. Promises: an answer that breaks off does not look
+ * complete; a client that goes away takes its upstream request with it; nothing but a request without effects is sent twice.
+ */
+import type { Readable } from "node:stream";
+
+import type { Upstream } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import { readBodyInto } from "../../http/body.ts";
+import { respondError } from "../../http/respond.ts";
+import type { Log } from "../../shared/log.ts";
+import type { MessageAddresses } from "../../mcp/message-address.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { announcementReader } from "../announced-address.ts";
+import type {
+  Transport,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamHeaders,
+  UpstreamReceiver,
+} from "../../upstreams/transport-types.ts";
+import { answerFailure } from "./failure.ts";
+import type { Tracker } from "../../features/balancing/apply-balance.ts";
+import type { Passage, ProxyMetrics } from "../request-context.ts";
+import type { HandleRefusal } from "../internal-token.ts";
+import { RequestBody } from "./request-body.ts";
+import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
+import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import type { Attempt } from "../../tracing/tracing.ts";
+import { refuseStream } from "./refuse-stream.ts";
+import { RequestLoop } from "./hop-count.ts";
+import type { OpenStream, Streams } from "./streams.ts";
+import { Tracking } from "./tracking.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+export interface ForwardDeps extends RequestHeaderDeps {
+  readonly transport: Transport;
+  readonly streams: Streams;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics?: ProxyMetrics;
+  readonly messageAddresses: MessageAddresses;
+  /** Makes an upstream's MCP session id ours. */
+  readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
+  /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
+  refusalOf(passage: Passage, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
+  /** Called when a request begins its way upstream, and once when nothing more will come of it. */
+  begun(): void;
+  finished(): void;
+}
+
+/** Bodies up to here are read whole and sent in one write with the head. */
+const WHOLE_BODY_BYTES = 65_536;
+/** Answers up to here that come in one piece are sent in one write with their head. */
+const WHOLE_ANSWER_BYTES = 16_384;
+
+/** Forwards; answers every outcome by itself. */
+export function forward(deps: ForwardDeps, passage: Passage): void {
+  const { exchange, plan } = passage;
+  const upstream = passage.messageAddress?.upstream ?? plan.balancer.pick(deps.clock, passage);
+  if (upstream === undefined) {
+    const status = answerFailure(passage, "unhealthy");
+    deps.metrics?.answered(plan.route, status, 0);
+    return;
+  }
+  const forwarding = new Forwarding(deps, passage, upstream);
+  if (passage.message !== undefined || !exchange.hasBody) {
+    forwarding.sendGuarded(passage.message);
+    return;
+  }
+  const declared = exchange.header("content-length");
+  if (declared === undefined || Number(declared) > WHOLE_BODY_BYTES) {
+    forwarding.sendGuarded(new RequestBody(exchange), declared);
+    return;
+  }
+  readBodyInto(exchange, WHOLE_BODY_BYTES, (body) => {
+    if (body.ok) forwarding.sendGuarded(body.bytes);
+    else forwarding.onFailure("request-body", body.reason);
+  });
+}
+
+/** One request under way. */
+class Forwarding implements UpstreamReceiver, OpenStream {
+  readonly #deps: ForwardDeps;
+  readonly #passage: Passage;
+  readonly #startedAtMs: number;
+  #upstream: Upstream;
+  #body: Buffer | Readable | undefined;
+  #declaredLength: string | undefined;
+  #call: UpstreamCall | undefined;
+  /** This sending in the trace. */
+  #attempt: Attempt | undefined;
+  #status = 0;
+  #head: AnswerHead | undefined;
+  /** The head waits for a short body, to leave with it in one write. */
+  #held = false;
+  #heldChunk: Buffer | undefined;
+  #attempts = 0;
+  /** How often the request was sent as far as its authorization goes. */
+  #authorizations = 1;
+  /** Of the latest sending, where the route's balancer wants to know. */
+  #tracking: Tracking | undefined;
+  #registered = false;
+  #finished = false;
+
+  constructor(deps: ForwardDeps, passage: Passage, upstream: Upstream) {
+    this.#deps = deps;
+    this.#passage = passage;
+    this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
+    this.#upstream = upstream;
+    deps.begun();
+    passage.exchange.onClose((complete) => {
+      if (!complete) this.#clientGone();
+    });
+  }
+
+  get routeKey(): string {
+    return this.#passage.plan.route.key;
+  }
+  get snapshot(): OpenStream["snapshot"] {
+    return this.#passage.snapshot;
+  }
+  get principal(): OpenStream["principal"] {
+    return this.#passage.principal;
+  }
+  get facts(): OpenStream["facts"] {
+    return this.#passage.facts;
+  }
+  get isEndless(): boolean {
+    return this.#passage.exchange.method === "GET" && this.#head?.isEventStream === true;
+  }
+
+  /** @param declaredLength Content-Length of a stream body, when the client gave one */
+  send(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    if (this.#finished) return;
+    // The client may have held its body back, and a token of the upstream may have been waited for.
+    if (!this.#mayGoOn(body)) return;
+    this.#body = body;
+    this.#declaredLength = declaredLength;
+    const { exchange, plan } = this.#passage;
+    const { timeoutMs, idleTimeoutMs } = plan.route;
+    // Before the headers, which name it.
+    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
+    const headers = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    if (declaredLength !== undefined) headers.push("content-length", declaredLength);
+    const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
+    this.#attempts += 1;
+    if (plan.balancer.tracker !== undefined) this.#track(plan.balancer.tracker);
+    const isMcpStream = plan.isMcpServer && exchange.method === "GET";
+    this.#call = this.#deps.transport.send(
+      {
+        upstream: this.#upstream,
+        method: exchange.method,
+        path: upstreamPath(this.#passage, this.#upstream),
+        headers,
+        body,
+        headTimeoutMs: timeoutMs,
+        // Between two events of a stream any time may pass.
+        idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
+        longLived: isStream && exchange.method === "GET",
+      },
+      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#passage, this.#upstream, this) : this,
+    );
+  }
+
+  /** For callers that nobody catches: what the header settings throw is a failure of this request only. */
+  sendGuarded(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    try {
+      this.send(body, declaredLength);
+    } catch (error) {
+      if (error instanceof RequestLoop) {
+        this.onFailure("loop", error.message);
+        return;
+      }
+      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#finish(500);
+      respondError(this.#passage.exchange, 500, {
+        code: "internal",
+        message: "The gateway failed to handle the request",
+      });
+    }
+  }
+
+  /** What came must not go on. */
+  refuseAnswer(why: string): void {
+    this.#call?.abort();
+    this.onFailure("protocol", why);
+  }
+
+  onHead(status: number, headers: UpstreamHeaders): void {
+    this.#passage.plan.balancer.reached(this.#upstream);
+    this.#tracking?.answered(status);
+    const refusal = this.#deps.refusalOf(this.#passage, status, headers);
+    if (refusal) {
+      this.#call?.abort();
+      this.#attempt?.end(status);
+      void this.#settle(refusal);
+      return;
+    }
+    this.#status = status;
+    const head = responseHeaders(this.#passage, status, headers, this.#deps.sealSession);
+    this.#head = head;
+    const hasNoBody = status === 204 || status === 304 || this.#passage.exchange.method === "HEAD";
+    this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);
+    if (!this.#held) this.#start();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#finished) return;
+    if (this.#held) {
+      if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
+        this.#heldChunk = chunk;
+        return;
+      }
+      this.#held = false;
+      if (!this.#start()) return;
+    }
+    if (this.#passage.exchange.write(chunk)) return;
+    this.#call?.pause();
+    this.#passage.exchange.onDrain(() => this.#call?.resume());
+  }
+
+  onEnd(): void {
+    if (this.#finished) return;
+    if (this.#held && !this.#deps.streams.isGood(this)) return this.#refuseEnded();
+    this.#finish(this.#status);
+    if (this.#held) this.#passage.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
+    else this.#passage.exchange.end();
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (this.#finished) return;
+    const { exchange, plan, trace } = this.#passage;
+    this.#attempt?.end(failure);
+    this.#deps.metrics?.upstreamFailed(plan.route, failure);
+    this.#tracking?.failed(failure);
+    if (this.#retry(failure)) return;
+    const { origin } = this.#upstream;
+    this.#deps.log.warn(
+      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
+      "upstream failed",
+    );
+    if (exchange.started) {
+      this.#finish(0);
+      // Silence for longer than it may last: an event stream has an end, not a break.
+      if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end();
+      else exchange.abort();
+      return;
+    }
+    const status = answerFailure(this.#passage, failure);
+    this.#finish(status);
+  }
+
+  /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
+  end(): void {
+    if (this.#finished) return;
+    const { exchange } = this.#passage;
+    this.#call?.abort();
+    this.#finish(0);
+    if (exchange.started && this.#head?.isEventStream === true) exchange.end();
+    else exchange.abort();
+  }
+
+  /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
+  #mayGoOn(body: Buffer | Readable | undefined): boolean {
+    const { streams } = this.#deps;
+    if (!(body instanceof RequestBody) || this.#registered ? streams.isGood(this) : this.#register()) return true;
+    this.#refuseEnded();
+    return false;
+  }
+
+  #register(): boolean {
+    return (this.#registered = this.#deps.streams.add(this));
+  }
+
+  #refuseEnded(): void {
+    this.#call?.abort();
+    this.#finish(401);
+    const message = "Unauthorized: the session has ended";
+    respondError(this.#passage.exchange, 401, { code: "session.ended", message });
+  }
+
+  /** @returns false when the right to the answer ended while the upstream was thinking */
+  #start(): boolean {
+    const { exchange } = this.#passage;
+    // What kind of answer it is decides how it counts.
+    if (this.#registered) this.#deps.streams.remove(this);
+    this.#registered = false;
+    if (!this.#deps.streams.hasRoom(this)) {
+      this.#call?.abort();
+      this.#finish(refuseStream(exchange));
+      return false;
+    }
+    if (!this.#register()) {
+      this.#refuseEnded();
+      return false;
+    }
+    this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    exchange.start(this.#status, this.#head?.headers ?? []);
+    return true;
+  }
+
+  /** Sends once more with another token, or answers for the upstream. */
+  async #settle(refusal: HandleRefusal): Promise<void> {
+    try {
+      const outcome = await refusal(this.#authorizations);
+      if (this.#finished) return;
+      if (!outcome.retry) {
+        this.#finish(outcome.status);
+        return;
+      }
+      this.#authorizations += 1;
+      // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
+      this.sendGuarded(this.#body);
+    } catch (error) {
+      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#finish(0);
+      this.#passage.exchange.abort();
+    }
+  }
+
+  #clientGone(): void {
+    if (this.#finished) return;
+    this.#call?.abort();
+    this.#finish(0);
+  }
+
+  #track(tracker: Tracker): void {
+    this.#tracking?.end();
+    this.#tracking = new Tracking(this.#deps, this.#passage, tracker, this.#upstream);
+  }
+
+  /** Sends again when nothing can have happened yet, or when the request has no effects. */
+  #retry(failure: UpstreamFailure): boolean {
+    const { exchange, plan } = this.#passage;
+    if (exchange.started || this.#head !== undefined) return false;
+    const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
+    if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
+      plan.balancer.failed(this.#upstream, this.#deps.clock.now());
+      if (!this.#pickAnother()) return false;
+    } else if (failure === "overloaded" && isUntaken) {
+      if (!this.#pickAnother()) return false;
+    } else if (
+      !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
+    ) {
+      // A reset GET has most likely met a connection that the upstream was closing just then.
+      return false;
+    }
+    this.sendGuarded(this.#body instanceof RequestBody ? new RequestBody(exchange) : this.#body, this.#declaredLength);
+    return true;
+  }
+
+  #pickAnother(): boolean {
+    const { plan } = this.#passage;
+    if (this.#attempts >= plan.route.to.length || this.#passage.messageAddress !== undefined) return false;
+    const other = plan.balancer.pick(this.#deps.clock, this.#passage, this.#upstream);
+    if (other === undefined) return false;
+    this.#upstream = other;
+    return true;
+  }
+
+  #finish(status: number): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.#tracking?.end();
+    this.#attempt?.end(status);
+    if (this.#registered) {
+      this.#deps.streams.remove(this);
+      this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    }
+    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
+    this.#deps.finished();
+  }
+}
+
+function isWithoutEffects(method: string): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
+}

@@ -1,0 +1,78 @@
+/** A request body on its way upstream, chunk by chunk, as fast as both sides can. */
+import { Readable } from "node:stream";
+
+import type { Exchange } from "../../http/exchange.ts";
+import { REQUEST_BODY_ERROR } from "../../upstreams/failure.ts";
+
+/** A client that sends nothing for so long, while we would take more, is given up. */
+const IDLE_MS = 60_000;
+
+/**
+ * The body as a stream of its own: transports destroy what they are given when a call fails, and destroying the
+ * request itself would close the client's connection before it got an answer.
+ */
+export class RequestBody extends Readable {
+  readonly #source: Readable;
+  readonly #timer: NodeJS.Timeout;
+  /** True once the first bytes were asked for: from then on the request cannot be sent a second time. */
+  #taken = false;
+
+  constructor(exchange: Exchange) {
+    super({ highWaterMark: 65_536 });
+    this.#source = exchange.body;
+    // Transports destroy a body whose call has failed, also when they no longer listen to it.
+    this.on("error", ignore);
+    this.#timer = setTimeout(() => this.destroy(bodyError("the client stopped sending")), IDLE_MS);
+    this.#timer.unref();
+  }
+
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  override _read(): void {
+    this.#timer.refresh();
+    if (!this.#taken) {
+      this.#taken = true;
+      this.#source.on("data", this.#onData);
+      this.#source.on("end", this.#onEnd);
+      this.#source.on("error", this.#onBroken);
+      this.#source.on("close", this.#onBroken);
+    }
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    clearTimeout(this.#timer);
+    this.#source.off("data", this.#onData);
+    this.#source.off("end", this.#onEnd);
+    this.#source.off("close", this.#onBroken);
+    this.#source.off("error", this.#onBroken);
+    // The connection may still fail while an answer is under way; without a listener that would end the process.
+    if (this.#taken) this.#source.on("error", ignore);
+    callback(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#timer.refresh();
+    if (!this.push(chunk)) {
+      this.#source.pause();
+    }
+  };
+
+  readonly #onEnd = (): void => {
+    clearTimeout(this.#timer);
+    this.push(null);
+  };
+
+  // A body that breaks off must break off upstream too: ended, it would look complete.
+  readonly #onBroken = (): void => {
+    this.destroy(bodyError("the client's body broke off"));
+  };
+}
+
+function bodyError(message: string): Error {
+  return Object.assign(new Error(message), { code: REQUEST_BODY_ERROR });
+}
+
+function ignore(): void {}

@@ -1,0 +1,250 @@
+/**
+ * The headers of the upstream request.
+ *
+ * Untrusted input: the client's headers. Promises: no credential of ours, no identity, address or method that a client
+ * claims by itself reaches the upstream, in any spelling; what the connection names as its own is gone before ours are added.
+ * Order (D6): client's, forwarding, identity, `set_request_headers`; `remove_request_headers` wins over all of them.
+ */
+import type { Upstream } from "../../config/compiled.ts";
+import { renderTemplate, type TemplateValues } from "../../features/headers/template.ts";
+import { withoutCookies } from "../../http/cookies.ts";
+import { connectionTokens, foldHeaderName, headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import { isClaimLeftOut } from "../../policy/facts.ts";
+import { isOwnCookieName } from "../../identity/cookie.ts";
+import { EXTERNAL_TOKEN_PREFIX } from "../../identity/external-token.ts";
+import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts";
+import type { RequestTrace } from "../../tracing/tracing.ts";
+import { upstreamHost } from "../../features/headers/apply-host.ts";
+import { PASSES_HEADER, type Passes } from "./hop-count.ts";
+import type { Passage } from "../request-context.ts";
+
+export interface RequestHeaderDeps {
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly passes: Passes;
+  /** Names of proxies' claims that are sent on, lower case; absent = none. */
+  readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
+}
+
+/** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. @throws RequestLoop */
+export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstream: Upstream): string[] {
+  const headers = ["host", upstreamHost(passage.exchange, passage.plan.route, upstream)];
+  const own = addClientHeaders(headers, deps, passage);
+  // Before our own headers: a client may list them in Connection and have them dropped.
+  if (own.length > 0) dropNamed(headers, own);
+  addForwarding(headers, deps, passage);
+  if (passage.trace !== undefined) addTrace(headers, passage.trace, passage);
+  addIdentity(headers, deps, passage);
+  if (passage.plan.isMcpServer) addMcp(headers, passage);
+  addConfigured(headers, deps, passage);
+  return headers;
+}
+
+/** @returns names that the Connection header lists, lower case */
+function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: Passage): readonly string[] {
+  const { plan } = passage;
+  const raw = passage.exchange.rawHeaders;
+  const known = passage.exchange.headerTraits;
+  let listed: readonly string[] = NOTHING;
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    const value = raw[index + 1] as string;
+    const traits = known?.[index >> 1] ?? headerTraits(name);
+    if (traits.special === "none") {
+      if (traits.dropFromRequest && !isTrusted(deps, traits)) continue;
+      if (!plan.notFromClient.has(traits.folded)) headers.push(traits.name, value);
+      continue;
+    }
+    if (traits.special === "connection") {
+      if (!isUsualConnection(value)) listed = [...listed, ...connectionTokens(value)];
+      continue;
+    }
+    if (traits.special === PASSES_HEADER) {
+      passage.passes = deps.passes.next(passage.exchange.headerValues(PASSES_HEADER).join(","));
+      continue;
+    }
+    if (traits.dropFromRequest || plan.notFromClient.has(traits.folded)) continue;
+    const kept = specialValue(passage, traits.lower, value);
+    if (kept !== undefined) headers.push(traits.name, kept);
+  }
+  return listed;
+}
+
+/** What a proxy before us says of the client, where the settings vouch for it. */
+function isTrusted({ trustedProxyHeaders }: RequestHeaderDeps, { isProxyClaim, lower }: HeaderTraits): boolean {
+  return isProxyClaim && trustedProxyHeaders?.has(lower) === true;
+}
+
+/** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
+function specialValue(passage: Passage, lower: string, value: string): string | undefined {
+  const { plan } = passage;
+  switch (lower) {
+    case "cookie":
+      // One search before taking it apart: most requests carry none of ours.
+      return value.includes(plan.settings.cookie.name)
+        ? withoutCookies(value, (name) => isOwnCookieName(name, plan.settings.cookie))
+        : value;
+    case "authorization":
+      if (plan.isMcpServer || plan.isMcpClient || passage.principal?.kind === "provider-token") return undefined;
+      return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
+    case "mcp-session-id":
+    case "accept-encoding":
+    case "content-type":
+      return plan.isMcpServer ? undefined : value;
+    case "last-event-id":
+      // Event stores of upstreams may be common to all users: only within a session that is known to be the caller's.
+      return plan.isMcpServer && passage.upstreamSession === undefined ? undefined : value;
+    default:
+      return value;
+  }
+}
+
+/** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
+function addForwarding(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
+  const { exchange, plan } = passage;
+  const { sends } = plan;
+  if (sends.forwardedFor) {
+    if (exchange.forwardedFor === undefined)
+      headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
+    else if (exchange.forwardedFor.chain !== "") headers.push("x-forwarded-for", exchange.forwardedFor.chain);
+  }
+  if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
+  if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
+  if (sends.requestId) headers.push("x-request-id", exchange.id);
+  if (sends.passes) headers.push(PASSES_HEADER, passage.passes ?? deps.passes.first);
+}
+
+/** The client's trace ends here, or is gone on with under our own span; either way its headers are replaced. */
+function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, { plan }: Passage): void {
+  dropNamed(headers, TRACE_HEADERS);
+  if (!plan.notFromClient.has("traceparent")) headers.push("traceparent", traceparent);
+  if (tracestate !== "" && !plan.notFromClient.has("tracestate")) headers.push("tracestate", tracestate);
+}
+
+const TRACE_HEADERS = ["traceparent", "tracestate"];
+
+const NO_CLAIMS: Readonly<Record<string, unknown>> = {};
+
+function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
+  const { plan, principal } = passage;
+  const { sends } = plan;
+  if (principal && (sends.assertion || sends.jwtAssertion)) {
+    const assertion = deps.assertions.sign(principal, plan.route, wildcardHost(passage));
+    if (sends.assertion) headers.push("x-gateway-assertion", assertion);
+    if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
+  }
+  // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
+  const { leftOut, claims = NO_CLAIMS } = principal?.user ?? {};
+  for (const { name, claim } of plan.claimHeaders) {
+    // Empty would say that there is none. The client's own header of this name is gone either way.
+    if (leftOut && isClaimLeftOut(leftOut, claims, [claim])) continue;
+    headers.push(name, claimText(claims[claim]));
+  }
+  if (plan.isMcpClient && principal && sends.authorization) {
+    headers.push("Authorization", `Bearer ${deps.applicationTokens.mint(principal, plan.route)}`);
+  }
+}
+
+/** The message is forwarded as it was inspected: its type and coding are facts, not the client's word. */
+function addMcp(headers: string[], passage: Passage): void {
+  if (passage.message !== undefined) headers.push("Content-Type", "application/json");
+  // A compressed event stream would be held back by the compressor and could not be read on its way.
+  headers.push("Accept-Encoding", "identity");
+  if (passage.upstreamSession !== undefined) headers.push("Mcp-Session-Id", passage.upstreamSession);
+  if (passage.internalToken !== undefined) headers.push("Authorization", passage.internalToken.authorization);
+}
+
+function addConfigured(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
+  const { setRequest } = passage.plan;
+  if (setRequest.length === 0) return;
+  let values: TemplateValues | undefined;
+  for (const header of setRequest) {
+    // The user's own token says more than one that all users share (D6).
+    if (passage.internalToken !== undefined && header.lower === "authorization") continue;
+    if (header.template === undefined) headers.push(header.name, header.text);
+    else {
+      values ??= templateValues(deps, passage);
+      const text = renderTemplate(header.template, values);
+      headers.push(header.name, isHeaderText(text) ? text : "");
+    }
+  }
+}
+
+function templateValues(deps: RequestHeaderDeps, passage: Passage): TemplateValues {
+  const { principal, plan, providerTokens } = passage;
+  const { clientCertificate } = passage.exchange;
+  return {
+    accessToken: providerTokens.accessToken,
+    idToken: providerTokens.idToken,
+    // Whoever signed another one is nobody we know.
+    clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
+    // Also where identity headers are off: naming it in the settings asks for it.
+    jwt: () => (principal ? deps.assertions.sign(principal, plan.route, wildcardHost(passage)) : ""),
+    requestHeader: (lowerName) => visibleHeader(passage, lowerName),
+  };
+}
+
+/** Of a wildcard route the host that was asked for, without port. */
+function wildcardHost({ exchange, plan }: Passage): string | undefined {
+  return plan.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
+}
+
+/** A client's header as substitutions see it: without our credentials and without claims about identity. */
+function visibleHeader(passage: Passage, lowerName: string): string {
+  const { exchange, plan } = passage;
+  if (lowerName === "host") return exchange.host;
+  const traits = headerTraits(lowerName);
+  if (
+    (traits.dropFromRequest && !traits.isProxyClaim) ||
+    (plan.settings.jwtClaimsHeaders.size > 0 && isClaimHeader(plan.settings.jwtClaimsHeaders, traits.folded))
+  )
+    return "";
+  const values = exchange.headerValues(lowerName);
+  if (values.length === 0) return "";
+  const listed = exchange.headerValues("connection").flatMap(connectionTokens);
+  if (listed.includes(lowerName)) return "";
+  if (traits.special === "none") return values.join(", ");
+  return values.map((value) => specialValue(passage, lowerName, value) ?? "").join(", ");
+}
+
+function isClaimHeader(names: ReadonlyMap<string, string>, folded: string): boolean {
+  for (const name of names.keys()) if (foldHeaderName(name) === folded) return true;
+  return false;
+}
+
+function claimText(claim: unknown): string {
+  let text = "";
+  if (typeof claim === "string") text = claim;
+  else if (typeof claim === "number" || typeof claim === "boolean") text = String(claim);
+  else if (Array.isArray(claim)) text = claim.filter(isListElement).join(",");
+  return isHeaderText(text) ? text : "";
+}
+
+/** An element with a comma would be read as two, of which the user may have none; it stands in the signed assertion. */
+function isListElement(item: unknown): boolean {
+  return typeof item === "number" || (typeof item === "string" && !item.includes(","));
+}
+
+/** Text that can stand in a header as it is (RFC 9110 §5.5), each character one byte. */
+function isHeaderText(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+}
+
+function dropNamed(headers: string[], lowerNames: readonly string[]): void {
+  let kept = 2;
+  for (let index = 2; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    if (lowerNames.includes(name.toLowerCase())) continue;
+    headers[kept] = name;
+    headers[kept + 1] = headers[index + 1] as string;
+    kept += 2;
+  }
+  headers.length = kept;
+}
+
+/** Values that list no other header. */
+function isUsualConnection(value: string): boolean {
+  return value === "keep-alive" || value === "close" || value === "Keep-Alive";
+}
+
+const NOTHING: readonly string[] = [];

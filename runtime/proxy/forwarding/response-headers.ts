@@ -1,0 +1,105 @@
+/**
+ * The headers of the answer: the upstream's, then what the settings put in their place, then the rewrite rules (D6).
+ *
+ * Untrusted input: the upstream's headers. Promises: no header of its connection, no cookie under our names, no foreign
+ * session id, no request id but ours and no MCP server's own challenge leaves; framing is what the server writes, a declared length what was read.
+ */
+import { connectionTokens, headerTraits } from "../../shared/http/header-traits.ts";
+import { setsOwnCookie } from "../../identity/cookie.ts";
+import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import { routeCorsHeaders } from "../cors.ts";
+import type { Passage } from "../request-context.ts";
+import { rewriteValue } from "../prepared-route.ts";
+
+export interface AnswerHead {
+  /** Flat: name, value, … */
+  readonly headers: string[];
+  /** The declared length in bytes; undefined when the end of the body shows it. */
+  readonly length: number | undefined;
+  readonly isEventStream: boolean;
+}
+
+const REQUEST_ID = "x-request-id";
+
+/** @param sealSession makes the upstream's MCP session id ours, undefined leaves it out; only called on MCP server routes */
+export function responseHeaders(
+  passage: Passage,
+  status: number,
+  upstream: UpstreamHeaders,
+  sealSession: (passage: Passage, upstreamSession: string) => string | undefined,
+): AnswerHead {
+  const { plan, corsOrigin } = passage;
+  // The id that people quote must be the one of our records, whatever id the upstream has.
+  const headers: string[] = plan.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, passage.exchange.id];
+  const rewrites = plan.rewriteResponse.size > 0 ? plan.rewriteResponse : undefined;
+  const listed = listedInConnection(upstream);
+  let length: number | undefined;
+  let isStream = false;
+
+  for (let index = 0; index < upstream.length; index += 2) {
+    const name = upstream[index] as string;
+    const value = upstream[index + 1] as string;
+    const traits = headerTraits(name);
+    if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.has(name) === true) continue;
+    if (corsOrigin !== undefined && name.startsWith("access-control-")) continue;
+    switch (name) {
+      case "content-length":
+        // A 204 has none (RFC 9110 §8.6).
+        if (status === 204 || length !== undefined) continue;
+        length = Number(value);
+        break;
+      case "content-type":
+        isStream = isEventStream(value);
+        break;
+      case REQUEST_ID:
+        continue;
+      case "set-cookie":
+        addCookie(headers, passage, value);
+        continue;
+      case "www-authenticate":
+        // The client's credentials never reach the upstream, so the challenge can only lead it past us: clients look for
+        // their authorization server where it points, and some send their refresh token there.
+        if (plan.isMcpServer) continue;
+        break;
+      case "mcp-session-id":
+        if (plan.isMcpServer) {
+          // Two of them have no one meaning.
+          const sealed = upstreamHeader(upstream, name).length === 1 ? sealSession(passage, value) : undefined;
+          if (sealed !== undefined) headers.push(name, sealed);
+          continue;
+        }
+        break;
+      default:
+    }
+    const rules = rewrites?.get(name);
+    headers.push(name, rules ? rewriteValue(rules, value) : value);
+  }
+  if (plan.setResponse.length > 0) headers.push(...plan.setResponse);
+  if (corsOrigin !== undefined) headers.push(...routeCorsHeaders(corsOrigin));
+  return { headers, length, isEventStream: isStream };
+}
+
+/** @param contentType value of the header */
+export function isEventStream(contentType: string): boolean {
+  return /^\s*text\/event-stream\s*(?:;|$)/i.test(contentType);
+}
+
+/** An upstream that set our session cookie could sign its users in as somebody else. */
+function addCookie(headers: string[], passage: Passage, cookie: string): void {
+  const { plan } = passage;
+  const value = rewriteValue(plan.rewriteResponse.get("set-cookie"), cookie);
+  const isOurs = [cookie, value].some((each) => setsOwnCookie(each, plan.settings.cookie));
+  if (!isOurs) headers.push("set-cookie", value);
+}
+
+function listedInConnection(upstream: UpstreamHeaders): ReadonlySet<string> | undefined {
+  let listed: Set<string> | undefined;
+  for (let index = 0; index < upstream.length; index += 2) {
+    if (upstream[index] !== "connection") continue;
+    const value = upstream[index + 1] as string;
+    if (value === "keep-alive" || value === "close") continue;
+    listed ??= new Set();
+    for (const token of connectionTokens(value)) listed.add(token);
+  }
+  return listed;
+}

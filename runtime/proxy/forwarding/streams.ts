@@ -1,0 +1,266 @@
+/**
+ * Answers that stay open, and the end of the right to them (D11): expiry, revocation, a block, a policy that now says no,
+ * or a user whose claims have changed so that the policy says no.
+ *
+ * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
+ * this process learning of it; who they belong to is asked every `RECHECK_MS`.
+ */
+import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import { evaluate } from "../../policy/evaluate.ts";
+import type { Facts } from "../../policy/facts.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import type { Blocks } from "../../identity/blocks.ts";
+import { isOutdated } from "../../identity/users/device-facts.ts";
+import type { Principal } from "../../identity/principal.ts";
+import type { Revocations } from "../../identity/interfaces.ts";
+
+export interface OpenStream {
+  readonly routeKey: string;
+  /** The configuration under which it was decided. */
+  readonly snapshot: Snapshot;
+  readonly principal: Principal | undefined;
+  /** What was decided upon, to be decided again when the configuration changes. */
+  readonly facts: Facts | undefined;
+  /** True for answers that never end by themselves: they are not waited for at shutdown. */
+  readonly isEndless: boolean;
+  /** Ends the answer towards both sides; calls `remove` by the way. */
+  end(): void;
+}
+
+export interface Streams {
+  /** Whether its user may hold one more endless stream (`max_streams_per_user`). Always, without a user. */
+  hasRoom(stream: Pick<OpenStream, "principal" | "snapshot" | "isEndless">): boolean;
+  /** Whether the right to it goes on: to be asked before anything leaves for the upstream, which may be long after the decision. */
+  isGood(stream: OpenStream): boolean;
+  /** @returns false when the right has ended already: the caller must not go on */
+  add(stream: OpenStream): boolean;
+  remove(stream: OpenStream): void;
+  readonly size: number;
+  /** Ends what is past its end by the clock. Called by itself once a second; tests call it. */
+  endExpired(): void;
+  endAll(which: (stream: OpenStream) => boolean): void;
+  /** Decides again about all open answers. */
+  reconsider(next: Snapshot): void;
+  /** Asks who the principals of open answers are by now, and decides again about those who changed. Called by itself. */
+  recheck(): Promise<void>;
+  close(): void;
+}
+
+const TICK_MS = 1_000;
+const RECHECK_MS = 15_000;
+/** Questions about principals under way at once. */
+const RECHECKS_AT_ONCE = 8;
+
+export interface StreamDeps {
+  readonly revocations: Revocations;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "size" | "find" | "subscribe"> | undefined;
+  readonly clock: Clock;
+  /** Absent: principals stay who they were when their answers began. Rejects when nobody can tell. */
+  readonly current?: ((principal: Principal) => Promise<Principal | undefined>) | undefined;
+}
+
+export function createStreams(deps: StreamDeps): Streams {
+  const { revocations, blocks, clock, current } = deps;
+  const all = new Set<OpenStream>();
+  const byKey = new Map<string, Set<OpenStream>>();
+  /** Streams by the second in which they end. */
+  const wheel = new Map<number, Set<OpenStream>>();
+  /** As they were when they were added. */
+  const endless = new Set<OpenStream>();
+  /** Endless streams of each user. */
+  const heldBy = new Map<string, number>();
+  let wheelAt = epochSeconds(clock);
+  /** What is known by now of streams whose user changed since they began. */
+  const renewed = new WeakMap<OpenStream, { readonly principal: Principal; readonly facts: Facts }>();
+  let rechecking: Promise<void> | undefined;
+  /** The configuration in force since the first reload. */
+  let latest: Snapshot | undefined;
+
+  const unsubscribe = revocations.subscribe((key) => {
+    const meant = byKey.get(key);
+    // What is known of a device ends where it was asked for, and the session with its other streams goes on.
+    if (meant && key.startsWith("device:")) endEach([...meant].filter(asksForDevice));
+    else endEach(meant);
+  });
+  const stopBlocks = blocks?.subscribe(() => endEach([...all].filter(isStopped)));
+  const timer = setInterval(() => streams.endExpired(), TICK_MS);
+  timer.unref();
+  const recheckTimer = current && setInterval(() => void streams.recheck(), RECHECK_MS);
+  recheckTimer?.unref();
+
+  const streams: Streams = {
+    get size() {
+      return all.size;
+    },
+    hasRoom({ principal, snapshot, isEndless }) {
+      if (!principal || !isEndless) return true;
+      return (heldBy.get(principal.user.id) ?? 0) < snapshot.settings.maxStreamsPerUser;
+    },
+    isGood(stream) {
+      const { principal } = stream;
+      // Decided before, and the upstream only answers now.
+      if (isStopped(stream)) return false;
+      // Decided before a reload, and the upstream only answers now.
+      if (latest && stream.snapshot !== latest && !isStillAllowed(stream, latest, routesOf(latest))) return false;
+      if (!principal) return true;
+      if (principal.expiresAt <= epochSeconds(clock) || revocations.isRevoked(principal.revocationKeys)) return false;
+      return !isOutdated(principal.devices, revocations) || !asksForDevice(stream);
+    },
+    add(stream) {
+      if (!streams.isGood(stream)) return false;
+      const { principal } = stream;
+      if (principal) {
+        for (const key of principal.revocationKeys) addTo(byKey, key, stream);
+        for (const { revocationKey } of principal.devices ?? []) addTo(byKey, revocationKey, stream);
+        addTo(wheel, Math.max(principal.expiresAt, wheelAt), stream);
+        if (stream.isEndless) {
+          endless.add(stream);
+          heldBy.set(principal.user.id, (heldBy.get(principal.user.id) ?? 0) + 1);
+        }
+      }
+      all.add(stream);
+      return true;
+    },
+    remove(stream) {
+      if (!all.delete(stream) || !stream.principal) return;
+      if (endless.delete(stream)) release(stream.principal.user.id);
+      for (const key of stream.principal.revocationKeys) removeFrom(byKey, key, stream);
+      for (const { revocationKey } of stream.principal.devices ?? []) removeFrom(byKey, revocationKey, stream);
+      for (const second of [stream.principal.expiresAt, wheelAt]) removeFrom(wheel, second, stream);
+    },
+    endExpired() {
+      const now = epochSeconds(clock);
+      // After a pause longer than the wheel is full, looking at each second would take longer than at each entry.
+      if (now - wheelAt > wheel.size) {
+        for (const [second, due] of wheel) if (second <= now) endEach(due);
+      } else {
+        for (let second = wheelAt; second <= now; second += 1) endEach(wheel.get(second));
+      }
+      wheelAt = Math.max(wheelAt, now);
+    },
+    endAll(which) {
+      endEach([...all].filter(which));
+    },
+    reconsider(next) {
+      latest = next;
+      if (all.size === 0) return;
+      const routes = routesOf(next);
+      // A copy: ending a stream takes it out of the set.
+      for (const stream of Array.from(all)) {
+        const facts = renewed.get(stream)?.facts ?? stream.facts;
+        if (!isStillAllowed({ routeKey: stream.routeKey, facts }, next, routes)) stream.end();
+      }
+    },
+    recheck() {
+      rechecking ??= recheckAll().finally(() => (rechecking = undefined));
+      return rechecking;
+    },
+    close() {
+      clearInterval(timer);
+      clearInterval(recheckTimer);
+      unsubscribe();
+      stopBlocks?.();
+      endEach(all);
+    },
+  };
+  return streams;
+
+  function isStopped(stream: OpenStream): boolean {
+    if (blocks === undefined || blocks.size === 0) return false;
+    const { routeKey, facts } = stream;
+    const { user, clientId, grantId } = renewed.get(stream)?.principal ?? stream.principal ?? {};
+    return blocks.find({ user, clientId, grantId, routeKey, tool: facts?.mcp?.tool }) !== undefined;
+  }
+
+  /** By its policy when it began, or by the one in force: a reload may have brought the question. */
+  function asksForDevice({ routeKey, snapshot }: OpenStream): boolean {
+    return [snapshot, latest ?? snapshot].some(
+      ({ routes }) => routes.find(({ key }) => key === routeKey)?.policy.needsDevice,
+    );
+  }
+
+  function release(userId: string): void {
+    const held = (heldBy.get(userId) ?? 0) - 1;
+    if (held > 0) heldBy.set(userId, held);
+    else heldBy.delete(userId);
+  }
+
+  async function recheckAll(): Promise<void> {
+    if (!current) return;
+    const byPrincipal = new Map<Principal, OpenStream[]>();
+    for (const stream of all) {
+      const principal = renewed.get(stream)?.principal ?? stream.principal;
+      if (!principal) continue;
+      const others = byPrincipal.get(principal);
+      if (others) others.push(stream);
+      else byPrincipal.set(principal, [stream]);
+    }
+    const waiting = [...byPrincipal];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const [principal, itsStreams] = next;
+        // Nobody can tell now: the bounds of the credential itself still hold.
+        const found = await current(principal).catch(() => principal);
+        if (found !== principal) renew(itsStreams, found);
+      }
+    };
+    await Promise.all(Array.from({ length: RECHECKS_AT_ONCE }, work));
+  }
+
+  /** Their user has other claims now, or is gone. */
+  function renew(itsStreams: readonly OpenStream[], principal: Principal | undefined): void {
+    for (const stream of itsStreams) {
+      if (!all.has(stream)) continue;
+      const snapshot = latest ?? stream.snapshot;
+      const facts = stream.facts && principal && factsAbout(principal, stream.facts);
+      const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
+      if (!isGood || !facts || !isStillAllowed({ routeKey: stream.routeKey, facts }, snapshot, routesOf(snapshot)))
+        stream.end();
+      else {
+        renewed.set(stream, { principal, facts });
+        // A block may name the address that they have now.
+        if (isStopped(stream)) stream.end();
+      }
+    }
+  }
+
+  function endEach(streamsToEnd: Iterable<OpenStream> | undefined): void {
+    if (!streamsToEnd) return;
+    for (const stream of Array.from(streamsToEnd)) {
+      streams.remove(stream);
+      stream.end();
+    }
+  }
+}
+
+/** What was decided upon, with who the principal is by now. */
+function factsAbout({ user, devices }: Principal, { devices: _earlier, ...facts }: Facts): Facts {
+  return { ...facts, user, ...(devices && facts.mcp === undefined ? { devices } : {}) };
+}
+
+function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
+  return new Map(snapshot.routes.map((route) => [route.key, route]));
+}
+
+function isStillAllowed(
+  stream: Pick<OpenStream, "routeKey" | "facts">,
+  next: Snapshot,
+  routes: ReadonlyMap<string, CompiledRoute>,
+): boolean {
+  const route = routes.get(stream.routeKey);
+  if (!route || !stream.facts) return false;
+  if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
+  return evaluate(route.policy, stream.facts).allowed;
+}
+
+function addTo<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {
+  const known = index.get(key);
+  if (known) known.add(stream);
+  else index.set(key, new Set([stream]));
+}
+
+function removeFrom<K>(index: Map<K, Set<OpenStream>>, key: K, stream: OpenStream): void {
+  const known = index.get(key);
+  if (known?.delete(stream) === true && known.size === 0) index.delete(key);
+}

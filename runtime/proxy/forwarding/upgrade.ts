@@ -1,0 +1,290 @@
+/**
+ * WebSocket: one decided handshake upstream, then both directions as bytes until either side, or the right to them, ends.
+ *
+ * Untrusted input: the upstream's answer. Promises: each side's handshake is made by us, so that neither key is passed
+ * through; an answer other than 101 goes to the client as what it is; the connection is registered with the open streams
+ * and cut when the right to it ends (D11). HTTP/1.1 and HTTP/2 clients (RFC 8441) meet the same upstream.
+ */
+import { request as plainRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as secureRequest } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+
+import type { Upstream } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import { headerTraits } from "../../shared/http/header-traits.ts";
+import type { UpgradeOffer } from "../../http/exchange.ts";
+import { respondError } from "../../http/respond.ts";
+import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../../http/listener/websocket.ts";
+import { answerFailure } from "./failure.ts";
+import type { ForwardDeps } from "./forward.ts";
+import type { Attempt } from "../../tracing/tracing.ts";
+import type { UpstreamFailure, UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { Passage } from "../request-context.ts";
+import { RequestLoop } from "./hop-count.ts";
+import { refuseStream } from "./refuse-stream.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { responseHeaders } from "./response-headers.ts";
+import type { OpenStream } from "./streams.ts";
+import { Tracking } from "./tracking.ts";
+import { endpointOf } from "../../upstreams/endpoint.ts";
+import { failureOf } from "../../upstreams/failure.ts";
+import { connectGuard } from "../../upstreams/reach.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** WebSocket has no half-open connections: once one side has ended, the other one gets so long for its last messages. */
+const HALF_OPEN_MS = 5_000;
+/** A peer that is gone without a word is found out after so long, and some ten seconds more. */
+const KEEP_ALIVE_MS = 60_000;
+
+/** Answers every outcome by itself. */
+export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
+  const { plan, principal, snapshot, exchange } = passage;
+  // Before the upstream hears of it; asked again when it has answered.
+  if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {
+    const status = refuseStream(exchange);
+    deps.metrics?.answered(plan.route, status, 0);
+    return;
+  }
+  const upstream = plan.balancer.pick(deps.clock, passage);
+  const release = upstream && deps.transport.reserve(upstream);
+  if (upstream === undefined || release === undefined) {
+    const status = answerFailure(passage, upstream === undefined ? "unhealthy" : "overloaded");
+    deps.metrics?.answered(plan.route, status, 0);
+    return;
+  }
+  const tunnel = new Tunnel(deps, passage, offer, upstream, release);
+  try {
+    tunnel.begin();
+  } catch (error) {
+    tunnel.fail(error instanceof RequestLoop ? "loop" : failureOf(error as Error), errorText(error));
+  }
+}
+
+class Tunnel implements OpenStream {
+  readonly isEndless = true;
+  readonly #deps: ForwardDeps;
+  readonly #passage: Passage;
+  readonly #offer: UpgradeOffer;
+  readonly #upstream: Upstream;
+  readonly #startedAtMs: number;
+  #request: ClientRequest | undefined;
+  #attempt: Attempt | undefined;
+  #client: Duplex | undefined;
+  #server: Duplex | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #release: () => void;
+  #tracking: Tracking | undefined;
+  #registered = false;
+  #finished = false;
+
+  /** @param release gives back the place among the upstream's requests */
+  constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer, upstream: Upstream, release: () => void) {
+    this.#deps = deps;
+    this.#passage = passage;
+    this.#offer = offer;
+    this.#startedAtMs = deps.clock.now();
+    this.#upstream = upstream;
+    this.#release = release;
+    const { tracker } = passage.plan.balancer;
+    if (tracker !== undefined) this.#tracking = new Tracking(deps, passage, tracker, upstream);
+    deps.begun();
+    passage.exchange.onClose(() => this.#clientGone());
+  }
+
+  get routeKey(): string {
+    return this.#passage.plan.route.key;
+  }
+  get snapshot(): OpenStream["snapshot"] {
+    return this.#passage.snapshot;
+  }
+  get principal(): OpenStream["principal"] {
+    return this.#passage.principal;
+  }
+  get facts(): OpenStream["facts"] {
+    return this.#passage.facts;
+  }
+
+  begin(): void {
+    const { exchange, plan } = this.#passage;
+    const { host, port, secure } = endpointOf(this.#upstream);
+    const key = newKey();
+    const headers: string[] = [];
+    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
+    const given = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    for (let index = 0; index < given.length; index += 2) {
+      const name = given[index] as string;
+      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) headers.push(name, given[index + 1] as string);
+    }
+    headers.push("Connection", "Upgrade", "Upgrade", "websocket");
+    headers.push("Sec-WebSocket-Key", key, "Sec-WebSocket-Version", WEBSOCKET_VERSION);
+    const request = (secure ? secureRequest : plainRequest)({
+      host,
+      port,
+      path: upstreamPath(this.#passage, this.#upstream),
+      headers,
+      agent: false,
+      ...connectGuard(this.#upstream),
+      ...this.#upstream.connect?.tls,
+    });
+    this.#request = request;
+    const timeoutMs = plan.route.timeoutMs === 0 ? CONNECT_TIMEOUT_MS : plan.route.timeoutMs;
+    this.#timer = setTimeout(() => this.fail("timeout", "no answer to the handshake"), timeoutMs);
+    request.on("upgrade", (answer, socket, rest) => this.#upgraded(answer, socket, rest, key));
+    request.on("response", (answer) => this.#answered(answer));
+    request.on("error", (error) => this.fail(failureOf(error), errorText(error)));
+    request.end();
+  }
+
+  /** The right to it has ended. */
+  end(): void {
+    if (this.#finished) return;
+    if (this.#client === undefined) this.#passage.exchange.abort();
+    this.#finish(0);
+  }
+
+  fail(failure: UpstreamFailure, detail: string): void {
+    if (this.#finished) return;
+    const { exchange, plan, trace } = this.#passage;
+    this.#attempt?.end(failure);
+    this.#deps.metrics?.upstreamFailed(plan.route, failure);
+    this.#tracking?.failed(failure);
+    const { origin } = this.#upstream;
+    this.#deps.log.warn(
+      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
+      "upstream failed",
+    );
+    if (exchange.started) exchange.abort();
+    this.#finish(exchange.started ? 0 : answerFailure(this.#passage, failure));
+  }
+
+  #upgraded(answer: IncomingMessage, socket: Duplex, rest: Buffer, key: string): void {
+    socket.on("error", ignore);
+    if (this.#finished) {
+      socket.destroy();
+      return;
+    }
+    this.#server = socket;
+    if (
+      answer.headers.upgrade?.toLowerCase() !== "websocket" ||
+      answer.headers["sec-websocket-accept"] !== acceptOf(key)
+    ) {
+      this.fail("protocol", "the answer to the handshake is not WebSocket's");
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#tracking?.answered(101);
+    if (!this.#deps.streams.hasRoom(this)) {
+      this.#finish(refuseStream(this.#passage.exchange));
+      return;
+    }
+    if (!this.#register()) return;
+    const client = this.#offer.accept(this.#handshakeHeaders(answer));
+    this.#client = client;
+    if (rest.length > 0) socket.unshift(rest);
+    client.on("error", ignore);
+    for (const side of [client, socket]) {
+      side.once("close", () => this.#finish(101));
+      side.once("end", () => this.#endSoon());
+    }
+    (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
+    // Every message passes this socket, whichever way it goes.
+    const { idleTimeoutMs = 0 } = this.#passage.plan.route;
+    if (idleTimeoutMs > 0) (socket as Socket).setTimeout(idleTimeoutMs, () => this.#finish(101));
+    client.pipe(socket);
+    socket.pipe(client);
+  }
+
+  /** @returns false when the right to it ended while the upstream was thinking */
+  #register(): boolean {
+    this.#registered = this.#deps.streams.add(this);
+    if (this.#registered) this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    else {
+      const message = "Unauthorized: the session has ended";
+      respondError(this.#passage.exchange, 401, { code: "session.ended", message });
+      this.#finish(401);
+    }
+    return this.#registered;
+  }
+
+  #endSoon(): void {
+    clearTimeout(this.#timer);
+    if (!this.#finished) this.#timer = setTimeout(() => this.#finish(101), HALF_OPEN_MS);
+  }
+
+  #handshakeHeaders(answer: IncomingMessage): readonly string[] {
+    const { headers } = responseHeaders(this.#passage, 101, headersOf(answer), this.#deps.sealSession);
+    const kept: string[] = [];
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] as string;
+      if (!HANDSHAKE_NAMES.has(name.toLowerCase())) kept.push(name, headers[index + 1] as string);
+    }
+    return kept;
+  }
+
+  /** The upstream says no, or something else than WebSocket: the client hears what it says. */
+  #answered(answer: IncomingMessage): void {
+    if (this.#finished) {
+      answer.destroy();
+      return;
+    }
+    const { exchange, plan } = this.#passage;
+    // Without a limit of the route the answer may take its time; otherwise each part of it has as long as the first.
+    if (plan.route.timeoutMs === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    const status = answer.statusCode ?? 502;
+    this.#tracking?.answered(status);
+    // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
+    if (!this.#register()) {
+      answer.destroy();
+      return;
+    }
+    exchange.start(status, responseHeaders(this.#passage, status, headersOf(answer), this.#deps.sealSession).headers);
+    answer.on("data", (chunk: Buffer) => {
+      this.#timer?.refresh();
+      if (exchange.write(chunk)) return;
+      answer.pause();
+      exchange.onDrain(() => answer.resume());
+    });
+    answer.once("end", () => {
+      if (this.#finished) return;
+      this.#finish(status);
+      exchange.end();
+    });
+    answer.once("error", (error) => this.fail("reset", errorText(error)));
+  }
+
+  #clientGone(): void {
+    // After the handshake the connection itself tells.
+    if (this.#client === undefined) this.#finish(0);
+  }
+
+  #finish(status: number): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.#attempt?.end(status);
+    // A connection that left HTTP tells the exchange of no end.
+    if (status === 101) this.#passage.trace?.end(status);
+    clearTimeout(this.#timer);
+    this.#tracking?.end();
+    this.#release();
+    this.#server?.destroy();
+    this.#client?.destroy();
+    if (this.#server === undefined) this.#request?.destroy();
+    if (this.#registered) {
+      this.#deps.streams.remove(this);
+      this.#deps.metrics?.openStreams(this.#deps.streams.size);
+    }
+    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
+    this.#deps.finished();
+  }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): UpstreamHeaders {
+  return rawHeaders.map((text, index) => (index % 2 === 0 ? headerTraits(text).lower : text));
+}
+
+function ignore(): void {}

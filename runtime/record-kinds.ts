@@ -1,0 +1,21 @@
+/** Every kind of record that the parts of this program keep in the store, in the form they know: what opens a store opens it so. */
+import { MINTED_FORMATS } from "./control/admin/minted-tokens.ts";
+import { ISSUER_FORMATS } from "./oauth/server/grant-records.ts";
+import { SESSION_FORMATS } from "./identity/identity-records.ts";
+import type { RecordFormats } from "./store/formats.ts";
+import { withFormats } from "./store/formats.ts";
+import { openStore, type StoreDeps } from "./store/open.ts";
+import type { Store } from "./store/store.ts";
+import { UPSTREAM_FORMATS } from "./oauth/client/connection-records.ts";
+
+export const recordFormats: RecordFormats = {
+  ...SESSION_FORMATS,
+  ...ISSUER_FORMATS,
+  ...UPSTREAM_FORMATS,
+  ...MINTED_FORMATS,
+};
+
+/** @throws GatewayError as `openStore` does */
+export async function openRecords(url: string, deps: StoreDeps): Promise<Store> {
+  return withFormats(await openStore(url, deps), recordFormats);
+}

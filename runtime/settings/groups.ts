@@ -1,0 +1,98 @@
+/**
+ * Settings of a route that most routes do not have, and that Terraform therefore has in blocks.
+ *
+ * Only the Terraform surface: files, annotations and constructs write each of them on the route itself. Terraform goes
+ * through every member of every route many times a plan, written or not, but never into a block that is not there. The
+ * blocks follow from what kinds.ts registers with `grouped`; nothing here names a setting.
+ */
+import type { Field } from "./field.ts";
+
+export interface FieldGroup {
+  /** Of the block. No setting of the same kind of document has this name. */
+  readonly name: string;
+  readonly doc: string;
+}
+
+export const ROUTING: FieldGroup = {
+  name: "routing",
+  doc: "Which requests the route takes by pattern, how their path changes on the way, and answers without an upstream.",
+};
+
+export const ACCESS: FieldGroup = {
+  name: "access",
+  doc: "Who may pass beside those whom the policy allows, and how they show who they are.",
+};
+
+export const HEADERS: FieldGroup = {
+  name: "headers",
+  doc: "Rarer rules about headers: Host from the request, values that are secrets, rewritten response headers.",
+};
+
+export const UPSTREAM: FieldGroup = {
+  name: "upstream",
+  doc: "How the gateway speaks to the upstream: protocol, TLS, silences; and with several of them which takes a request, which are left out, how much each is given.",
+};
+
+/** A block that only Terraform has. */
+export interface GroupField extends Field {
+  readonly isGroup: true;
+  /** Its members; in the block they have no group. */
+  readonly fields: readonly Field[];
+}
+
+/** The fields as Terraform nests them: those of a group in one block, where the first of them was. */
+export function nestFields(fields: readonly Field[]): readonly (Field | GroupField)[] {
+  const nested: (Field | GroupField)[] = [];
+  const groups = new Set<string>();
+  for (const field of fields) {
+    if (field.group === undefined) nested.push(field);
+    else if (!groups.has(field.group.name)) {
+      groups.add(field.group.name);
+      nested.push(groupField(field.group, fields));
+    }
+  }
+  return nested;
+}
+
+function groupField({ name, doc }: FieldGroup, fields: readonly Field[]): GroupField {
+  const members = fields.filter(({ group }) => group?.name === name).map((field) => withoutGroup(field));
+  return { name, kind: "block", doc, required: false, scope: "route", fields: members, isGroup: true };
+}
+
+function withoutGroup(field: Field): Field {
+  const { group: _group, ...rest } = field;
+  return rest;
+}
+
+export function isGroup(field: Field): field is GroupField {
+  return "isGroup" in field;
+}
+
+/** Members of a document's route, or of one in an old state, as Terraform nests them. What no field knows stays. */
+export function nestMembers(
+  fields: readonly Field[],
+  members: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const nested: Record<string, unknown> = { ...members };
+  for (const field of fields) {
+    if (field.group === undefined) continue;
+    for (const name of attributeNames(field)) {
+      const value = members[name];
+      delete nested[name];
+      if (isAbsent(field, value)) continue;
+      nested[field.group.name] = { ...(nested[field.group.name] as object | null | undefined), [name]: value };
+    }
+  }
+  return nested;
+}
+
+/** Terraform has empty lists and maps for blocks that are not there. */
+export function isAbsent({ kind }: Field, value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  return (kind === "block-list" || kind === "labelled") && Object.keys(value).length === 0;
+}
+
+/** Under which Terraform may have the setting. */
+export function attributeNames({ kind, name }: Field): readonly string[] {
+  return kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`, `${name}_wo`, `${name}_wo_version`] : [name];
+}

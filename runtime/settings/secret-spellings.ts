@@ -1,0 +1,123 @@
+/** Secrets and their three spellings: `x`, `x_ref`, `x_sealed`. */
+import { GatewayError } from "../shared/errors.ts";
+import type { Field } from "./field.ts";
+import type { Finding, ValuePath } from "./problem.ts";
+
+/** Where secrets come from when a snapshot is made. Both throw GatewayError `config.secret`; neither names the value. */
+export interface SecretSource {
+  /** "env:NAME" or "file:/path" → the secret. */
+  resolve(ref: string): string;
+  /** Opens a text sealed to this gateway. */
+  open(sealed: string): string;
+}
+
+export interface SecretUse {
+  readonly path: ValuePath;
+  readonly name: string;
+  readonly form: "plain" | "ref" | "sealed";
+  readonly values: readonly string[];
+}
+
+/** Every secret written in a value, found by the Field tree. */
+export function* secretUses(fields: readonly Field[], value: unknown, path: ValuePath = []): Iterable<SecretUse> {
+  if (typeof value !== "object" || value === null) return;
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const field of fields) {
+    if (field.kind === "secret") yield* usesOf(field.name, record, path);
+    if (!field.fields || !Object.hasOwn(record, field.name)) continue;
+    const member = record[field.name];
+    const below = [...path, field.name];
+    if (field.kind === "block") yield* secretUses(field.fields, member, below);
+    else if (typeof member === "object" && member !== null) {
+      for (const [label, each] of Object.entries(member)) {
+        yield* secretUses(field.fields, each, [...below, Array.isArray(member) ? Number(label) : label]);
+      }
+    }
+  }
+}
+
+/**
+ * A secret may be written in one spelling only; in a published slice it should not be plain text, and must not be
+ * sealed for another owner.
+ *
+ * @param publisher owner of a published slice; undefined for the boot file, which is the operator's
+ */
+export function* secretRules(
+  fields: readonly Field[],
+  value: unknown,
+  publisher: string | undefined,
+): Iterable<Finding> {
+  const first = new Map<string, string>();
+  for (const use of secretUses(fields, value)) {
+    const spelling = String(use.path.at(-1));
+    const place = JSON.stringify([...use.path.slice(0, -1), use.name]);
+    const other = first.get(place);
+    if (other !== undefined) {
+      yield {
+        severity: "error",
+        path: use.path,
+        message: `cannot stand beside "${other}", must be written in one form`,
+      };
+    }
+    first.set(place, other ?? spelling);
+    if (publisher === undefined) continue;
+    for (const sealed of use.form === "sealed" ? use.values : []) {
+      const owner = sealedFor(sealed);
+      if (owner === undefined || owner === publisher) continue;
+      const message = `was sealed for owner ${JSON.stringify(owner)}, must be sealed for ${JSON.stringify(publisher)}`;
+      yield { severity: "error", path: use.path, message };
+    }
+    if (use.form === "plain") {
+      const message = `is plain text in a published slice, should be "${use.name}_ref" or "${use.name}_sealed"`;
+      yield { severity: "warning", path: use.path, message };
+    }
+  }
+}
+
+/**
+ * Whose slices may carry a seal; undefined when its maker did not say, or when it is none.
+ *
+ * Read before anything is decrypted, and still to be trusted: the header of a compact JWE is part of what its key
+ * authenticates, so that a seal with another header does not open. @see RFC 7516 §5.1 step 14
+ */
+export function sealedFor(sealed: string): string | undefined {
+  try {
+    const header = JSON.parse(Buffer.from(sealed.split(".")[0] ?? "", "base64url").toString()) as unknown;
+    const owner = typeof header === "object" && header !== null && "owner" in header ? header.owner : undefined;
+    return typeof owner === "string" ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Values of one secret of a checked document; [] when it is not set. @throws GatewayError `config.secret` */
+export function secretValues(
+  record: Readonly<Record<string, unknown>>,
+  name: string,
+  secrets: SecretSource,
+): readonly string[] {
+  return [...usesOf(name, record, [])].flatMap(({ form, values }) =>
+    values.map((value) => {
+      if (form === "plain") return value;
+      const secret = form === "ref" ? secrets.resolve(value) : secrets.open(value);
+      if (secret === "") throw new GatewayError("config.secret", `Cannot use secret "${name}": it is empty`);
+      return secret;
+    }),
+  );
+}
+
+function* usesOf(name: string, record: Readonly<Record<string, unknown>>, path: ValuePath): Iterable<SecretUse> {
+  for (const [suffix, form] of SPELLINGS) {
+    const spelling = name + suffix;
+    if (!Object.hasOwn(record, spelling)) continue;
+    const written = record[spelling];
+    const values = (Array.isArray(written) ? written : [written]).filter((value) => typeof value === "string");
+    yield { path: [...path, spelling], name, form, values };
+  }
+}
+
+const SPELLINGS = [
+  ["", "plain"],
+  ["_ref", "ref"],
+  ["_sealed", "sealed"],
+] as const;

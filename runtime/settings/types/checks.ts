@@ -1,0 +1,64 @@
+/** Judges of single texts. Each gives the predicate of `"<setting>" …`, state then wish, or undefined when all is well. */
+import { describe, quote } from "../problem.ts";
+import type { Reading } from "../values.ts";
+
+export type Check = (value: string) => string | undefined;
+
+/** A value of the wrong type, or none. Does not quote text, which may be a secret in the wrong place. */
+export function wrongType(input: unknown, wish: string): string {
+  return input === undefined ? "is missing" : `is ${describe(input)}, must be ${wish}`;
+}
+
+/** As wrongType, quoting text: for settings that never hold a secret. */
+export function wrongValue(input: unknown, wish: string): string {
+  return typeof input === "string" ? `is ${quote(input)}, must be ${wish}` : wrongType(input, wish);
+}
+
+/** The value and what is wrong with it: `is "x y", which is not a header name`. */
+export function quotedWish(value: string, wish: string | undefined): string | undefined {
+  if (wish === undefined) return undefined;
+  return `is ${quote(value)}, ${/^(must|has|begins|did) /.test(wish) ? wish : `which ${wish}`}`;
+}
+
+/** What a parser that throws TypeError says about a text. */
+export function wishOf(parse: () => unknown): string | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    throw error;
+  }
+}
+
+/** A text that a reader of values.ts must accept. */
+export function readable(read: (value: string) => Reading<unknown>): Check {
+  return (value) => {
+    const reading = read(value);
+    if (reading.ok) return undefined;
+    // A URL that may hold a password is not repeated.
+    return value.includes("@") ? reading.wish : quotedWish(value, reading.wish);
+  };
+}
+
+/** Where a secret is read from. One spelling per file: who may use which is judged by the text of the reference. */
+export function checkReference(value: string): string | undefined {
+  if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
+  const path = /^file:\/([^\0]+)$/.exec(value)?.[1];
+  if (path === undefined) return 'must be "env:NAME" or "file:/absolute/path"';
+  const hasOtherSpelling = path.split("/").some((segment) => ["", ".", ".."].includes(segment));
+  return hasOtherSpelling
+    ? 'must be a plain path, without "//", "." and ".." segments and a slash at its end'
+    : undefined;
+}
+
+/** The seal itself is opened when the snapshot is made; here only what can never be one is refused. */
+export function checkSealed(value: string): string | undefined {
+  const isSeal = /^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(value);
+  return isSeal ? undefined : "must be a sealed secret (base64url parts joined by dots)";
+}
+
+/** @see RFC 6749 §3.3: scope-token = 1*( %x21 / %x23-5B / %x5D-7E ) */
+export function checkScope(value: string): string | undefined {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) ? undefined : "must be one scope without spaces";
+}

@@ -1,0 +1,42 @@
+/** A value against a schema: findings in our words, and what of it is sound. */
+import type { Field } from "./field.ts";
+import { type Schema, unknownMember } from "./types/kinds.ts";
+import { fault, type Finding, isMembers, type ValuePath } from "./problem.ts";
+
+/** Judges a block against its schema. `sound` holds the members without problems. */
+export function judge<T extends object>(
+  schema: Schema<T>,
+  value: unknown,
+  fields: readonly Field[],
+  report: (finding: Finding) => void,
+): { readonly complete: boolean; readonly sound: Partial<T> } {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { complete: true, sound: parsed.data };
+  const bad = new Set<PropertyKey>();
+  for (const issue of parsed.error.issues) {
+    const path = issue.path as (string | number)[];
+    if (issue.code === "unrecognized_keys") {
+      const known = membersAt(fields, path);
+      for (const key of issue.keys) report(fault([...path, key], unknownMember(key, known)));
+      for (const key of path.length === 0 ? issue.keys : path.slice(0, 1)) bad.add(key);
+    } else {
+      report(fault(path, issue.message));
+      if (path[0] !== undefined) bad.add(path[0]);
+    }
+  }
+  const members = isMembers(value) ? Object.entries(value) : [];
+  return { complete: false, sound: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
+}
+
+/** Names that may stand in the block at a path. */
+function membersAt(fields: readonly Field[], path: ValuePath): readonly string[] {
+  let [members, rest] = [fields, path];
+  while (rest.length > 0) {
+    const field = members.find((each) => each.name === rest[0]);
+    if (!field?.fields) return [];
+    members = field.fields;
+    // Items of a list and labels of a map are one more step.
+    rest = rest.slice(field.kind === "block" ? 1 : 2);
+  }
+  return members.flatMap(({ name, kind }) => (kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`] : [name]));
+}

@@ -1,0 +1,28 @@
+/** Pauses after a server could not be asked: by key, so that only what failed waits. In this process alone. */
+import type { Clock } from "./clock.ts";
+
+export interface Pauses {
+  /** Whether it is too early to ask again. */
+  has(key: string): boolean;
+  begin(key: string, forMs: number): void;
+  end(key: string): void;
+}
+
+/** Keys remembered; past it all are asked for again. */
+const MAX_PAUSES = 10_000;
+
+export function createPauses(clock: Clock, limit = MAX_PAUSES): Pauses {
+  /** Key → epoch milliseconds of its end. */
+  const ends = new Map<string, number>();
+  return {
+    has: (key) => clock.now() < (ends.get(key) ?? 0),
+    begin(key, forMs) {
+      if (ends.size >= limit) {
+        for (const [each, endsAtMs] of ends) if (endsAtMs <= clock.now()) ends.delete(each);
+        if (ends.size >= limit) ends.clear();
+      }
+      ends.set(key, clock.now() + forMs);
+    },
+    end: (key) => void ends.delete(key),
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * The canonical form of what a request asks for: host and path.
+ *
+ * Untrusted input: request target and Host. Promise: what comes out has one reading. Routing, policy, record and
+ * upstream all see the same bytes, so that no two of them can disagree about the resource (the class of
+ * CVE-2019-9901 and CVE-2021-29492). What frameworks read in several ways is refused, not repaired.
+ */
+import { lowerAscii } from "../ascii.ts";
+
+import { isUtf8 } from "node:buffer";
+
+export type TargetRefusal =
+  | "target-form"
+  | "target-host-mismatch"
+  | "target-character"
+  | "path-encoding"
+  | "path-encoded-separator"
+  | "path-encoded-control"
+  | "path-dot-segment"
+  | "path-empty-segment"
+  | "path-parameter"
+  | "host-missing"
+  | "host-invalid";
+
+export type Target =
+  | { readonly ok: true; readonly path: string; readonly query: string; readonly host: string }
+  | { readonly ok: false; readonly reason: TargetRefusal };
+
+export type PathResult =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly reason: TargetRefusal };
+
+const PLAIN = 0;
+/** "%" and what is encoded: the path has to be written anew. */
+const ENCODED = 1;
+/** "/", "." and ";": plain, but they mean something at the beginning of a segment. */
+const STRUCTURE = 2;
+const REFUSED = 3;
+const SLASH = 47;
+const PERCENT = 37;
+
+/** What each byte of a path is. */
+const CLASS = new Uint8Array(256).fill(REFUSED);
+const UNRESERVED = new Uint8Array(256);
+const HEX = "0123456789ABCDEF";
+for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~") {
+  CLASS[char.charCodeAt(0)] = PLAIN;
+  UNRESERVED[char.charCodeAt(0)] = 1;
+}
+// sub-delims, ":" and "@" may stand in a segment (RFC 3986 §3.3).
+for (const char of "!$&'()*+,=:@") CLASS[char.charCodeAt(0)] = PLAIN;
+// Not allowed there but sent by browsers and hand-written clients; URL parsers agree on encoding them.
+for (const char of '"<>`{}|^[]') CLASS[char.charCodeAt(0)] = ENCODED;
+CLASS[PERCENT] = ENCODED;
+for (const char of "/.;") CLASS[char.charCodeAt(0)] = STRUCTURE;
+
+/**
+ * @param target   request target as it stands in the request line
+ * @param host     value of the one Host header, undefined when there was none
+ * @param defaultPort port that is left out of the host
+ */
+export function canonicalTarget(target: string, host: string | undefined, defaultPort: "80" | "443"): Target {
+  if (host === undefined) return refuse("host-missing");
+  const canonicalHost = knownAuthority(host, defaultPort);
+  if (canonicalHost === undefined) return refuse("host-invalid");
+
+  let origin = target;
+  if (target.charCodeAt(0) !== SLASH) {
+    // absolute-form must be accepted (RFC 9112 §3.2.2), but two different hosts in one request have two readings.
+    const absolute = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target);
+    if (!absolute) return refuse("target-form");
+    if (canonicalAuthority(absolute[1] ?? "", defaultPort) !== canonicalHost) return refuse("target-host-mismatch");
+    const rest = absolute[2] ?? "";
+    origin = rest.charCodeAt(0) === SLASH ? rest : `/${rest}`;
+  }
+
+  const mark = origin.indexOf("?");
+  const query = mark === -1 ? "" : origin.slice(mark);
+  if (query !== "" && !isCleanQuery(query)) return refuse("target-character");
+  const result = canonicalPath(mark === -1 ? origin : origin.slice(0, mark));
+  if (!result.ok) return result;
+  return { ok: true, path: result.path, query, host: canonicalHost };
+}
+
+/** Hosts repeat: a Host that was judged good before is good again. By default port; bounded, since clients choose them. */
+const knownHosts: Readonly<Record<string, Map<string, string>>> = { "80": new Map(), "443": new Map() };
+const MAX_KNOWN_HOSTS = 1024;
+
+function knownAuthority(text: string, defaultPort: "80" | "443"): string | undefined {
+  const known = knownHosts[defaultPort];
+  const earlier = known?.get(text);
+  if (earlier !== undefined) return earlier;
+  const canonical = canonicalAuthority(text, defaultPort);
+  if (canonical !== undefined && known && known.size < MAX_KNOWN_HOSTS) known.set(text, canonical);
+  return canonical;
+}
+
+/** Lower case, default port removed; undefined when it is no `host[:port]`. Names, IPv4 and bracketed IPv6. */
+export function canonicalAuthority(text: string, defaultPort: string): string | undefined {
+  const lower = lowerAscii(text);
+  const match = /^([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\.?|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?$/.exec(lower);
+  if (!match || lower.length > 255) return undefined;
+  const [, name = "", port] = match;
+  if (name.includes("..")) return undefined;
+  if (port === undefined) return name;
+  if (Number(port) === 0 || Number(port) > 65_535) return undefined;
+  return port === defaultPort ? name : `${name}:${Number(port)}`;
+}
+
+/**
+ * One spelling per path: upper-case hex, unreserved characters decoded, the rest encoded (RFC 3986 §6.2.2). What the
+ * escapes stand for is UTF-8: of overlong forms, surrogates and bytes of other encodings each upstream makes something else.
+ */
+export function canonicalPath(raw: string): PathResult {
+  if (raw.charCodeAt(0) !== SLASH) return refuse("target-form");
+  let needsRewrite = false;
+  // Segments that begin with one of these, or with nothing, are the ones that may be trouble; most paths have none.
+  let needsSegments = false;
+  let previous = 0;
+  for (let index = 0; index < raw.length; index += 1) {
+    const code = raw.charCodeAt(index);
+    const kind = CLASS[code] ?? REFUSED;
+    if (kind !== PLAIN) {
+      if (kind === REFUSED) return refuse("target-character");
+      if (kind === ENCODED) needsRewrite = true;
+      else if (previous === SLASH) needsSegments = true;
+    }
+    previous = code;
+  }
+  const path = needsRewrite ? rewrite(raw) : raw;
+  if (typeof path !== "string") return path;
+  const problem = needsRewrite || needsSegments ? segmentProblem(path) : undefined;
+  return problem === undefined ? { ok: true, path } : refuse(problem);
+}
+
+/** True when the path has parts that some servers cut off (`/admin;x`): routing, policy and rewriting look at both readings. */
+export function hasPathParameter(path: string): boolean {
+  return path.includes(";") || path.includes("%3B");
+}
+
+/** What servers that cut parameters off read instead; undefined where the path has one reading. */
+export function otherReading(path: string): string | undefined {
+  return hasPathParameter(path) ? withoutPathParameters(path) : undefined;
+}
+
+/** The path as a server that cuts parameters off reads it. */
+export function withoutPathParameters(path: string): string {
+  return path
+    .split("/")
+    .map((segment) => segment.replace(/(?:;|%3B).*$/, ""))
+    .join("/");
+}
+
+function rewrite(raw: string): string | { readonly ok: false; readonly reason: TargetRefusal } {
+  let path = "";
+  let isAscii = true;
+  for (let index = 0; index < raw.length; index += 1) {
+    const code = raw.charCodeAt(index);
+    if (CLASS[code] !== ENCODED) {
+      path += raw[index];
+      continue;
+    }
+    if (code !== PERCENT) {
+      path += encodeByte(code);
+      continue;
+    }
+    const pair = raw.slice(index + 1, index + 3);
+    if (!/^[0-9A-Fa-f]{2}$/.test(pair)) return refuse("path-encoding");
+    const byte = Number.parseInt(pair, 16);
+    const reason = byteProblem(byte);
+    if (reason !== undefined) return refuse(reason);
+    if (byte >= 0x80) isAscii = false;
+    path += UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : encodeByte(byte);
+    index += 2;
+  }
+  return isAscii || isUtf8(decoded(path)) ? path : refuse("path-encoding");
+}
+
+/** The bytes that a path with well-formed escapes stands for. */
+function decoded(path: string): Buffer {
+  const bytes = Buffer.alloc(path.length);
+  let length = 0;
+  for (let index = 0; index < path.length; index += 1) {
+    const isEscape = path.charCodeAt(index) === PERCENT;
+    bytes[length] = isEscape ? Number.parseInt(path.slice(index + 1, index + 3), 16) : path.charCodeAt(index);
+    length += 1;
+    if (isEscape) index += 2;
+  }
+  return bytes.subarray(0, length);
+}
+
+function byteProblem(byte: number): TargetRefusal | undefined {
+  // Decoded by the upstream they would be separators that the policy did not see.
+  if (byte === 0x2f || byte === 0x5c) return "path-encoded-separator";
+  if (byte < 0x20 || byte === 0x7f) return "path-encoded-control";
+  return undefined;
+}
+
+/** Looks at whole segments of a path whose unreserved characters are all decoded. */
+function segmentProblem(path: string): TargetRefusal | undefined {
+  let start = 1;
+  while (start <= path.length) {
+    let end = path.indexOf("/", start);
+    if (end === -1) end = path.length;
+    // A trailing slash is a path of its own; two slashes in a row are one slash to some servers.
+    if (end === start && end !== path.length) return "path-empty-segment";
+    const first = path.charCodeAt(start);
+    if (first === 46 && /^\.{1,2}(?:;|%3B|$)/.test(path.slice(start, end))) return "path-dot-segment";
+    // "/;x/admin" is "//admin" to servers that cut parameters off.
+    if ((first === 59 || first === 37) && /^(?:;|%3B)/.test(path.slice(start, end))) return "path-parameter";
+    start = end + 1;
+  }
+  return undefined;
+}
+
+/** Visible ASCII without "#": a fragment is never sent by a client that follows the rules. */
+function isCleanQuery(query: string): boolean {
+  for (let index = 0; index < query.length; index += 1) {
+    const code = query.charCodeAt(index);
+    if (code <= 0x20 || code >= 0x7f || code === 35) return false;
+  }
+  return true;
+}
+
+function encodeByte(byte: number): string {
+  return `%${HEX[byte >> 4]}${HEX[byte & 15]}`;
+}
+
+function refuse(reason: TargetRefusal): { readonly ok: false; readonly reason: TargetRefusal } {
+  return { ok: false, reason };
+}

@@ -1,0 +1,81 @@
+/** Bounds on how often strangers may do something that leaves a record behind. Per process, in memory. */
+import type { Clock } from "./clock.ts";
+
+export interface RateLimit {
+  /** Seconds to wait; 0 = go on, and one is used up. */
+  take(peer: string): number;
+}
+
+/** A limit of what goes wrong: each attempt takes one, so that attempts at a time count too, and a good one gives it back. */
+export interface FailureLimit extends RateLimit {
+  giveBack(peer: string): void;
+}
+
+/** How many at once, and how many more each second. */
+export interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
+
+/** Peers remembered at most; the longest unseen is forgotten first. */
+const MAX_PEERS = 10_000;
+
+/** @param burst how many at once @param perSecond how many more each second */
+export function createRateLimit(deps: { readonly clock: Clock }, burst: number, perSecond: number): FailureLimit {
+  const buckets = new Map<string, Bucket>();
+  let unseen: MapIterator<string> | undefined;
+
+  const forgetOldest = (): void => {
+    // Everything before it is gone, and who is seen again goes to the end: an iterator made anew would go through all the
+    // holes at the beginning (as in shared/cache.ts).
+    unseen ??= buckets.keys();
+    const { value: oldest } = unseen.next();
+    if (oldest === undefined) unseen = undefined;
+    else buckets.delete(oldest);
+  };
+
+  return {
+    take(peer) {
+      const now = deps.clock.now();
+      const bucket = buckets.get(peer) ?? { tokens: burst, filledAt: now };
+      bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, ((now - bucket.filledAt) / 1000) * perSecond));
+      bucket.filledAt = now;
+      buckets.delete(peer);
+      if (buckets.size >= MAX_PEERS) forgetOldest();
+      buckets.set(peer, bucket);
+      if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
+      bucket.tokens -= 1;
+      return 0;
+    },
+    giveBack(peer) {
+      const bucket = buckets.get(peer);
+      if (bucket) bucket.tokens = Math.min(burst, bucket.tokens + 1);
+    },
+  };
+}
+
+/** One peer may not use up what there is, and all of them together may not fill the store. */
+export function createStrangerLimit(
+  deps: { readonly clock: Clock },
+  rates: { readonly peer: Rate; readonly all: Rate },
+): RateLimit {
+  const peers = createRateLimit(deps, rates.peer.burst, rates.peer.perSecond);
+  const all = createRateLimit(deps, rates.all.burst, rates.all.perSecond);
+  return { take: (peer) => peers.take(networkOf(peer)) || all.take("all") };
+}
+
+/** An IPv6 host has a whole /64 to call from; anything else is one peer. */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || address.toLowerCase().startsWith("::ffff:")) return address;
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}

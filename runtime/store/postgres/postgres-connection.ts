@@ -1,0 +1,140 @@
+/**
+ * Connections to PostgreSQL: a pool for statements, one listening connection for notifications; both come back by
+ * themselves after the server was away. Every wait is bounded. Messages never hold the URL or its password.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { Client, Pool, type ClientConfig, type PoolClient, type QueryResultRow } from "pg";
+
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
+/** Above the server's own limit: it only ends waits for a server that no longer answers at all. */
+const QUERY_TIMEOUT_MS = 7_000;
+const RECONNECT_FIRST_MS = 100;
+const RECONNECT_MOST_MS = 5_000;
+
+export interface Database {
+  /** One statement. @throws GatewayError `store.unavailable` */
+  readonly query: <R extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<readonly R[]>;
+  /** Several statements that happen together or not at all. @throws GatewayError `store.unavailable` */
+  readonly transaction: <T>(run: (client: PoolClient) => Promise<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
+}
+
+export function connectionSettings(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: "gateform",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    keepAlive: true,
+  };
+}
+
+export function openPool({ url, log }: { readonly url: string; readonly log: Log }): Database {
+  const pool = new Pool({ ...connectionSettings(url), max: 10, idleTimeoutMillis: 30_000 });
+  // An idle connection was lost (restart, failover). The pool has dropped it already; the next statement opens another.
+  pool.on("error", (error) => log.warn({ reason: reasonOf(error) }, "store connection lost"));
+  let closing: Promise<void> | undefined;
+
+  return {
+    async query<R extends QueryResultRow>(text: string, values: readonly unknown[] = []) {
+      return guarded(async () => {
+        const { rows } = await pool.query<R>(text, [...values]);
+        return rows;
+      });
+    },
+    async transaction(run) {
+      return guarded(async () => {
+        const client = await pool.connect();
+        let broken = true;
+        try {
+          await client.query("BEGIN");
+          const result = await run(client);
+          await client.query("COMMIT");
+          broken = false;
+          return result;
+        } finally {
+          // A connection that failed inside a transaction is thrown away, and the server rolls back.
+          client.release(broken);
+        }
+      });
+    },
+    close: () => (closing ??= pool.end()),
+  };
+}
+
+/** Turns the driver's errors into ours; ours pass unchanged. */
+async function guarded<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError("store.unavailable", `Cannot use the store: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** A refused connection to a name with several addresses is an AggregateError without a text of its own. */
+function reasonOf(error: unknown): string {
+  const errors: unknown[] = error instanceof AggregateError ? error.errors : [];
+  return errors.length > 0 ? errors.map(errorText).join(", ") : errorText(error);
+}
+
+export interface Listener {
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Keeps one connection that listens on a channel, and reconnects with growing pauses.
+ *
+ * @param onNotify called with the payload; without one after each (re)connection, since something may have been missed
+ */
+export function listen(
+  { url, log }: { readonly url: string; readonly log: Log },
+  channel: string,
+  onNotify: (payload?: string) => void,
+): Listener {
+  const stop = new AbortController();
+  let current: Client | undefined;
+  const running = keepListening();
+  return {
+    async close() {
+      stop.abort();
+      await current?.end().catch(ignored);
+      await running;
+    },
+  };
+
+  async function keepListening(): Promise<void> {
+    let pauseMs = RECONNECT_FIRST_MS;
+    while (!stop.signal.aborted) {
+      const client = new Client(connectionSettings(url));
+      try {
+        const lost = new Promise<void>((resolve) => {
+          client.once("end", () => resolve());
+          client.on("error", () => resolve());
+        });
+        client.on("notification", ({ payload }) => onNotify(payload));
+        current = client;
+        // A connection that is ended while it connects settles only by its "end" event.
+        await Promise.race([lost, client.connect().then(() => client.query(`LISTEN ${channel}`))]);
+        if (stop.signal.aborted) break;
+        pauseMs = RECONNECT_FIRST_MS;
+        onNotify();
+        await lost;
+        if (!stop.signal.aborted) log.warn("store notifications lost, polling meanwhile");
+      } catch (error) {
+        log.debug({ reason: reasonOf(error) }, "store notifications unavailable");
+      }
+      await client.end().catch(ignored);
+      if (!stop.signal.aborted) await delay(pauseMs, undefined, { signal: stop.signal, ref: false }).catch(ignored);
+      pauseMs = Math.min(pauseMs * 2, RECONNECT_MOST_MS);
+    }
+  }
+}
+
+function ignored(): void {}

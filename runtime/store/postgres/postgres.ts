@@ -1,0 +1,244 @@
+/**
+ * The store in PostgreSQL, for replicas on several machines.
+ *
+ * The server's clock judges every expiry and lease, so replicas whose clocks differ agree. Each operation is one
+ * statement where that suffices; a statement whose connection broke is not repeated, since it may have been done.
+ */
+import type { PoolClient } from "pg";
+
+import { GatewayError } from "../../shared/errors.ts";
+import { randomSecret } from "../../shared/keys.ts";
+import type { Log } from "../../shared/log.ts";
+import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue, type CheckedPut } from "../check.ts";
+import { createFeedWatch } from "../feed-watch.ts";
+import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
+import { listen, openPool, type Database } from "./postgres-connection.ts";
+import { FEED_PAGE, SWEEP_BATCH, toRecord, type RawRecord } from "../record.ts";
+import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store } from "../store.ts";
+
+/** bigint columns come as text. */
+interface Row {
+  readonly key: string;
+  readonly value: string;
+  readonly version: string;
+  readonly expires_at: string | null;
+  readonly tags: string[];
+}
+
+const CHANNEL = "gateway_feed";
+/** Notifications usually come first; the poll covers lost ones and poolers that do not pass them on. */
+const POLL_EVERY_MS = 1000;
+/** First half of our advisory locks' names: "gate". */
+const LOCK_SPACE = 0x67617465;
+const MIGRATION_LOCK = 0;
+
+const NOW = "floor(extract(epoch FROM clock_timestamp()))::bigint";
+const RECORD = "key, value, version, expires_at, tags";
+const LIVE = `(expires_at IS NULL OR expires_at > ${NOW})`;
+
+export interface PostgresDeps {
+  readonly url: string;
+  readonly log: Log;
+}
+
+/** @throws GatewayError `store.unavailable`, `store.too-new` */
+export async function openPostgresStore({ url, log }: PostgresDeps): Promise<Store> {
+  const database = openPool({ url, log });
+  try {
+    await database.transaction(migrate);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return createStore(database, { url, log });
+}
+
+function createStore(database: Database, deps: PostgresDeps): Store {
+  const { query } = database;
+  const watch = createFeedWatch({ latest, everyMs: POLL_EVERY_MS });
+  const listener = listen(deps, CHANNEL, (feed) => watch.hint(feed));
+
+  return {
+    async get<T>(key: string) {
+      checkName("key", key);
+      const rows = await query<Row>(`SELECT ${RECORD} FROM gateway_records WHERE key = $1 AND ${LIVE}`, [key]);
+      return first<T>(rows);
+    },
+    async put(key: string, value: unknown, options: PutOptions = {}): Promise<PutResult> {
+      const { text, values } = putStatement(key, checkPut(key, value, options));
+      const [row] = await query<{ version: string }>(text, values);
+      return row ? { ok: true, version: Number(row.version) } : { ok: false, reason: "conflict" };
+    },
+    async delete(key, { ifVersion } = {}) {
+      checkName("key", key);
+      if (ifVersion !== undefined) checkVersion(ifVersion);
+      const rows = await query(
+        `DELETE FROM gateway_records WHERE key = $1 AND ${LIVE} AND ($2::bigint IS NULL OR version = $2) RETURNING 1`,
+        [key, ifVersion ?? null],
+      );
+      return rows.length === 1;
+    },
+    async take<T>(key: string) {
+      checkName("key", key);
+      const rows = await query<Row>(`DELETE FROM gateway_records WHERE key = $1 AND ${LIVE} RETURNING ${RECORD}`, [
+        key,
+      ]);
+      return first<T>(rows);
+    },
+    async list<T>(tag: string) {
+      checkName("tag", tag);
+      const rows = await query<Row>(
+        `SELECT ${RECORD} FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} ORDER BY key`,
+        [tag],
+      );
+      return rows.map((row) => toRecord<T>(toRaw(row)));
+    },
+    async deleteByTag(tag) {
+      checkName("tag", tag);
+      const rows = await query(`DELETE FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} RETURNING 1`, [tag]);
+      return rows.length;
+    },
+    async lease(name, ttlMs): Promise<Lease | undefined> {
+      checkName("lease", name);
+      checkTtl(ttlMs);
+      const holder = randomSecret(16);
+      const rows = await query(
+        `INSERT INTO gateway_leases AS l (name, holder, expires_at)
+         VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+         WHERE l.expires_at <= clock_timestamp() RETURNING 1`,
+        [name, holder, ttlMs],
+      );
+      return rows.length === 1 ? heldLease(database, name, holder) : undefined;
+    },
+    async append(feed, entry, expiresAt) {
+      checkName("feed", feed);
+      checkExpiry(expiresAt);
+      const text = encodeValue(entry);
+      const sequence = await database.transaction((client) => appendEntry(client, feed, text, expiresAt));
+      watch.hint(feed);
+      return sequence;
+    },
+    async changesSince(feed, sequence): Promise<readonly FeedEntry[]> {
+      checkName("feed", feed);
+      const rows = await query<{ sequence: string; entry: string }>(
+        "SELECT sequence, entry FROM gateway_feed WHERE feed = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+        [feed, sequence, FEED_PAGE],
+      );
+      return rows.map((row) => ({ sequence: Number(row.sequence), entry: JSON.parse(row.entry) as Json }));
+    },
+    onAppend(feed, onChange) {
+      checkName("feed", feed);
+      return watch.onAppend(feed, onChange);
+    },
+    async sweep() {
+      let total = 0;
+      for (const statement of SWEEPS) {
+        for (let removed = SWEEP_BATCH; removed === SWEEP_BATCH; total += removed) {
+          removed = (await query(statement, [SWEEP_BATCH])).length;
+        }
+      }
+      return total;
+    },
+    async close() {
+      watch.close();
+      await listener.close();
+      await database.close();
+    },
+  };
+
+  async function latest(feeds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await query<{ feed: string; sequence: string }>(
+      "SELECT feed, max(sequence) AS sequence FROM gateway_feed WHERE feed = ANY($1) GROUP BY feed",
+      [feeds],
+    );
+    return new Map(rows.map((row) => [row.feed, Number(row.sequence)]));
+  }
+}
+
+/** SKIP LOCKED: several replicas sweep at once without waiting for each other. */
+const SWEEPS = [
+  `DELETE FROM gateway_records WHERE key IN
+     (SELECT key FROM gateway_records WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+  `DELETE FROM gateway_feed WHERE sequence IN
+     (SELECT sequence FROM gateway_feed WHERE expires_at <= ${NOW} LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+  `DELETE FROM gateway_leases WHERE name IN
+     (SELECT name FROM gateway_leases WHERE expires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+];
+
+/** The one statement that is right for the version asked for; it answers no row on a conflict. */
+function putStatement(key: string, put: CheckedPut): { readonly text: string; readonly values: readonly unknown[] } {
+  const values = [key, put.text, put.expiresAt, put.tags];
+  if (put.ifVersion !== undefined && put.ifVersion > 0) {
+    return {
+      text: `UPDATE gateway_records SET value = $2, expires_at = $3, tags = $4, version = version + 1
+             WHERE key = $1 AND version = $5 AND ${LIVE} RETURNING version`,
+      values: [...values, put.ifVersion],
+    };
+  }
+  // An expired row that nobody swept yet counts as none: its versions begin anew.
+  const live = LIVE.replaceAll("expires_at", "r.expires_at");
+  return {
+    text: `INSERT INTO gateway_records AS r (key, value, version, expires_at, tags) VALUES ($1, $2, 1, $3, $4)
+           ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at,
+             tags = excluded.tags, version = CASE WHEN ${live} THEN r.version + 1 ELSE 1 END
+           ${put.ifVersion === 0 ? `WHERE NOT ${live}` : ""} RETURNING version`,
+    values,
+  };
+}
+
+function heldLease({ query }: Database, name: string, holder: string): Lease {
+  return {
+    async renew(ttlMs) {
+      checkTtl(ttlMs);
+      const rows = await query(
+        `UPDATE gateway_leases SET expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+         WHERE name = $1 AND holder = $2 RETURNING 1`,
+        [name, holder, ttlMs],
+      );
+      return rows.length === 1;
+    },
+    async release() {
+      await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
+    },
+  };
+}
+
+async function appendEntry(client: PoolClient, feed: string, text: string, expiresAt: number): Promise<number> {
+  // One appender of a feed at a time, until commit: otherwise a lower number could become visible after a higher one,
+  // and a reader that has seen the higher one would never look for it.
+  await client.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [LOCK_SPACE, feed]);
+  const { rows } = await client.query<{ sequence: string }>(
+    "INSERT INTO gateway_feed (feed, entry, expires_at) VALUES ($1, $2, $3) RETURNING sequence",
+    [feed, text, expiresAt],
+  );
+  await client.query("SELECT pg_notify($1, $2)", [CHANNEL, feed]);
+  return Number(rows[0]?.sequence);
+}
+
+async function migrate(client: PoolClient): Promise<void> {
+  await client.query("SELECT pg_advisory_xact_lock($1, $2)", [LOCK_SPACE, MIGRATION_LOCK]);
+  // Asked first: with the tables in place, a role that may not create any is enough.
+  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('gateway_schema') IS NOT NULL AS known");
+  if (rows[0]?.known !== true) await client.query(VERSION_TABLE);
+  const newest = await client.query<{ version: number }>(
+    "SELECT coalesce(max(version), 0) AS version FROM gateway_schema",
+  );
+  const current = newest.rows[0]?.version;
+  if (current === undefined)
+    throw new GatewayError("store.unavailable", "Cannot read the version of the store's tables");
+  for (const { version, postgres } of pendingMigrations(current)) {
+    await client.query(postgres);
+    await client.query(`INSERT INTO gateway_schema VALUES ($1, ${NOW})`, [version]);
+  }
+}
+
+function first<T>(rows: readonly Row[]) {
+  const [row] = rows;
+  return row && toRecord<T>(toRaw(row));
+}
+
+function toRaw(row: Row): RawRecord {
+  const expiresAt = row.expires_at === null ? null : Number(row.expires_at);
+  return { key: row.key, text: row.value, version: Number(row.version), expiresAt, tags: row.tags };
+}

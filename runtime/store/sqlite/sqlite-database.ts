@@ -1,0 +1,172 @@
+/**
+ * The store's operations on one SQLite connection, synchronous. Runs in the worker thread only: a lock held by another
+ * process may block a statement.
+ *
+ * Operations in `writes` change the file and are run one after the other within a transaction; the others only read.
+ */
+import { DatabaseSync } from "node:sqlite";
+
+import type { CheckedPut } from "../check.ts";
+import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
+import { FEED_PAGE, SWEEP_BATCH, type RawFeedEntry, type RawRecord } from "../record.ts";
+import type { PutResult } from "../store.ts";
+
+interface Row {
+  readonly key: string;
+  readonly value: string;
+  readonly version: number;
+  readonly expires_at: number | null;
+  readonly tags: string;
+}
+
+const TAGS = "(SELECT json_group_array(tag) FROM (SELECT tag FROM gateway_tags t WHERE t.key = r.key ORDER BY tag))";
+const RECORD = `r.key, r.value, r.version, r.expires_at, ${TAGS} AS tags`;
+/** Takes one parameter, epoch seconds. */
+const LIVE = "(r.expires_at IS NULL OR r.expires_at > ?)";
+
+export type SqliteOperations = ReturnType<typeof sqliteOperations>;
+export type SqliteOperation = keyof SqliteOperations;
+
+/** Operations that change the file. */
+export const writes: ReadonlySet<SqliteOperation> = new Set([
+  "put",
+  "delete",
+  "take",
+  "deleteByTag",
+  "lease",
+  "renew",
+  "release",
+  "append",
+  "sweepBatch",
+] as const);
+
+/** Opens the file, which must exist, and brings its tables up to date. Waits up to `timeoutMs` for other processes. */
+export function openDatabase(path: string, timeoutMs: number): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: timeoutMs, enableForeignKeyConstraints: true });
+  try {
+    // FULL: a revocation or a rotated refresh token that was confirmed must survive a power cut.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
+    database.exec("BEGIN IMMEDIATE");
+    const known = database
+      .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'gateway_schema'")
+      .get();
+    if (!known) database.exec(VERSION_TABLE);
+    const row = database.prepare("SELECT coalesce(max(version), 0) AS version FROM gateway_schema").get();
+    for (const { version, sqlite } of pendingMigrations(Number(row?.["version"]))) {
+      database.exec(sqlite);
+      database.prepare("INSERT INTO gateway_schema VALUES (?, unixepoch())").run(version);
+    }
+    database.exec("COMMIT");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Every operation, with its statements prepared once. Times are given by the caller, whose clock is the store's. */
+export function sqliteOperations(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  const find = sql(`SELECT ${RECORD} FROM gateway_records r WHERE r.key = ? AND ${LIVE}`);
+  const findTagged = sql(
+    `SELECT ${RECORD} FROM gateway_tags g JOIN gateway_records r USING (key) WHERE g.tag = ? AND ${LIVE} ORDER BY r.key`,
+  );
+  const write = sql(
+    `INSERT INTO gateway_records (key, value, version, expires_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at`,
+  );
+  const removeTags = sql("DELETE FROM gateway_tags WHERE key = ?");
+  const addTag = sql("INSERT INTO gateway_tags (tag, key) VALUES (?, ?)");
+  const remove = sql("DELETE FROM gateway_records WHERE key = ?");
+  const removeTagged = sql(
+    `DELETE FROM gateway_records AS r WHERE r.key IN (SELECT key FROM gateway_tags WHERE tag = ?) AND ${LIVE}`,
+  );
+  const takeLease = sql(
+    `INSERT INTO gateway_leases (name, holder, expires_at_ms) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
+     WHERE gateway_leases.expires_at_ms <= ?`,
+  );
+  const renewLease = sql("UPDATE gateway_leases SET expires_at_ms = ? WHERE name = ? AND holder = ?");
+  const dropLease = sql("DELETE FROM gateway_leases WHERE name = ? AND holder = ?");
+  const addEntry = sql("INSERT INTO gateway_feed (feed, entry, expires_at) VALUES (?, ?, ?)");
+  const entriesAfter = sql(
+    "SELECT sequence, entry AS text FROM gateway_feed WHERE feed = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+  );
+  const newestEntry = sql("SELECT max(sequence) AS sequence FROM gateway_feed WHERE feed = ?");
+  const sweeps = [
+    sql(`DELETE FROM gateway_records WHERE key IN (SELECT key FROM gateway_records WHERE expires_at <= ? LIMIT ?)`),
+    sql(`DELETE FROM gateway_feed WHERE sequence IN (SELECT sequence FROM gateway_feed WHERE expires_at <= ? LIMIT ?)`),
+    sql(
+      `DELETE FROM gateway_leases WHERE name IN (SELECT name FROM gateway_leases WHERE expires_at_ms <= ? * 1000 LIMIT ?)`,
+    ),
+  ];
+
+  return {
+    get(key: string, now: number): RawRecord | undefined {
+      return toRaw(find.get(key, now));
+    },
+    list(tag: string, now: number): readonly RawRecord[] {
+      return findTagged.all(tag, now).flatMap((row) => toRaw(row) ?? []);
+    },
+    put(key: string, put: CheckedPut, now: number): PutResult {
+      const stored = toRaw(find.get(key, now))?.version ?? 0;
+      if (put.ifVersion !== undefined && put.ifVersion !== stored) return { ok: false, reason: "conflict" };
+      const version = stored + 1;
+      write.run(key, put.text, version, put.expiresAt);
+      removeTags.run(key);
+      for (const tag of put.tags) addTag.run(tag, key);
+      return { ok: true, version };
+    },
+    delete(key: string, ifVersion: number | undefined, now: number): boolean {
+      const stored = toRaw(find.get(key, now));
+      if (!stored || (ifVersion !== undefined && ifVersion !== stored.version)) return false;
+      return remove.run(key).changes === 1;
+    },
+    take(key: string, now: number): RawRecord | undefined {
+      const stored = toRaw(find.get(key, now));
+      if (stored) remove.run(key);
+      return stored;
+    },
+    deleteByTag(tag: string, now: number): number {
+      return Number(removeTagged.run(tag, now).changes);
+    },
+    lease(name: string, holder: string, expiresAtMs: number, nowMs: number): boolean {
+      return takeLease.run(name, holder, expiresAtMs, nowMs).changes === 1;
+    },
+    renew(name: string, holder: string, expiresAtMs: number): boolean {
+      return renewLease.run(expiresAtMs, name, holder).changes === 1;
+    },
+    release(name: string, holder: string): void {
+      dropLease.run(name, holder);
+    },
+    append(feed: string, text: string, expiresAt: number): number {
+      return Number(addEntry.run(feed, text, expiresAt).lastInsertRowid);
+    },
+    changesSince(feed: string, sequence: number): readonly RawFeedEntry[] {
+      const rows = entriesAfter.all(feed, sequence, FEED_PAGE);
+      return rows.map((row) => ({ sequence: Number(row["sequence"]), text: String(row["text"]) }));
+    },
+    latest(feeds: readonly string[]): ReadonlyMap<string, number> {
+      const found = new Map<string, number>();
+      for (const feed of feeds) {
+        const sequence = newestEntry.get(feed)?.["sequence"];
+        if (typeof sequence === "number") found.set(feed, sequence);
+      }
+      return found;
+    },
+    /** One small transaction. @returns rows removed; fewer than a batch means that nothing is left */
+    sweepBatch(now: number): number {
+      let removed = 0;
+      for (const statement of sweeps) {
+        if (removed < SWEEP_BATCH) removed += Number(statement.run(now, SWEEP_BATCH - removed).changes);
+      }
+      return removed;
+    },
+  };
+}
+
+function toRaw(row: unknown): RawRecord | undefined {
+  if (!row) return undefined;
+  const { key, value, version, expires_at, tags } = row as Row;
+  return { key, text: value, version, expiresAt: expires_at, tags: JSON.parse(tags) as string[] };
+}

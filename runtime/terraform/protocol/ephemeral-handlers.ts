@@ -1,0 +1,47 @@
+/** The methods of ephemeral resources, which are there while Terraform runs and stored nowhere. */
+import type { Handler } from "./handlers.ts";
+import { findType, readDynamic, wireDiagnostics } from "./messages.ts";
+import type { EphemeralResource, Provider } from "./provider.ts";
+import { blockType } from "../schema/schema-model.ts";
+import { decodeValue, encodeValue } from "./value-codec.ts";
+import type { ValueMap } from "./value.ts";
+import type { Message } from "./wire.ts";
+
+/** By method name. */
+export function createEphemeralHandlers({ ephemerals }: Provider): Readonly<Record<string, Handler>> {
+  const find = (request: Message): EphemeralResource => findType(ephemerals, "ephemeral resource", request["typeName"]);
+  const configOf = (request: Message, { schema }: EphemeralResource): ValueMap =>
+    (readDynamic(blockType(schema), request["config"], decodeValue) as ValueMap | null) ?? {};
+
+  return {
+    ValidateEphemeralResourceConfig(request) {
+      const ephemeral = find(request);
+      return { diagnostics: wireDiagnostics(ephemeral.validate(configOf(request, ephemeral))) };
+    },
+    async OpenEphemeralResource(request) {
+      const ephemeral = find(request);
+      const { result, renewAt, handle } = await ephemeral.open(configOf(request, ephemeral));
+      return {
+        result: { msgpack: encodeValue(blockType(ephemeral.schema), result) },
+        renewAt: timestamp(renewAt),
+        private: Buffer.from(handle),
+      };
+    },
+    async RenewEphemeralResource(request) {
+      const renewAt = await find(request).renew(handleOf(request));
+      return { renewAt: timestamp(renewAt), private: request["private"] };
+    },
+    async CloseEphemeralResource(request) {
+      return { diagnostics: wireDiagnostics(await find(request).close(handleOf(request))) };
+    },
+  };
+}
+
+function handleOf(request: Message): string {
+  return Buffer.from((request["private"] as Uint8Array | undefined) ?? []).toString();
+}
+
+function timestamp(date: Date): Message {
+  const ms = date.getTime();
+  return { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 };
+}

@@ -1,0 +1,196 @@
+/**
+ * One handler for each method of the provider service: messages in, calls of the provider, messages out.
+ *
+ * Terraform is trusted to send well-formed messages, but its values come from users: every value is read by the type
+ * of our schema.
+ */
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { type Diagnostic, wirePath } from "./diagnostics.ts";
+import { createEphemeralHandlers } from "./ephemeral-handlers.ts";
+import { findType, mapEntries, readDynamic, readRaw, wireDiagnostics } from "./messages.ts";
+import type { Caller, DataSource, Provider, Resource, StateOutcome } from "./provider.ts";
+import { identityMember, readIdentity, upgradeIdentity, wireIdentitySchema } from "./resource-identity.ts";
+import { blockType, wireFunction, wireSchema } from "../schema/schema-model.ts";
+import { encodeValue, valueFromJson } from "./value-codec.ts";
+import { createValueMemory } from "./value-memory.ts";
+import type { ValueMap, ValueType } from "./value.ts";
+import type { Message } from "./wire.ts";
+
+/** @throws GatewayError, FunctionError; whatever else it throws is a mistake of ours */
+export type Handler = (request: Message) => Promise<Message> | Message;
+
+/** By method name. */
+export function createHandlers(provider: Provider): Readonly<Record<string, Handler>> {
+  const capabilities = { planDestroy: true, schemaOptional: true, moveState: true };
+  const functions = (): Message => mapEntries(provider.functions, ({ schema }) => wireFunction(schema));
+  // Implied types are asked for with every call but never change.
+  const types = new Map([...provider.resources].map(([name, { schema }]) => [name, blockType(schema)]));
+
+  const memory = createValueMemory();
+  const decode = (type: ValueType, msgpack: Uint8Array) => memory.decode(type, msgpack);
+  const readObject = (type: ValueType, message: unknown): ValueMap | null =>
+    readDynamic(type, message, decode) as ValueMap | null;
+  const writeOutcome = (type: ValueType, field: string, { state, diagnostics }: StateOutcome): Message => ({
+    [field]: { msgpack: memory.encode(type, state) },
+    diagnostics: wireDiagnostics(diagnostics),
+  });
+
+  const { dataSources = NONE, ephemerals = NONE } = provider;
+  const findDataSource = (request: Message): { source: DataSource; type: ValueType } => {
+    const source = findType(dataSources, "data source", request["typeName"]);
+    return { source, type: blockType(source.schema) };
+  };
+  const find = (request: Message): { resource: Resource; type: ValueType; name: string } => {
+    const name = request["typeName"] as string;
+    const resource = findType(provider.resources, "resource type", name);
+    return { resource, type: findType(types, "resource type", name), name };
+  };
+  const identities = new Map(
+    [...provider.resources].flatMap(([name, { identity }]) => (identity ? [[name, identity]] : [])),
+  );
+
+  return {
+    GetMetadata: () => ({
+      capabilities,
+      dataSources: [...dataSources.keys()].map((name) => ({ name })),
+      resources: [...provider.resources.keys()].map((name) => ({ name })),
+      functions: [...provider.functions.keys()].map((name) => ({ name })),
+      ephemerals: [...ephemerals.keys()].map((name) => ({ name })),
+    }),
+    GetProviderSchema: () => ({
+      provider: wireSchema(provider.schema),
+      resources: mapEntries(provider.resources, ({ schema }) => wireSchema(schema)),
+      dataSources: mapEntries(dataSources, ({ schema }) => wireSchema(schema)),
+      ephemerals: mapEntries(ephemerals, ({ schema }) => wireSchema(schema)),
+      functions: functions(),
+      capabilities,
+    }),
+    GetResourceIdentitySchemas: () => ({ schemas: mapEntries(identities, wireIdentitySchema) }),
+    GetFunctions: () => ({ functions: functions() }),
+    ValidateProviderConfig: () => ({}),
+    ConfigureProvider(request) {
+      provider.configure?.(readObject(blockType(provider.schema), request["config"]) ?? {});
+      return {};
+    },
+    StopProvider: () => ({}),
+
+    async ValidateResourceConfig(request) {
+      const { resource, type } = find(request);
+      const config = readObject(type, request["config"]) ?? {};
+      return { diagnostics: wireDiagnostics(await resource.validate(config, callerOf(request))) };
+    },
+    // Called at every refresh, also when the version is the same: the state comes as JSON and goes as MessagePack.
+    UpgradeResourceState(request) {
+      const { resource, type } = find(request);
+      const version = (request["version"] as number | undefined) ?? 0;
+      const json = readRaw(request["state"]);
+      const state = valueFromJson(type, resource.upgradeState?.(json, version) ?? json);
+      return { state: { msgpack: memory.encode(type, state) } };
+    },
+    UpgradeResourceIdentity: (request) =>
+      upgradeIdentity(findType(identities, "identity of", request["typeName"]), request["identity"]),
+    async ReadResource(request) {
+      const { resource, type } = find(request);
+      const state = readObject(type, request["state"]);
+      const outcome = state ? await resource.read(state) : { state: null, diagnostics: [] };
+      const identity = identityMember(resource, outcome.state);
+      return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
+    },
+    async PlanResourceChange(request) {
+      const { resource, type } = find(request);
+      // A destroy is told by the proposed state; the configuration may still be there.
+      const config = isNull(request["proposed"]) ? null : readObject(type, request["config"]);
+      const planned = await resource.plan(readObject(type, request["prior"]), config, callerOf(request));
+      return {
+        ...writeOutcome(type, "planned", planned),
+        requiresReplace: planned.requiresReplace.map(wirePath),
+        private: request["priorPrivate"],
+        ...identityMember(resource, planned.state),
+      };
+    },
+    async ApplyResourceChange(request) {
+      const { resource, type } = find(request);
+      const prior = readObject(type, request["prior"]);
+      const outcome = await resource
+        .apply(prior, readObject(type, request["planned"]), readObject(type, request["config"]))
+        .catch(
+          // The state must survive a failure of ours, or Terraform would forget what is published.
+          (error: unknown) => ({ state: prior, diagnostics: [failure(error)] }),
+        );
+      const identity = identityMember(resource, outcome.state);
+      return { ...writeOutcome(type, "state", outcome), private: request["private"], ...identity };
+    },
+    ValidateDataResourceConfig(request) {
+      const { source, type } = findDataSource(request);
+      return { diagnostics: wireDiagnostics(source.validate(readObject(type, request["config"]) ?? {})) };
+    },
+    async ReadDataSource(request) {
+      const { source, type } = findDataSource(request);
+      const state = await source.read(readObject(type, request["config"]) ?? {});
+      return { state: { msgpack: encodeValue(type, state) } };
+    },
+    async ImportResourceState(request) {
+      const { resource, type, name } = find(request);
+      const identity = resource.identity && readIdentity(resource.identity, request["identity"]);
+      const { state, diagnostics } = await (resource.identity && identity
+        ? resource.identity.importState(identity)
+        : resource.importState(request["id"] as string));
+      const imported = state && {
+        typeName: name,
+        state: { msgpack: encodeValue(type, state) },
+        ...identityMember(resource, state),
+      };
+      return { imported: imported ? [imported] : [], diagnostics: wireDiagnostics(diagnostics) };
+    },
+    MoveResourceState(request) {
+      const { resource, type, name } = find(request);
+      const [source, typeName] = [request["sourceProvider"] as string, request["sourceType"] as string];
+      if (!resource.moveState)
+        throw new GatewayError("terraform.move", `Cannot move "${typeName}": nothing becomes a "${name}"`);
+      const state = resource.moveState({
+        provider: source,
+        typeName,
+        version: (request["sourceVersion"] as number | undefined) ?? 0,
+        state: readRaw(request["sourceState"]),
+      });
+      return {
+        state: { msgpack: encodeValue(type, state) },
+        private: request["private"],
+        ...identityMember(resource, state),
+      };
+    },
+    CallFunction(request) {
+      const name = request["name"] as string;
+      const fn = provider.functions.get(name);
+      if (!fn)
+        throw new GatewayError(
+          "terraform.function",
+          `Cannot call "${name}": this provider has no function of that name`,
+        );
+      const values = request["arguments"] as readonly unknown[];
+      const args = fn.schema.parameters.map(({ type }, index) => readDynamic(type, values[index], decode));
+      return { result: { msgpack: encodeValue(fn.schema.returns, fn.call(args)) } };
+    },
+    ...createEphemeralHandlers(provider),
+  };
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+function failure(error: unknown): Diagnostic {
+  return { severity: "error", summary: "Cannot apply the bundle", detail: errorText(error) };
+}
+
+function callerOf(request: Message): Caller {
+  const capabilities = request["capabilities"] as { writeOnly?: boolean } | undefined;
+  return { writeOnlyAttributes: capabilities?.writeOnly ?? false };
+}
+
+/** Whether the value is null, found out without reading it: a proposed state is as large as the configuration. */
+function isNull(message: unknown): boolean {
+  const { msgpack, json } = (message ?? {}) as { msgpack?: Uint8Array; json?: Uint8Array };
+  if (msgpack && msgpack.length > 0) return msgpack[0] === MSGPACK_NIL;
+  return !json || json.length === 0 || Buffer.from(json).toString().trim() === "null";
+}
+
+const MSGPACK_NIL = 0xc0;

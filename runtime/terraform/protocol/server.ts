@@ -1,0 +1,51 @@
+/** The gRPC server of one provider process, with or without TLS. */
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+
+import { GatewayError } from "../../shared/errors.ts";
+import { pluginImplementation, pluginServices } from "./plugin-services.ts";
+import type { ProviderLog } from "./provider-log.ts";
+import type { Provider } from "./provider.ts";
+import { providerImplementation, providerService } from "./service.ts";
+
+export interface ServerOptions {
+  readonly provider: Provider;
+  readonly log: ProviderLog;
+  readonly socketPath: string;
+  /** Without it the server speaks plain text; only for reattached development servers. */
+  readonly tls?: { readonly privateKey: string; readonly certificate: string; readonly clientCertificate: string };
+  /** Terraform asked us to leave. */
+  readonly onShutdown: () => void;
+}
+
+export interface RunningServer {
+  /** Ends open calls and stops listening. */
+  close(): void;
+}
+
+/** @throws GatewayError `terraform.listen` */
+export async function serveProvider(options: ServerOptions): Promise<RunningServer> {
+  const { provider, log, socketPath, tls } = options;
+  // The default limit of 4 MB would cut off the plan of a large bundle.
+  const server = new Server({ "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 });
+  server.addService(providerService, providerImplementation(provider, log));
+  server.addService(pluginServices, pluginImplementation(options.onShutdown));
+  const credentials = tls
+    ? ServerCredentials.createSsl(
+        // Exactly the one certificate of the Terraform that started us, and none is no choice.
+        Buffer.from(tls.clientCertificate),
+        [{ private_key: Buffer.from(tls.privateKey), cert_chain: Buffer.from(tls.certificate) }],
+        true,
+      )
+    : ServerCredentials.createInsecure();
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(`unix:${socketPath}`, credentials, (error) => {
+      if (error) reject(new GatewayError("terraform.listen", `Cannot listen on "${socketPath}"`, { cause: error }));
+      else resolve();
+    });
+  });
+  return {
+    close: () => {
+      server.forceShutdown();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** A question to the admin address that a data source or an ephemeral resource names, with the token it names. */
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { adminToken, type Connection } from "./admin-token.ts";
+import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
+import { gatewayTls } from "./gateway-tls.ts";
+import type { SchemaAttribute } from "../schema/schema-model.ts";
+import type { ValueMap } from "../protocol/value.ts";
+
+export const TOKEN_REF: SchemaAttribute = {
+  name: "token_ref",
+  type: "string",
+  use: "optional",
+  doc: "Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.",
+};
+
+const TIMEOUT_MS = 15_000;
+
+export interface AdminQuestion {
+  readonly method: string;
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: object;
+  /** Of the error when nobody answers. */
+  readonly code: string;
+}
+
+/**
+ * @param config `url`, and perhaps `token_ref` and what gatewayTls() reads
+ * @returns the answer, and the address that was asked
+ * @throws GatewayError with `code`, `publish.token`, `publish.tls`
+ */
+export async function askAdmin(
+  config: ValueMap,
+  connection: Connection,
+  { method, path, body, code }: AdminQuestion,
+): Promise<GatewayAnswer & { readonly base: string }> {
+  const { url } = config;
+  if (typeof url !== "string") throw new GatewayError(code, 'Cannot ask the gateway: "url" is not known');
+  const base = url.replace(/\/+$/, "");
+  const authorization = `Bearer ${await adminToken(config["token_ref"] ?? null, connection)}`;
+  const tls = await gatewayTls(connection, config);
+  try {
+    const answer = await askGateway({
+      method,
+      url: `${base}${path}`,
+      headers: { authorization, ...(body && { "content-type": "application/json" }) },
+      body: body && JSON.stringify(body),
+      timeoutMs: TIMEOUT_MS,
+      tls,
+    });
+    return { ...answer, base };
+  } catch (cause) {
+    throw new GatewayError(code, `Cannot reach the gateway at "${base}": ${errorText(cause)}`, { cause });
+  }
+}
+
+/** What the gateway says about a refusal, to stand behind the status. */
+export function reasonOf({ status, body }: GatewayAnswer): string {
+  if (status === 421) return ', which says that it does not take requests by this name; name it in "admin_hosts"';
+  return typeof body?.["message"] === "string" ? ` (${body["message"]})` : "";
+}

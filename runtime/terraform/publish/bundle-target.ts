@@ -1,0 +1,54 @@
+/** Where a bundle's values say that it goes, and bringing it there. */
+import { errorText } from "../../shared/errors.ts";
+import { adminToken, type Connection } from "./admin-token.ts";
+import { parseMode } from "../resource/bundle-rules.ts";
+import type { Diagnostic } from "../protocol/diagnostics.ts";
+import { gatewayTls } from "./gateway-tls.ts";
+import { createHttpTarget } from "./publish-http.ts";
+import { createFileTarget, type Target } from "./publish.ts";
+import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
+
+/** Publishes and, after a change of target, takes the slice away from where it was. */
+export async function publishBundle(
+  prior: ValueMap | null,
+  state: ValueMap,
+  connection: Connection,
+): Promise<readonly Diagnostic[]> {
+  const target = targetOf(state, connection);
+  const previous = prior ? targetOf(prior, connection) : undefined;
+  const seen = typeof prior?.["sha256"] === "string" ? prior["sha256"] : null;
+  await target?.write(textOf(state["bundle_json"]), seen);
+  if (!previous || target?.place === previous.place) return [];
+  // Two names of one place (a link, a mount): removing "the old one" would remove what was just published.
+  try {
+    if (target && (await target.identity()) === (await previous.identity())) return [];
+    await previous.remove();
+    return [];
+  } catch (error) {
+    const detail = `The bundle is published, but its earlier place still holds it. ${errorText(error)}`;
+    return [{ severity: "warning", summary: "Earlier slice not removed", detail }];
+  }
+}
+
+/** Where a bundle is published; undefined when nowhere, or not known yet. */
+export function targetOf(bundle: ValueMap, connection: Connection): Target | undefined {
+  const { owner, file, http } = bundle;
+  if (typeof owner !== "string") return undefined;
+  if (isMap(http) && typeof http["url"] === "string") {
+    const ref = http["token_ref"] ?? null;
+    return createHttpTarget({
+      url: http["url"],
+      owner,
+      token: () => adminToken(ref, connection),
+      tls: () => gatewayTls(connection),
+    });
+  }
+  if (!isMap(file) || typeof file["directory"] !== "string") return undefined;
+  const mode = typeof file["mode"] === "string" ? parseMode(file["mode"]) : undefined;
+  return createFileTarget({ directory: file["directory"], owner, mode });
+}
+
+function textOf(value: Value | undefined): string {
+  if (typeof value !== "string") throw new TypeError("Cannot publish the bundle: it has no text");
+  return value;
+}

@@ -1,0 +1,71 @@
+/** Rules of addresses of gateways: where a bundle may be published to, and what of it would be unwise. */
+import { isIPv4 } from "node:net";
+import { isAbsolute } from "node:path";
+
+import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
+import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
+
+/** @param file the other target, beside which there is none */
+export function* httpProblems(http: Value | undefined, file: Value | undefined): Iterable<Diagnostic> {
+  if (!isMap(http)) return;
+  if (isMap(file)) yield fault([], 'A bundle is published to "http" or to "file", not to both.');
+  for (const { severity, attribute, detail } of addressProblems(http)) {
+    const path = blockPath([{ attribute }]);
+    if (severity === "warning") yield { severity, summary: "Doubtful gateway bundle", detail, path };
+    // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
+    else yield { ...fault([{ attribute }], detail), pointAt: blockPath([]) };
+  }
+}
+
+export interface AddressProblem {
+  readonly severity: Diagnostic["severity"];
+  readonly attribute: "url" | "token_ref";
+  readonly detail: string;
+}
+
+/** What is wrong with an address, and with where the token for it is. */
+export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
+  if (typeof url === "string") {
+    const wish = urlWish(url);
+    if (wish !== undefined) yield { severity: "error", attribute: "url", detail: `"url" ${wish}.` };
+    else if (!isPrivate(new URL(url))) {
+      const detail = `"url" begins with http://, so the admin token crosses the network in clear text; use https:// or a tunnel.`;
+      yield { severity: "warning", attribute: "url", detail };
+    }
+  }
+  if (typeof ref === "string" && !isReference(ref)) {
+    const detail = '"token_ref" must be "env:NAME" or "file:/absolute/path".';
+    yield { severity: "error", attribute: "token_ref", detail };
+  }
+}
+
+function urlWish(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    return "must be an address such as http://127.0.0.1:9901";
+  }
+  // Not quoted: it holds a password.
+  if (url.username !== "" || url.password !== "") return 'must not hold a password, the token is given by "token_ref"';
+  if (url.search !== "" || url.hash !== "") return `is ${JSON.stringify(text)}, must have no query and no fragment`;
+  return undefined;
+}
+
+/** Nobody else reads what goes there. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  const isLoopback =
+    hostname === "localhost" || hostname === "[::1]" || (isIPv4(hostname) && hostname.startsWith("127."));
+  return protocol === "https:" || isLoopback;
+}
+
+function isReference(text: string): boolean {
+  if (text.startsWith("file:")) return isAbsolute(text.slice("file:".length)) && !text.includes("\0");
+  return /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(text);
+}
+
+function fault(path: AttributePath, detail: string): Diagnostic {
+  return { severity: "error", summary: "Invalid gateway bundle", detail, path: blockPath(path) };
+}
+
+function blockPath(path: AttributePath): AttributePath {
+  return [{ attribute: "http" }, ...path];
+}

@@ -1,0 +1,177 @@
+/**
+ * Publishing to a running gateway: its admin address takes the slice, judges it with everything else, and answers when
+ * it is live in every process. The gateway keeps what it has when it refuses, so nothing is ever half published.
+ *
+ * Untrusted: the answers, which are bounded and read as data. The token is read when it is needed and never repeated.
+ *
+ * @see RFC 9110 §13.1 for If-Match and If-None-Match
+ */
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { askGateway, type GatewayAnswer, type GatewayTls } from "./ask-gateway.ts";
+import { type KnownText, readSliceText, type Published, type Target } from "./publish.ts";
+
+export interface HttpTargetOptions {
+  /** Of the admin listener, or of what stands before it. */
+  readonly url: string;
+  readonly owner: string;
+  /** @throws GatewayError `publish.token` */
+  readonly token: () => Promise<string>;
+  /** Default: as the system has it. @throws GatewayError `publish.tls` */
+  readonly tls?: () => Promise<GatewayTls>;
+}
+
+/** One finding of the gateway about a slice. */
+export interface RefusedPart {
+  /** `routes["app"].from`; "" when it concerns the whole slice. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The gateway judged the slice and will not have it. Code `publish.refused`. */
+export class PublishRefusal extends GatewayError {
+  readonly parts: readonly RefusedPart[];
+
+  constructor(message: string, parts: readonly RefusedPart[]) {
+    super("publish.refused", message);
+    this.parts = parts;
+  }
+}
+
+/** Code of the failure after which the slice is published all the same. */
+export const NOT_LIVE = "publish.not-live";
+
+/** The gateway itself waits up to 25 s for its processes. */
+const TIMEOUT_MS = 60_000;
+
+export function createHttpTarget({ url, owner, token, tls }: HttpTargetOptions): Target {
+  const base = url.replace(/\/+$/, "");
+  const place = `${base}/config/slices/${owner}`;
+
+  const ask = async (method: string, headers: Record<string, string> = {}, body?: string): Promise<GatewayAnswer> => {
+    const authorization = `Bearer ${await token()}`;
+    const material = await tls?.();
+    try {
+      return await askGateway({
+        method,
+        url: place,
+        headers: { ...headers, authorization },
+        body,
+        timeoutMs: TIMEOUT_MS,
+        tls: material,
+      });
+    } catch (error) {
+      const code = method === "GET" ? "publish.read" : "publish.write";
+      throw new GatewayError(code, `Cannot reach the gateway at "${base}": ${errorText(error)}`, { cause: error });
+    }
+  };
+
+  const failure = (verb: string, answer: GatewayAnswer): GatewayError => {
+    const code = verb === "read" ? "publish.read" : "publish.write";
+    return new GatewayError(code, `Cannot ${verb} the slice of "${owner}" at "${base}": ${reasonOf(answer)}`);
+  };
+
+  async function read(known?: KnownText): Promise<Published & { readonly store?: string | undefined }> {
+    const answer = await ask("GET");
+    const store = answer.headers["gateway-store"];
+    if (answer.status === 404 && answer.error === "absent") return { kind: "absent", ...stored(store) };
+    if (answer.status !== 200) throw failure("read", answer);
+    const published = readSliceText(answer.text, known);
+    const isLive = answer.headers["gateway-live"] !== "false";
+    return { ...published, ...(!isLive && { behind: true }), ...stored(store) };
+  }
+
+  return {
+    place,
+    read,
+    async identity() {
+      // Two addresses of one gateway, and of its replicas, name the same store.
+      const { store } = await read();
+      return store === undefined ? undefined : `gateway ${store} ${owner}`;
+    },
+    async write(text, expected) {
+      let answer = await ask("PUT", { ...JSON_BODY, ...preconditionOf(expected) }, text);
+      // Somebody removed it: nothing of theirs is overwritten by putting it back.
+      if (answer.status === 412 && expected !== null && answer.body?.["digest"] === null) {
+        answer = await ask("PUT", { ...JSON_BODY, ...preconditionOf(null) }, text);
+      }
+      // Only a gateway names the digest that it has now; a web server in its place says 200 to anything.
+      const isOurs = answer.body?.["digest"] === digestOf(text);
+      if (answer.status === 200 && isOurs) return;
+      if (answer.status === 202 && isOurs) throw notLive(owner, base, answer);
+      if (answer.status === 412) throw conflict(owner, place, expected, answer);
+      if (answer.status === 422) throw refusal(owner, base, answer);
+      throw failure("publish", answer);
+    },
+    async remove() {
+      const answer = await ask("DELETE", { "if-match": "*" });
+      const isGone = answer.body?.["digest"] === null;
+      if (isGone && (answer.status === 200 || answer.status === 202)) return;
+      throw answer.status === 422 ? refusal(owner, base, answer) : failure("remove", answer);
+    },
+  };
+}
+
+const JSON_BODY = { "content-type": "application/json" };
+
+function preconditionOf(expected: string | null): Record<string, string> {
+  if (expected === null) return { "if-none-match": "*" };
+  // What was damaged has no digest: it is replaced whatever it is.
+  return { "if-match": expected === "" ? "*" : `"${expected}"` };
+}
+
+function stored(store: string | undefined): { readonly store?: string } {
+  return store === undefined ? {} : { store };
+}
+
+function conflict(owner: string, place: string, expected: string | null, answer: GatewayAnswer): GatewayError {
+  const text =
+    expected === null
+      ? `Cannot create "${place}": a slice of owner "${owner}" is there already; take it over with: terraform import <address> ${place}`
+      : `Cannot replace "${place}": it was changed outside Terraform after this plan was made; make a new plan and review it`;
+  return new GatewayError("publish.conflict", `${text}\n\n${reasonOf(answer)}`);
+}
+
+function refusal(owner: string, base: string, { body, ...answer }: GatewayAnswer): PublishRefusal {
+  const problems: readonly unknown[] = Array.isArray(body?.["problems"]) ? body["problems"] : [];
+  const parts = problems.flatMap((problem): RefusedPart[] => {
+    const { severity, path, message, source } = (problem ?? {}) as Record<string, unknown>;
+    if (severity !== "error" || typeof message !== "string") return [];
+    // What is wrong elsewhere has no place in this configuration.
+    if (typeof source === "string") return [{ path: "", message: `${source}: ${textOf(path)} ${message}` }];
+    return [{ path: textOf(path), message }];
+  });
+  return new PublishRefusal(
+    `The gateway at "${base}" refuses the slice of "${owner}": ${reasonOf({ body, ...answer })}`,
+    parts,
+  );
+}
+
+function notLive(owner: string, base: string, { body }: GatewayAnswer): GatewayError {
+  const laggards: readonly unknown[] = Array.isArray(body?.["laggards"]) ? body["laggards"] : [];
+  const lines = laggards.map((laggard) => {
+    const { id, reason } = (laggard ?? {}) as Record<string, unknown>;
+    return `  ${textOf(id)} ${textOf(reason)}`;
+  });
+  const text = `The gateway at "${base}" has the slice of "${owner}", but not every process of it serves it yet`;
+  return new GatewayError(NOT_LIVE, `${text}:\n${lines.join("\n")}`);
+}
+
+function reasonOf({ status, text, body }: GatewayAnswer): string {
+  if (status === 401) return "it does not take the token";
+  const { message, error } = body ?? {};
+  if (status === 403 && error === "token") return 'it has no "admin_token", so it takes no changes';
+  if (typeof message === "string") return message;
+  if (status === 421) return 'it does not take requests by this name; name it in "admin_hosts" of the gateway';
+  if (typeof error === "string" && status !== 404) return `${error} (status ${status})`;
+  const said = text.slice(0, 200).trim();
+  return `it answers ${status}${said === "" ? "" : ` (${said})`}; is this the admin address of a gateway?`;
+}
+
+function digestOf(text: string): string | undefined {
+  const slice = readSliceText(text);
+  return slice.kind === "slice" ? slice.digest : undefined;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,182 @@
+/**
+ * Where a bundle goes. A target holds one owner's slice and is asked by content: whoever replaces or removes a slice
+ * says which content it believes to find.
+ *
+ * The file target promises whole files: a reader sees the old slice or the new one, also when this process or the
+ * machine dies in between. Slices of other owners are never touched.
+ */
+import { readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+
+import { digestOf } from "../../config/slice.ts";
+import { readSource } from "../../settings/source.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { removeFile, replaceFile } from "./replace-file.ts";
+
+export interface PublishedSlice {
+  readonly kind: "slice";
+  /** As it stands there, unchecked. */
+  readonly document: Record<string, unknown>;
+  /** Of its canonical JSON. */
+  readonly digest: string;
+  /** Not every process of the gateway serves it yet. */
+  readonly behind?: boolean;
+}
+
+/** A slice's text whose digest is known, so that finding it again costs no reading. */
+export interface KnownText {
+  readonly text: string;
+  readonly digest: string;
+}
+
+export type Published =
+  | { readonly kind: "absent" }
+  | PublishedSlice
+  /** Something is there that is no slice. */
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+export interface Target {
+  /** For messages. */
+  readonly place: string;
+  /** Equal for two targets that are one place under two names; undefined when nothing is there. */
+  identity(): Promise<string | undefined>;
+  /** @throws GatewayError `publish.read` */
+  read(known?: KnownText): Promise<Published>;
+  /**
+   * Replaces the slice in one step.
+   *
+   * @param expected digest that the caller last saw; null when it saw none
+   * @throws GatewayError `publish.conflict`, `publish.foreign`, `publish.write`, `publish.refused`; after
+   *   `publish.not-live` it is published all the same
+   */
+  write(text: string, expected: string | null): Promise<void>;
+  /** Removes the owner's slice; it is fine when there is none. @throws GatewayError `publish.foreign`, `publish.write` */
+  remove(): Promise<void>;
+}
+
+export interface FileTargetOptions {
+  readonly directory: string;
+  readonly owner: string;
+  /** Permission bits; 0o644 when absent. */
+  readonly mode: number | undefined;
+}
+
+const DEFAULT_MODE = 0o644;
+
+export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: FileTargetOptions): Target {
+  const path = resolve(directory, `${owner}.json`);
+
+  async function read(known?: KnownText): Promise<Published> {
+    let text: string;
+    try {
+      text = await readFile(path, "utf8");
+    } catch (error) {
+      if (isMissing(error)) return { kind: "absent" };
+      throw new GatewayError("publish.read", `Cannot read "${path}": ${errorText(error)}`, { cause: error });
+    }
+    return readSliceText(text, known);
+  }
+
+  function refuseForeign(published: Published): void {
+    if (published.kind !== "slice" || published.document["owner"] === owner) return;
+    throw new GatewayError(
+      "publish.foreign",
+      `Cannot touch "${path}": it holds the slice of owner ${JSON.stringify(published.document["owner"])}, not of "${owner}"`,
+    );
+  }
+
+  return {
+    place: path,
+    read,
+    async identity() {
+      const info = await stat(path, { bigint: true }).catch(() => undefined);
+      return info && `${info.dev}:${info.ino}`;
+    },
+    async write(text, expected) {
+      if (!isPublishable(owner))
+        throw new GatewayError("publish.foreign", `Cannot publish to "${path}": ${RESERVED_OWNER}`);
+      const published = await read();
+      refuseForeign(published);
+      refuseStale(published, { path, owner, expected, next: text });
+      try {
+        await replaceFile(path, text, mode);
+      } catch (error) {
+        throw new GatewayError("publish.write", `Cannot publish to "${path}": ${errorText(error)}`, { cause: error });
+      }
+    },
+    async remove() {
+      const published = await read();
+      if (published.kind === "absent") return;
+      refuseForeign(published);
+      try {
+        await removeFile(path);
+      } catch (error) {
+        if (isMissing(error)) return;
+        throw new GatewayError("publish.write", `Cannot remove "${path}": ${errorText(error)}`, { cause: error });
+      }
+    },
+  };
+}
+
+/** Why nobody may publish as "gateway". */
+export const RESERVED_OWNER =
+  'a gateway takes a file of that name for its boot file, choose another owner than "gateway"';
+
+/** A gateway reads `gateway.json` of its directory as the file that may say anything: keys, listeners, rights of owners. */
+export function isPublishable(owner: string): boolean {
+  return owner.toLowerCase() !== "gateway";
+}
+
+/** The slice in a text, read as the gateway reads it, or the reason why there is none. */
+export function readSliceText(text: string, known?: KnownText): Published {
+  if (text === known?.text) {
+    const { digest } = known;
+    return { kind: "slice", digest, document: JSON.parse(text) as Record<string, unknown> };
+  }
+  const { value, problems } = readSource("slice", text);
+  const [problem] = problems;
+  if (problem) {
+    const line = problem.line === undefined ? "" : ` in line ${problem.line}`;
+    return { kind: "unreadable", reason: `it${line} ${problem.message}` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { kind: "unreadable", reason: "it is no slice" };
+  }
+  return { kind: "slice", document: value as Record<string, unknown>, digest: digestOf(value) };
+}
+
+/** @throws GatewayError `publish.conflict` when somebody else wrote since the caller last looked */
+function refuseStale(
+  published: Published,
+  { path, owner, expected, next }: { path: string; owner: string; expected: string | null; next: string },
+): void {
+  if (published.kind === "unreadable") {
+    // Where a slice of ours was, this is the damage that the plan repairs. Elsewhere it could be anybody's.
+    if (expected !== null) return;
+    throw new GatewayError(
+      "publish.conflict",
+      `Cannot create "${path}": a file is there and ${published.reason}; remove it first`,
+    );
+  }
+  const found = published.kind === "slice" ? published.digest : null;
+  if (found === expected) return;
+  // An apply that died after publishing and before its state was saved: the same content is there already.
+  const planned = readSliceText(next);
+  if (planned.kind === "slice" && found === planned.digest) return;
+  if (expected === null) {
+    throw new GatewayError(
+      "publish.conflict",
+      `Cannot create "${path}": a slice of owner "${owner}" is there already; take it over with: terraform import <address> ${path}`,
+    );
+  }
+  // Somebody removed it: nothing of theirs is overwritten by putting it back.
+  if (found === null) return;
+  throw new GatewayError(
+    "publish.conflict",
+    `Cannot replace "${path}": it was changed outside Terraform after this plan was made; make a new plan and review it`,
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+}

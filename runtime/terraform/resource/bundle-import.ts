@@ -1,0 +1,100 @@
+/** Taking over a slice that is published already. */
+import { basename, dirname } from "node:path";
+
+import { GatewayError } from "../../shared/errors.ts";
+import { adminToken, type Connection } from "../publish/admin-token.ts";
+import { publishedValues } from "./bundle-document.ts";
+import { gatewayTls } from "../publish/gateway-tls.ts";
+import type { StateOutcome } from "../protocol/provider.ts";
+import { createHttpTarget } from "../publish/publish-http.ts";
+import { createFileTarget, type Target } from "../publish/publish.ts";
+import { NO_ROUTES } from "./routes-state.ts";
+import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
+import type { ValueMap } from "../protocol/value.ts";
+
+/** A slice that somebody published, and what a bundle of that place has in its blocks. */
+export interface SlicePlace {
+  readonly owner: string;
+  readonly target: Target;
+  readonly values: ValueMap;
+}
+
+/** At the end of an id: the routes are taken into the attribute, not into blocks. */
+const AS_ATTRIBUTE = `#${ROUTES_ATTRIBUTE}`;
+
+const ID_EXPECTED =
+  'the id must be the path of a slice, such as "/etc/gateway/slices/my-team.json", or its address at a gateway, such as "http://127.0.0.1:9901/config/slices/my-team"';
+
+/**
+ * @param id path of the slice, or its address at a gateway; with `#routes` for configurations that have them there
+ * @throws GatewayError `terraform.import`, `publish.read`, `publish.token`
+ */
+export async function importBundle(id: string, connection: Connection): Promise<StateOutcome> {
+  const isAttribute = id.endsWith(AS_ATTRIBUTE);
+  const address = isAttribute ? id.slice(0, -AS_ATTRIBUTE.length) : id;
+  const place = /^https?:/.test(address) ? placeOfAddress(address, connection) : placeOfPath(address);
+  if (!place) throw importRefusal(id, ID_EXPECTED);
+  return importFrom(place, id, isAttribute ? { [ROUTES_ATTRIBUTE]: NO_ROUTES } : {});
+}
+
+/**
+ * @param said what somebody said to import, for messages
+ * @param form a state in whose form the routes are taken
+ * @throws GatewayError as above
+ */
+export async function importFrom(
+  { owner, target, values }: SlicePlace,
+  said: string,
+  form: ValueMap = {},
+): Promise<StateOutcome> {
+  const published = await target.read();
+  if (published.kind === "absent") {
+    throw importRefusal(said, values["file"] ? "there is no such file" : "nothing is published there");
+  }
+  if (published.kind === "unreadable") throw importRefusal(said, published.reason);
+  const { document } = published;
+  if (document["owner"] !== owner) {
+    throw importRefusal(said, `it holds the slice of owner ${JSON.stringify(document["owner"])}`);
+  }
+  return {
+    state: {
+      owner,
+      seal_key: null,
+      file: null,
+      http: null,
+      ...values,
+      generation: 1,
+      ...publishedValues(published, form),
+    },
+    diagnostics: [],
+  };
+}
+
+export function importRefusal(said: string, reason: string): GatewayError {
+  return new GatewayError("terraform.import", `Cannot import "${said}": ${reason}`);
+}
+
+function placeOfPath(path: string): SlicePlace | undefined {
+  const owner = basename(path, ".json");
+  return path.endsWith(".json") && owner !== "" ? sliceInDirectory(dirname(path), owner) : undefined;
+}
+
+function placeOfAddress(address: string, connection: Connection): SlicePlace | undefined {
+  const [, url, owner] = /^(https?:\/\/.+?)\/+config\/slices\/([^/?#]+)$/.exec(address) ?? [];
+  return url === undefined || owner === undefined ? undefined : sliceOfGateway(url, owner, connection);
+}
+
+export function sliceInDirectory(directory: string, owner: string): SlicePlace {
+  const target = createFileTarget({ directory, owner, mode: undefined });
+  return { owner, target, values: { file: { directory, mode: null } } };
+}
+
+export function sliceOfGateway(url: string, owner: string, connection: Connection): SlicePlace {
+  const target = createHttpTarget({
+    url,
+    owner,
+    token: () => adminToken(null, connection),
+    tls: () => gatewayTls(connection),
+  });
+  return { owner, target, values: { http: { url, token_ref: null } } };
+}

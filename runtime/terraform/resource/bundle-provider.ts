@@ -1,0 +1,25 @@
+/** The provider as a whole: one resource, one data source, one ephemeral resource, a handful of functions. */
+import type { Connection } from "../publish/admin-token.ts";
+import { createBundleResource } from "./bundle-resource.ts";
+import { functionsByName } from "../schema/functions.ts";
+import type { Provider } from "../protocol/provider.ts";
+import { createPublishToken, PUBLISH_TOKEN_TYPE } from "./publish-token.ts";
+import { BUNDLE_TYPE, providerBlock } from "../schema/schema.ts";
+import { createStatusDataSource, STATUS_TYPE } from "./status-data-source.ts";
+
+export function bundleProvider(): Provider {
+  const connection: Connection = { adminToken: null, ca: null, clientCert: null, clientKey: null };
+  return {
+    schema: providerBlock,
+    configure(config) {
+      connection.adminToken = config["admin_token"] ?? null;
+      connection.ca = config["ca"] ?? null;
+      connection.clientCert = config["client_cert"] ?? null;
+      connection.clientKey = config["client_key"] ?? null;
+    },
+    resources: new Map([[BUNDLE_TYPE, createBundleResource(connection)]]),
+    dataSources: new Map([[STATUS_TYPE, createStatusDataSource(connection)]]),
+    ephemerals: new Map([[PUBLISH_TOKEN_TYPE, createPublishToken(connection)]]),
+    functions: functionsByName,
+  };
+}

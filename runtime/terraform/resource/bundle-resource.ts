@@ -1,0 +1,157 @@
+/**
+ * `gateway_bundle`: one owner's settings and routes, planned field by field and published as a whole.
+ *
+ * Promises: what a plan shows is what apply publishes, byte for byte where everything was known; a failed apply leaves
+ * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
+ */
+import { createRouteMemory } from "../../config/read-route.ts";
+import { digestOf } from "../../config/slice.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Connection } from "../publish/admin-token.ts";
+import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
+import { bundleIdentity } from "./bundle-identity.ts";
+import { importBundle } from "./bundle-import.ts";
+import { moveBundle } from "./bundle-move.ts";
+import { publishingProblems } from "./bundle-rules.ts";
+import { publishBundle, targetOf } from "../publish/bundle-target.ts";
+import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
+import { type AttributePath, type Diagnostic } from "../protocol/diagnostics.ts";
+import { noStandIn } from "../schema/document.ts";
+import { judgeBundle } from "./validate-bundle.ts";
+import type { Planned, Resource } from "../protocol/provider.ts";
+import type { KnownText } from "../publish/publish.ts";
+import { failedPublish, notLive } from "./publish-failure.ts";
+import { blockRoutes } from "./routes-attribute.ts";
+import { plannedRoutes } from "./routes-state.ts";
+import { bundleFields, bundleSchema, ROUTE_BLOCK, routeBlockFields, ROUTES_ATTRIBUTE } from "../schema/schema.ts";
+import { sealSecret } from "./seal.ts";
+import { upgradeBundleState } from "./state.ts";
+import { equalValues, isMap, isWhollyKnown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
+
+export function createBundleResource(connection: Connection): Resource {
+  const memory = createRouteMemory();
+  return {
+    schema: bundleSchema,
+    identity: bundleIdentity(connection),
+
+    validate(config, caller) {
+      const problems = publishingProblems(config, caller);
+      return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values }, memory)];
+    },
+
+    plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
+
+    async apply(prior, planned, config) {
+      if (planned === null) {
+        if (prior) await targetOf(prior, connection)?.remove();
+        return { state: null, diagnostics: [] };
+      }
+      const bundle = await sealBundle(planned, config ?? planned);
+      const problems = judgeBundle(bundle, memory).filter(({ severity }) => severity === "error");
+      if (problems.length > 0) return { state: prior, diagnostics: problems };
+      const state = { ...bundle, ...computedValues(bundle, prior) };
+      refuseSurprise(planned, state);
+      try {
+        return { state, diagnostics: await publishBundle(prior, state, connection) };
+      } catch (error) {
+        return failedPublish(error, prior, state);
+      }
+    },
+
+    async read(state) {
+      const target = targetOf(state, connection);
+      if (!target) return { state, diagnostics: [] };
+      const published = await target.read(knownText(state));
+      if (published.kind === "absent") return { state: null, diagnostics: [] };
+      if (published.kind === "unreadable") {
+        // A hash that no content has: the next plan shows that the slice must be written again.
+        return { state: { ...state, sha256: "" }, diagnostics: [unreadable(target.place, published.reason)] };
+      }
+      const diagnostics = published.behind ? [notLive(target.place)] : [];
+      if (published.digest === state["sha256"]) return { state, diagnostics };
+      return { state: { ...state, ...publishedValues(published, state) }, diagnostics };
+    },
+
+    importState: (id) => importBundle(id, connection),
+
+    moveState: moveBundle,
+
+    upgradeState: upgradeBundleState,
+  };
+}
+
+/** What the state says is published; undefined when it is known to be something else. */
+function knownText({ sha256: digest, bundle_json: text }: ValueMap): KnownText | undefined {
+  return typeof text === "string" && typeof digest === "string" && digest !== "" ? { text, digest } : undefined;
+}
+
+const destroyPlan: Planned = { state: null, requiresReplace: [], diagnostics: [] };
+
+/** Validation ran just before and reported what is wrong; here every value only has to be put in its place. */
+function planBundle(prior: ValueMap | null, config: ValueMap): Planned {
+  const { values, replaced } = plannedContent(config, prior);
+  const bundle = { ...config, ...values };
+  const isKnown = Object.values({ ...values, owner: config["owner"] ?? null }).every(isWhollyKnown);
+  const computed = isKnown
+    ? computedValues(bundle, prior)
+    : { sha256: UNKNOWN, generation: UNKNOWN, bundle_json: UNKNOWN };
+  if (prior && !equalValues(config["owner"] ?? null, prior["owner"] ?? null)) replaced.push([{ attribute: "owner" }]);
+  return { state: { ...bundle, ...computed }, requiresReplace: replaced, diagnostics: [] };
+}
+
+function plannedContent(config: ValueMap, prior: ValueMap | null): { values: ValueMap; replaced: AttributePath[] } {
+  const replaced: AttributePath[] = [];
+  const resealAll = prior !== null && !equalValues(config["seal_key"] ?? null, prior["seal_key"] ?? null);
+  const context: PlanContext = { resealAll, replaced };
+  const settings = {
+    ...planValues(bundleFields, config, prior, [], context),
+    [ROUTES_ATTRIBUTE]: plannedRoutes(config, prior),
+  };
+  const configured = config[ROUTE_BLOCK] ?? null;
+  if (!isMap(configured)) return { values: { ...settings, [ROUTE_BLOCK]: configured }, replaced };
+  const before = prior ? blockRoutes(prior) : {};
+  const routes = Object.entries(configured).map(([label, route]): [string, Value] => {
+    const old = before[label] ?? null;
+    const path = [{ attribute: ROUTE_BLOCK }, { key: label }];
+    return [label, isMap(route) ? planValues(routeBlockFields, route, isMap(old) ? old : null, path, context) : route];
+  });
+  return { values: { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) }, replaced };
+}
+
+/** What follows from wholly known content. */
+function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
+  const slice = renderSlice(bundle, { standIn: noStandIn, faults: [] });
+  const sha256 = digestOf(slice);
+  const generation = typeof prior?.["generation"] === "number" ? prior["generation"] : 0;
+  if (prior?.["sha256"] === sha256) return { sha256, generation, bundle_json: prior["bundle_json"] ?? null };
+  return { sha256, generation: generation + 1, bundle_json: sliceText(slice) };
+}
+
+async function sealBundle(planned: ValueMap, config: ValueMap): Promise<ValueMap> {
+  const { seal_key: key, owner } = planned;
+  const seal = (secret: string): Promise<string> =>
+    sealSecret(typeof key === "string" ? key : "", secret, typeof owner === "string" ? owner : undefined);
+  const settings = (await sealValues(bundleSecrets, planned, config, seal)) as ValueMap;
+  const configured = blockRoutes(config);
+  const routes: [string, Value][] = [];
+  for (const [label, route] of Object.entries(blockRoutes(planned))) {
+    routes.push([label, await sealValues(routeSecrets, route, configured[label] ?? null, seal)]);
+  }
+  return { ...settings, [ROUTE_BLOCK]: Object.fromEntries(routes) };
+}
+
+/** @throws GatewayError `terraform.bug` when a plan promised another content than apply is about to publish */
+function refuseSurprise(planned: ValueMap, state: ValueMap): void {
+  const promised = planned["sha256"];
+  if (typeof promised !== "string" || promised === state["sha256"]) return;
+  throw new GatewayError("terraform.bug", "Cannot publish the bundle: its content is not what the plan showed");
+}
+
+function unreadable(place: string, reason: string): Diagnostic {
+  return {
+    severity: "warning",
+    summary: "Published slice is damaged",
+    detail: `"${place}" cannot be read: ${reason}. Applying writes it again.`,
+    path: [{ attribute: "file" }],
+  };
+}

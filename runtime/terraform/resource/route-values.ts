@@ -1,0 +1,157 @@
+/**
+ * A route as a value of any type → its values as a `route` block has them.
+ *
+ * Terraform checks and converts what is written in a block by the schema. What is in the `routes` attribute comes as it
+ * was written, so the same is done here: the same names in the same nesting, the same conversions, null for what is not
+ * written. What does not fit is reported and becomes unknown, so that nothing else is said about it.
+ */
+import type { Field, Kind } from "../../settings/field.ts";
+import { attributeNames, isGroup } from "../../settings/groups.ts";
+import { unknownMember } from "../../settings/types/kinds.ts";
+import type { AttributePath } from "../protocol/diagnostics.ts";
+import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
+
+/** @param message what completes the name of the place: `is a list, must be text` */
+export type Report = (path: AttributePath, message: string) => void;
+
+/** Made into a path when something is wrong: there are thousands of members. */
+type Place = () => AttributePath;
+
+/** @param fields nested as Terraform has them, see groups.ts */
+export function valuesOfObject(
+  fields: readonly Field[],
+  object: ValueMap,
+  path: AttributePath,
+  report: Report,
+): ValueMap {
+  const values: Record<string, Value> = {};
+  for (const field of fields) {
+    for (const name of namesInRoutes(field)) {
+      const written = Object.hasOwn(object, name) ? (object[name] ?? null) : null;
+      values[name] = valueOf(field, written, () => [...path, { attribute: name }], report);
+    }
+  }
+  for (const name of Object.keys(object)) {
+    if (!Object.hasOwn(values, name)) report([...path, { attribute: name }], strangerMessage(name, fields));
+  }
+  return values;
+}
+
+/** Of a secret only the spellings that may be shown and stored: Terraform does both with all of the attribute. */
+export function namesInRoutes({ kind, name }: Field): readonly string[] {
+  return kind === "secret" ? [`${name}_ref`, `${name}_sealed`] : [name];
+}
+
+function strangerMessage(name: string, fields: readonly Field[]): string {
+  const secret = fields.find((field) => field.kind === "secret" && attributeNames(field).includes(name));
+  if (secret) {
+    const [reference, sealed] = namesInRoutes(secret);
+    const instead = name === secret.name ? "" : `, or a "route" block`;
+    return `cannot stand in "routes", which Terraform shows in plans and stores: use "${reference}" or "${sealed}"${instead}`;
+  }
+  const group = fields.find(
+    (field) => isGroup(field) && field.fields.some((member) => namesInRoutes(member).includes(name)),
+  );
+  if (group) return `must be in "${group.name}", as in a "route" block`;
+  return unknownMember(name, fields.flatMap(namesInRoutes));
+}
+
+const TEXT = "text";
+const EXPECTED: Partial<Record<Kind, string>> = {
+  flag: "true or false",
+  count: "a number",
+  "domain-pattern-list": "a list of texts",
+  "text-list": "a list of texts",
+  "url-list": "a list of texts",
+  "text-map": "a map of texts",
+  "template-map": "a map of texts",
+  "text-list-map": "a map of lists of texts",
+  block: "an object",
+  "block-list": "a list of objects",
+  labelled: "a map of objects",
+  policy: "JSON text as `jsonencode(…)` makes it",
+};
+
+function valueOf(field: Field, value: Value, place: Place, report: Report): Value {
+  // As Terraform has blocks that are not there.
+  if (value === null && field.kind === "block-list") return [];
+  if (value === null && field.kind === "labelled") return {};
+  const expected = EXPECTED[field.kind] ?? TEXT;
+  const misfit = (misplaced: Value, where: Place, wish: string): Value => {
+    report(where(), `is ${describeValue(misplaced)}, must be ${wish}`);
+    return UNKNOWN;
+  };
+  const leaf = (item: Value, where: Place, convert: Convert, wish = TEXT): Value =>
+    item === null || item instanceof Unknown ? item : (convert(item) ?? misfit(item, where, wish));
+  const list = (items: Value, where: Place, each: Each, wish = expected): Value => {
+    if (items === null || items instanceof Unknown) return items;
+    if (!isList(items)) return misfit(items, where, wish);
+    return items.map((item, index) => each(item, () => [...where(), { index }]));
+  };
+  const map = (items: Value, each: Each): Value => {
+    if (items === null || items instanceof Unknown) return items;
+    if (!isMap(items)) return misfit(items, place, expected);
+    return Object.fromEntries(
+      Object.entries(items).map(([key, item]) => [key, each(item, () => [...place(), { key }])]),
+    );
+  };
+  const text: Each = (item, where) => leaf(item, where, textOf);
+  const object: Each = (item, where) => {
+    if (item instanceof Unknown) return item;
+    return isMap(item) ? valuesOfObject(field.fields ?? [], item, where(), report) : misfit(item, where, "an object");
+  };
+  switch (field.kind) {
+    case "block":
+      return value === null ? null : object(value, place);
+    case "block-list":
+      return list(value, place, object);
+    case "labelled":
+      return map(value, object);
+    case "domain-pattern-list":
+    case "text-list":
+    case "url-list":
+      return list(value, place, text);
+    case "text-map":
+    case "template-map":
+      return map(value, text);
+    case "text-list-map":
+      return map(value, (item, where) => list(item, where, text, "a list of texts"));
+    case "flag":
+      return leaf(value, place, flagOf, expected);
+    case "count":
+      return leaf(value, place, numberOf, expected);
+    default:
+      return leaf(value, place, textOf, expected);
+  }
+}
+
+/** What kind of value somebody wrote, for messages; it may be a secret. */
+export function describeValue(value: Value): string {
+  if (value === null) return "null";
+  if (isList(value)) return "a list";
+  if (isMap(value)) return "an object";
+  return typeof value === "string" ? "text" : typeof value === "boolean" ? "a boolean" : "a number";
+}
+
+type Each = (item: Value, place: Place) => Value;
+
+/** As Terraform converts a value to the type of an attribute; undefined when it does not. */
+type Convert = (value: Value) => Value | undefined;
+
+function textOf(value: Value): Value | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "bigint" || typeof value === "boolean"
+    ? String(value)
+    : undefined;
+}
+
+function flagOf(value: Value): Value | undefined {
+  if (typeof value === "boolean") return value;
+  if (value === "true" || value === "1") return true;
+  return value === "false" || value === "0" ? false : undefined;
+}
+
+function numberOf(value: Value): Value | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return value;
+  return typeof value === "string" && /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(value) ? Number(value) : undefined;
+}

@@ -1,0 +1,110 @@
+/**
+ * Data source `gateway_status`: what a running gateway serves, for checks after an apply and for other modules.
+ *
+ * Untrusted: the answer, which is bounded and read member by member; what is missing becomes null or empty.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { Connection } from "../publish/admin-token.ts";
+import { askAdmin, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
+import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
+import type { DataSource } from "../protocol/provider.ts";
+import type { SchemaBlock } from "../schema/schema-model.ts";
+import { isUnknown, type Value, type ValueMap } from "../protocol/value.ts";
+
+export const STATUS_TYPE = "gateway_status";
+
+export const statusSchema: SchemaBlock = {
+  doc: "What a running gateway serves: the digest and generation in force, and its slices.",
+  attributes: [
+    {
+      name: "url",
+      type: "string",
+      use: "required",
+      doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
+    },
+    TOKEN_REF,
+    ...DATA_SOURCE_TLS,
+    { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },
+    {
+      name: "generation",
+      type: "number",
+      use: "computed",
+      doc: "Grows with each configuration that a process puts in force.",
+    },
+    { name: "store_ok", type: "bool", use: "computed", doc: "The gateway reaches its store." },
+    {
+      name: "problems",
+      type: ["list", "string"],
+      use: "computed",
+      doc: "What keeps the newest configuration from being in force; empty when it is.",
+    },
+    {
+      name: "slices",
+      type: ["list", ["object", { owner: "string", file: "string", ok: "bool" }]],
+      use: "computed",
+      doc: "Files and published slices as the gateway has them, in force or not.",
+    },
+    {
+      name: "seal_key",
+      type: "string",
+      use: "computed",
+      doc: "Public key of the gateway as JSON, for `seal_key` of a bundle with write-only secrets. Null without `shared_secret`.",
+    },
+  ],
+  blocks: [],
+};
+
+export function createStatusDataSource(connection: Connection): DataSource {
+  return {
+    schema: statusSchema,
+    validate(config) {
+      const url = config["url"];
+      if (typeof url !== "string" || /^https?:\/\//.test(url)) return [];
+      const detail = `"url" is "${url}", must begin with http:// or https://`;
+      return [{ severity: "error", summary: "Cannot use this address", detail, path: [{ attribute: "url" }] }];
+    },
+    async read(config) {
+      const url = config["url"];
+      // Terraform itself waits with the reading while the address is unknown.
+      if (isUnknown(url) || typeof url !== "string")
+        throw new GatewayError("status.url", 'Cannot ask the gateway: "url" is not known');
+      const answer = await askAdmin(config, connection, { method: "GET", path: "/status", code: "status.read" });
+      if (answer.status !== 200 || !answer.body) {
+        throw new GatewayError(
+          "status.read",
+          `Cannot read the status of the gateway at "${answer.base}": it answered ${answer.status}${reasonOf(answer)}`,
+        );
+      }
+      return { ...config, ...statusValues(answer.body) };
+    },
+  };
+}
+
+function statusValues(body: Readonly<Record<string, unknown>>): ValueMap {
+  const bundle = recordOf(body["bundle"]);
+  const problems = recordOf(bundle["lastError"])["problems"];
+  return {
+    digest: textOf(bundle["digest"]),
+    generation: typeof bundle["generation"] === "number" ? bundle["generation"] : null,
+    store_ok: body["store"] === "ok",
+    problems: Array.isArray(problems) ? problems.map(String) : [],
+    slices: listOf(bundle["slices"]).map((slice) => ({
+      owner: textOf(slice["owner"]),
+      file: textOf(slice["file"]),
+      ok: slice["ok"] === true,
+    })),
+    seal_key: body["seal_key"] ? JSON.stringify(body["seal_key"]) : null,
+  };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function listOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(recordOf) : [];
+}
+
+function textOf(value: unknown): Value {
+  return typeof value === "string" ? value : null;
+}

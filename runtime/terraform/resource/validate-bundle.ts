@@ -1,0 +1,186 @@
+/**
+ * Checks a bundle's values with the loader of the gateway itself, also while parts are not known yet.
+ *
+ * Unknown values are replaced by something harmless of their kind. What is reported must be wrong whatever they turn
+ * out to be: findings about a stand-in are dropped, and where another value of a choice, or leaving the value out (it may
+ * turn out to be null), changes the verdict, only findings of all readings count.
+ */
+import type { Field } from "../../settings/field.ts";
+import { findProblems, type Problem } from "../../config/load.ts";
+import { formatPath, type ValuePath } from "../../settings/problem.ts";
+import type { RouteMemory } from "../../config/read-route.ts";
+import { attributePath, renderSlice } from "./bundle-document.ts";
+import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";
+import { type Diagnostic, pathText } from "../protocol/diagnostics.ts";
+import type { Doc, DocumentFault, StandIn } from "../schema/document.ts";
+import { readRoutes, routesProblems } from "./routes-attribute.ts";
+import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
+import type { ValueMap } from "../protocol/value.ts";
+
+const WARNING_SUMMARY = "Doubtful gateway bundle";
+
+/** Name of the source in loader problems; never shown. */
+const SOURCE = "bundle";
+
+/** @param memory of earlier judgements of this bundle: an apply judges it when it validates and when it publishes */
+export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
+  const unknown: Unknowns = { places: new Map(), choices: 1 };
+  const faults: DocumentFault[] = [];
+  const filled = renderSlice(bundle, { standIn: fill(unknown), faults });
+  let problems = loadProblems(filled, memory);
+  if (unknown.places.size > 0) {
+    const read = (standIn: StandIn): readonly Problem[] =>
+      loadProblems(renderSlice(bundle, { standIn, faults: [] }), memory);
+    // A stand-in that is refused is as good as none, and two routes might differ in nothing else.
+    const asPath = new Set(problems.flatMap(({ path }) => (unknown.places.has(path) ? [path] : [])));
+    if (asPath.size > 0) problems = read(fill(unknown, { asPath }));
+    const others = [read(leaveOut)];
+    for (let choice = 1; choice < unknown.choices; choice += 1) others.push(read(fill(unknown, { asPath, choice })));
+    for (const other of others) {
+      const left = new Set(other.map(identityOf));
+      problems = problems.filter((problem) => left.has(identityOf(problem)));
+    }
+    problems = problems.filter((problem) => !isAbout(problem.path, unknown.places));
+  }
+  memory.forgetOthers();
+  const { holdsSecret } = readRoutes(bundle);
+  const diagnostics = [
+    ...routesProblems(bundle),
+    ...faults.map(({ path, message }) => diagnostic(bundle, "error", path, message)),
+    ...problems.map(({ severity, path, message }) => diagnostic(bundle, severity, parsePath(path), message)),
+  ];
+  return shortened(holdsSecret ? diagnostics.map(withoutLine) : diagnostics);
+}
+
+/** Of what is in "routes": the lines of an expression are printed together, and a secret is in one of them. */
+function withoutLine(diagnostic: Diagnostic): Diagnostic {
+  return pathText(diagnostic.path?.slice(0, 1) ?? []) === ROUTES_ATTRIBUTE
+    ? { ...diagnostic, pointAt: NOWHERE }
+    : diagnostic;
+}
+
+/** Terraform reads the source again for every finding: a thousand warnings take it longer than the rest of the plan. */
+const MOST_WARNINGS = 10;
+
+function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const warnings = diagnostics.filter(({ severity }) => severity === "warning");
+  if (warnings.length <= MOST_WARNINGS) return diagnostics;
+  const rest = warnings.length - MOST_WARNINGS;
+  const more: Diagnostic = {
+    severity: "warning",
+    summary: WARNING_SUMMARY,
+    detail: `${rest} more warnings are not shown; \`gateway check\` on the published slice tells all of them.`,
+  };
+  return [...errors, ...warnings.slice(0, MOST_WARNINGS), more];
+}
+
+function loadProblems(slice: Doc, memory: RouteMemory): readonly Problem[] {
+  return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }], memory);
+}
+
+function diagnostic(bundle: ValueMap, severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {
+  const [part, label] = path;
+  const subject = formatPath(part === "routes" ? path.slice(2) : part === "settings" ? path.slice(1) : path);
+  const detail = `${subject === "" ? subjectOf(part, label) : `"${subject}"`} ${message}`;
+  const summary = severity === "error" ? "Invalid gateway bundle" : WARNING_SUMMARY;
+  const place = attributePath(path, bundle);
+  return { severity, summary, detail: sentence(detail), path: place, pointAt: placeToPointAt(place) };
+}
+
+function subjectOf(part: string | number | undefined, label: string | number | undefined): string {
+  return part === "routes" && label !== undefined ? `Route "${label}"` : "The bundle";
+}
+
+function identityOf({ severity, path, message }: Problem): string {
+  return `${severity} ${path} ${message}`;
+}
+
+/** True when the path is one of the given, or lies below one. */
+function isAbout(path: string, places: Unknowns["places"]): boolean {
+  if (places.has(path)) return true;
+  for (const place of places.keys()) {
+    if (path.startsWith(place) && /[.[]/.test(path.charAt(place.length))) return true;
+  }
+  return false;
+}
+
+/** What was met while a slice was rendered. */
+interface Unknowns {
+  /** Path → serial: stand-ins differ from each other, so that no two unknown addresses are called duplicates. */
+  readonly places: Map<string, number>;
+  /** Values of the choice that has most of them. */
+  choices: number;
+}
+
+interface Variant {
+  /** Where a text is filled in as a path of a URL. */
+  readonly asPath?: ReadonlySet<string>;
+  /** Which value of choices is filled in. */
+  readonly choice?: number;
+}
+
+function fill(unknown: Unknowns, { asPath, choice = 0 }: Variant = {}): StandIn {
+  return (field, path, item) => {
+    const place = formatPath(path);
+    const serial = unknown.places.get(place) ?? unknown.places.size + 1;
+    unknown.places.set(place, serial);
+    const values = field.kind === "choice" ? (field.values ?? []) : [];
+    unknown.choices = Math.max(unknown.choices, values.length);
+    if (values.length > 0) return values[choice % values.length];
+    return field.kind === "text" && asPath?.has(place) ? `/unknown-${serial}` : sample(field, item, serial);
+  };
+}
+
+/** The other reading: the value is null. Members of lists and maps stay, or others would move to their place. */
+const leaveOut: StandIn = (field, path, item) => {
+  const isSeal = field.kind === "secret" && String(path.at(-1)).endsWith("_sealed");
+  return item || isSeal ? sample(field, item, 0) : undefined;
+};
+
+function sample(field: Field, item: boolean, serial: number): unknown {
+  const host = `unknown-${serial}.invalid`;
+  switch (field.kind) {
+    case "flag":
+      return true;
+    case "count":
+      return 1;
+    case "duration":
+      return "1h";
+    case "url":
+      return `https://${host}`;
+    case "choice":
+      return field.values?.[0] ?? "";
+    case "domain-pattern-list":
+      return item ? host : [host];
+    case "url-list":
+      return item ? `https://${host}` : [`https://${host}`];
+    case "text-list":
+      return item ? "unknown" : ["unknown"];
+    case "text-map":
+    case "template-map":
+    case "text-list-map":
+      return item ? "unknown" : {};
+    case "block":
+    case "block-list":
+    case "labelled":
+      return item ? {} : undefined;
+    case "policy":
+      return [{ allow: { and: [{ authenticated_user: true }] } }];
+    case "secret":
+      // Valid as every spelling but a reference, about which nothing is reported here anyway.
+      return "e30.e30.e30.e30.e30";
+    default:
+      return "unknown";
+  }
+}
+
+/** `routes["my app"].to[0]` → parts; the inverse of formatPath. */
+export function parsePath(text: string): ValuePath {
+  const parts: (string | number)[] = [];
+  for (const [, index, quoted, name] of text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)) {
+    if (index !== undefined) parts.push(Number(index));
+    else parts.push(quoted === undefined ? (name ?? "") : (JSON.parse(quoted) as string));
+  }
+  return parts;
+}

@@ -1,0 +1,229 @@
+/**
+ * Terraform values ↔ the slice document, both directions walked along the Field tree.
+ *
+ * Null means "not written": the document holds what the user wrote and no defaults, so that a plan shows what a
+ * reviewer would see in a file.
+ */
+import type { Field } from "../../settings/field.ts";
+import { formatPath, type ValuePath } from "../../settings/problem.ts";
+import { attributeNames, type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
+import { policyText, readPolicy } from "./policy-text.ts";
+import { isList, isMap, Unknown, type Value, type ValueMap } from "../protocol/value.ts";
+
+export type Doc = Record<string, unknown>;
+
+/**
+ * What stands in the document for a value that is not known yet; undefined leaves the setting out.
+ * `item` says that the value is a member of a list or map, where nothing can be left out without moving others.
+ */
+export type StandIn = (field: Field, path: ValuePath, item: boolean) => unknown;
+
+/** Something that cannot be put into a document: JSON text that is none. */
+export interface DocumentFault {
+  readonly path: ValuePath;
+  readonly message: string;
+}
+
+export interface ToDocument {
+  readonly standIn: StandIn;
+  readonly faults: DocumentFault[];
+}
+
+/** @throws TypeError when a value is unknown; for values that were checked to be known */
+export const noStandIn: StandIn = (_field, path) => {
+  throw new TypeError(`Cannot render "${formatPath(path)}": its value is not known yet`);
+};
+
+/**
+ * Values of a block → members of the document, in the order of the fields.
+ *
+ * @param fields as documents have them; values of those with a group are in the block of its name
+ */
+export function toDocument(fields: readonly Field[], value: ValueMap, path: ValuePath, options: ToDocument): Doc {
+  const doc: Doc = {};
+  for (const field of fields) {
+    const holder = field.group === undefined ? value : (value[field.group.name] ?? null);
+    if (holder === null) continue;
+    for (const name of field.kind === "secret" ? secretNames(field) : [field.name]) {
+      const member =
+        holder instanceof Unknown
+          ? // Nobody knows whether the block will be there: what it may hold is left out like a block.
+            options.standIn({ ...field, kind: "block" }, [...path, name], false)
+          : toMember(field, (holder as ValueMap)[name] ?? null, path, name, options);
+      if (member !== undefined) doc[name] = member;
+    }
+  }
+  return doc;
+}
+
+/** The spellings of a secret in documents. `_wo` never gets there: it becomes `_sealed`. */
+export function secretNames({ name }: Field): readonly [plain: string, reference: string, sealed: string] {
+  return [name, `${name}_ref`, `${name}_sealed`];
+}
+
+/** @param above path of the block around it: most members are not there, and there are thousands of them */
+function toMember(field: Field, value: Value, above: ValuePath, name: string, options: ToDocument): unknown {
+  if (value === null) return undefined;
+  const path = [...above, name];
+  if (value instanceof Unknown) return options.standIn(field, path, false);
+  switch (field.kind) {
+    case "block":
+      return toDocument(field.fields ?? [], value as ValueMap, path, options);
+    case "block-list":
+      return listMember(value, (item, index) => blockItem(field, item, [...path, index], options));
+    case "labelled":
+      return mapMember(value, (item, label) => blockItem(field, item, [...path, label], options));
+    case "domain-pattern-list":
+    case "text-list":
+    case "url-list":
+      return (value as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
+    case "text-map":
+    case "template-map":
+      return mapValues(value as ValueMap, (item, key) => scalarItem(field, item, [...path, key], options));
+    case "text-list-map":
+      return mapValues(value as ValueMap, (list, key) => textsMember(field, list, [...path, key], options));
+    case "policy":
+      return policyMember(value as string, path, options);
+    case "count":
+      return countMember(Number(value), path, options);
+    default:
+      return value;
+  }
+}
+
+/** Terraform's numbers have no bounds; JSON's end. Those that it would round are found when the document is read. */
+function countMember(value: number, path: ValuePath, { faults }: ToDocument): number | undefined {
+  if (Number.isFinite(value)) return value;
+  faults.push({ path, message: "is a number that JSON cannot carry, must be smaller" });
+  return undefined;
+}
+
+/** Terraform sends empty block lists and maps for absent ones; a document leaves them out. */
+function listMember(value: Value, change: (item: Value, index: number) => unknown): unknown {
+  return isList(value) && value.length > 0 ? value.map(change) : undefined;
+}
+
+function mapMember(value: Value, change: (item: Value, label: string) => unknown): unknown {
+  return isMap(value) && Object.keys(value).length > 0 ? mapValues(value, change) : undefined;
+}
+
+function blockItem(field: Field, item: Value, path: ValuePath, options: ToDocument): unknown {
+  if (item instanceof Unknown) return options.standIn(field, path, true);
+  return toDocument(field.fields ?? [], item as ValueMap, path, options);
+}
+
+function textsMember(field: Field, list: Value, path: ValuePath, options: ToDocument): unknown {
+  if (list instanceof Unknown) return [options.standIn(field, path, true)];
+  // Not left out: the loader says what is missing.
+  if (list === null) return null;
+  return (list as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
+}
+
+function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToDocument): unknown {
+  return item instanceof Unknown ? standIn(field, path, true) : item;
+}
+
+function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {
+  const reading = readPolicy(text);
+  if (reading.ok) return reading.policy;
+  faults.push({ path, message: reading.fault });
+  // Not left out, or the policy would be called missing as well.
+  return [];
+}
+
+/**
+ * Members of a document → values of a block; what is not of the field's kind becomes null and shows as drift.
+ *
+ * @param fields nested as Terraform has them, see groups.ts
+ */
+export function fromDocument(fields: readonly Field[], doc: unknown, prior: Value): ValueMap {
+  const members = isRecord(doc) ? doc : {};
+  const before = isMap(prior) ? prior : {};
+  const value: Record<string, Value> = {};
+  for (const field of fields) {
+    if (isGroup(field)) value[field.name] = groupValue(field, members, before[field.name] ?? null);
+    else if (field.kind === "secret") Object.assign(value, secretValues(field, members, before));
+    else value[field.name] = fromMember(field, own(members, field.name), before[field.name] ?? null);
+  }
+  return value;
+}
+
+/** A block without content says nothing, but whoever wrote it would see it vanish. */
+function groupValue(group: GroupField, members: Doc, prior: Value): Value {
+  const value = fromDocument(group.fields, members, prior);
+  const isWritten = group.fields.some((field) => attributeNames(field).some((name) => !isAbsent(field, value[name])));
+  return isWritten || isMap(prior) ? value : null;
+}
+
+function fromMember(field: Field, member: unknown, prior: Value): Value {
+  switch (field.kind) {
+    case "block":
+      return isRecord(member) ? fromDocument(field.fields ?? [], member, prior) : null;
+    case "block-list": {
+      const items: readonly unknown[] = Array.isArray(member) ? member : [];
+      return items.map((item, index) =>
+        fromDocument(field.fields ?? [], item, isList(prior) ? (prior[index] ?? null) : null),
+      );
+    }
+    case "labelled":
+      return mapValues(isRecord(member) ? member : {}, (item, label) =>
+        fromDocument(field.fields ?? [], item, isMap(prior) ? (prior[label] ?? null) : null),
+      );
+    case "url-list":
+      // One URL may stand alone in hand-written files.
+      return textList(typeof member === "string" ? [member] : member);
+    case "domain-pattern-list":
+    case "text-list":
+      return textList(member);
+    case "text-map":
+    case "template-map":
+      return isRecord(member) ? mapValues(member, textOrNull) : null;
+    case "text-list-map":
+      return isRecord(member) ? mapValues(member, textList) : null;
+    case "policy":
+      return policyText(member, prior);
+    case "flag":
+      return typeof member === "boolean" ? member : null;
+    case "count":
+      return typeof member === "number" && Number.isSafeInteger(member) ? member : null;
+    default:
+      return textOrNull(member);
+  }
+}
+
+function secretValues(field: Field, members: Doc, before: ValueMap): Record<string, Value> {
+  const [plain, reference, sealed] = secretNames(field);
+  const version = `${field.name}_wo_version`;
+  const sealedNow = textOrNull(own(members, sealed));
+  return {
+    [plain]: textOrNull(own(members, plain)),
+    [reference]: textOrNull(own(members, reference)),
+    [sealed]: sealedNow,
+    [`${field.name}_wo`]: null,
+    // A sealed text that is not ours any more: forgetting the version makes the plan seal the secret again.
+    [version]: sealedNow === (before[sealed] ?? null) ? (before[version] ?? null) : null,
+  };
+}
+
+function textList(member: unknown): Value {
+  return Array.isArray(member) ? member.map(textOrNull) : null;
+}
+
+function textOrNull(member: unknown): string | null {
+  return typeof member === "string" ? member : null;
+}
+
+function isRecord(value: unknown): value is Doc {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function own(doc: Doc, name: string): unknown {
+  return Object.hasOwn(doc, name) ? doc[name] : undefined;
+}
+
+function mapValues<In, Out>(
+  record: Readonly<Record<string, In>>,
+  change: (value: In, key: string) => Out,
+): Record<string, Out> {
+  return Object.fromEntries(Object.keys(record).map((key) => [key, change(record[key] as In, key)]));
+}

@@ -1,0 +1,113 @@
+/** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
+import type { Field } from "../../settings/field.ts";
+import { isGroup } from "../../settings/groups.ts";
+import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
+import type { ValueType } from "../protocol/value.ts";
+
+const NESTED: Partial<Record<Field["kind"], SchemaNested["nesting"]>> = {
+  block: "single",
+  "block-list": "list",
+  labelled: "map",
+};
+
+const TYPES: Partial<Record<Field["kind"], ValueType>> = {
+  text: "string",
+  flag: "bool",
+  count: "number",
+  duration: "string",
+  url: "string",
+  choice: "string",
+  "domain-pattern-list": ["list", "string"],
+  "text-list": ["list", "string"],
+  "url-list": ["list", "string"],
+  "text-map": ["map", "string"],
+  "template-map": ["map", "string"],
+  "text-list-map": ["map", ["list", "string"]],
+  policy: "string",
+};
+
+/** @throws TypeError for a kind that has no form here */
+export function blockOf(fields: readonly Field[], doc: string, isRoute = false): SchemaBlock {
+  const attributes: SchemaAttribute[] = [];
+  const blocks: SchemaNested[] = [];
+  for (const field of fields) {
+    const nesting = NESTED[field.kind];
+    if (nesting) {
+      const block = blockOf(field.fields ?? [], docOf(field), isRoute && isGroup(field));
+      blocks.push({ name: field.name, nesting, block });
+    } else if (field.kind === "secret")
+      attributes.push(...(isRoute ? referenceAttributes(field) : secretAttributes(field)));
+    else attributes.push(attributeOf(field));
+  }
+  return { doc, attributes, blocks };
+}
+
+function attributeOf(field: Field): SchemaAttribute {
+  const type = TYPES[field.kind];
+  if (!type)
+    throw new TypeError(`Cannot make the Terraform schema: setting "${field.name}" has the kind "${field.kind}"`);
+  return { name: field.name, type, use: field.required ? "required" : "optional", doc: docOf(field) };
+}
+
+/**
+ * A secret of a route's own, flat or in the block of a group: by reference or sealed only. Terraform follows each
+ * sensitive and each write-only attribute of each route that has room for it, set or not, through every other one: with
+ * three of them flat 200 routes took 20 s to plan, 1,000 would take minutes. One setting of a group would bring them back.
+ */
+function referenceAttributes(field: Field): SchemaAttribute[] {
+  return secretAttributes(field).flatMap((attribute) => {
+    if (attribute.name === `${field.name}_ref`) return [attribute];
+    if (attribute.name !== `${field.name}_sealed`) return [];
+    return [
+      { ...attribute, use: "optional", doc: `\`${field.name}\` encrypted to the gateway's public key (compact JWE).` },
+    ];
+  });
+}
+
+/** Four ways to give one secret, at most one of them; the loader judges that and whether it is required. */
+function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
+  return [
+    {
+      name,
+      type: "string",
+      use: "optional",
+      sensitive: true,
+      doc: `${doc} Stored in the Terraform state and the bundle as plain text; prefer \`${name}_ref\`.`,
+    },
+    {
+      name: `${name}_ref`,
+      type: "string",
+      use: "optional",
+      doc: `Where the gateway reads \`${name}\` when it loads the bundle: \`env:NAME\` or \`file:/path\`.`,
+    },
+    {
+      name: `${name}_sealed`,
+      type: "string",
+      use: "optional-computed",
+      doc: `\`${name}\` encrypted to the gateway's public key (compact JWE). Computed from \`${name}_wo\`.`,
+    },
+    {
+      name: `${name}_wo`,
+      type: "string",
+      use: "optional",
+      sensitive: true,
+      writeOnly: true,
+      doc: `\`${name}\` as a write-only value: encrypted to \`seal_key\` and stored nowhere else. Needs Terraform 1.11 and \`${name}_wo_version\`.`,
+    },
+    {
+      name: `${name}_wo_version`,
+      type: "number",
+      use: "optional",
+      doc: `Grows when \`${name}_wo\` changes; Terraform cannot see the change otherwise.`,
+    },
+  ];
+}
+
+function docOf({ kind, doc, values, default: fallback }: Field): string {
+  const parts = [doc];
+  if (values) parts.push(`One of ${values.map((value) => `\`${value}\``).join(", ")}.`);
+  if (kind === "policy") parts.push("JSON text; write it with `jsonencode(…)`.");
+  if (fallback?.startsWith("- ")) parts.push(`Default: ${fallback.slice(2)}`);
+  else if (fallback !== undefined) parts.push(`Default: \`${fallback}\`.`);
+  return parts.join(" ");
+}

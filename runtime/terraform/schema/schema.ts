@@ -1,0 +1,191 @@
+/**
+ * The provider's schema, made from the Field tree: there is no second list of settings.
+ *
+ * `gateway_bundle` carries the live settings at its top and the routes as labelled blocks. Blocks, not nested
+ * attributes, because Terraform silently drops misspelt keys of nested attributes, and refuses misspelt blocks. What no
+ * block can do (labels must be known when nothing of any variable is) the attribute `routes` does, see routes-attribute.ts.
+ */
+import type { Field } from "../../settings/field.ts";
+import { routeFields } from "../../config/route.ts";
+import { settingsFields } from "../../config/settings.ts";
+import { TOKEN_REF } from "../publish/ask-admin.ts";
+import { functionSchemas } from "./functions.ts";
+import { PROVIDER_TLS } from "../publish/gateway-tls.ts";
+import { blockOf } from "./field-schema.ts";
+import { isGroup, nestFields } from "../../settings/groups.ts";
+import { jsonFunction, jsonSchema, type SchemaAttribute, type SchemaBlock, type SchemaNested } from "./schema-model.ts";
+import { PUBLISH_TOKEN_TYPE, publishTokenSchema } from "../resource/publish-token.ts";
+import { STATUS_TYPE, statusSchema } from "../resource/status-data-source.ts";
+
+export const PROVIDER_ADDRESS = "registry.terraform.io/gateform/gateway";
+export const PROVIDER_SOURCE = "gateform/gateway";
+export const BUNDLE_TYPE = "gateway_bundle";
+/** Grows when states of an older schema cannot be read as they are; see state.ts. */
+export const BUNDLE_VERSION = 1;
+export const ROUTE_BLOCK = "route";
+export const ROUTES_ATTRIBUTE = "routes";
+
+/** Settings that a bundle may carry; the others belong to the file given to `gateway run`. */
+export const bundleFields: readonly Field[] = settingsFields.filter(({ scope }) => scope !== "boot");
+
+/** Settings of a route as Terraform nests them. */
+export const routeBlockFields: readonly Field[] = nestFields(routeFields);
+
+/** Names at the top of the resource that are about publishing and not about the gateway. */
+export const PUBLISHING_NAMES = [
+  "owner",
+  "seal_key",
+  "sha256",
+  "generation",
+  "bundle_json",
+  "file",
+  "http",
+  ROUTE_BLOCK,
+  ROUTES_ATTRIBUTE,
+];
+
+/** Names that Terraform keeps for itself in every resource. */
+const RESERVED_NAMES = ["count", "for_each", "depends_on", "provider", "lifecycle", "connection", "provisioner"];
+
+const publishingAttributes: readonly SchemaAttribute[] = [
+  {
+    name: "owner",
+    type: "string",
+    use: "required",
+    doc: "Name of the slice that this bundle publishes, one per team or state. At most 127 lower-case letters, digits, dashes, underscores and dots. Changing it replaces the resource.",
+  },
+  {
+    name: "seal_key",
+    type: "string",
+    use: "optional",
+    doc: "Public key of the gateway as JWK JSON. Needed for `_wo` settings: their values are encrypted to it before they go anywhere.",
+  },
+  {
+    name: ROUTES_ATTRIBUTE,
+    // A map of objects would not do: Terraform drops members that its type does not have, misspelt ones among them.
+    type: "dynamic",
+    use: "optional",
+    doc: "Routes by name, each an object with the settings of a `route` block and its blocks as objects: for modules that take or give routes. May stand beside `route` blocks. Secrets by reference or sealed only.",
+  },
+  {
+    name: "sha256",
+    type: "string",
+    use: "computed",
+    doc: "SHA-256 (hex) of the canonical JSON of the slice.",
+  },
+  {
+    name: "generation",
+    type: "number",
+    use: "computed",
+    doc: "Grows by one with each change of the published content.",
+  },
+  {
+    name: "bundle_json",
+    type: "string",
+    use: "computed",
+    // It repeats everything above, so a plan would show each change twice, and plain secrets in clear text.
+    sensitive: true,
+    doc: "The slice as JSON, for shipping it by other means (a ConfigMap, a bucket). Marked sensitive because the settings above show every change already.",
+  },
+];
+
+const fileTarget: SchemaNested = {
+  name: "file",
+  nesting: "single",
+  block: {
+    doc: "Publishes to a directory that a gateway watches, as `<owner>.json`, replaced in one step. Without a publishing target the bundle is only checked and rendered.",
+    attributes: [
+      { name: "directory", type: "string", use: "required", doc: "The directory; made if it is not there." },
+      {
+        name: "mode",
+        type: "string",
+        use: "optional",
+        doc: 'Permission bits in octal, such as "0640". Default: `0644`.',
+      },
+    ],
+    blocks: [],
+  },
+};
+
+const httpTarget: SchemaNested = {
+  name: "http",
+  nesting: "single",
+  block: {
+    doc: "Publishes to a running gateway, which checks the bundle with everything else that it has, and answers when every process serves it: apply means live.",
+    attributes: [
+      {
+        name: "url",
+        type: "string",
+        use: "required",
+        doc: "Admin address of the gateway (`admin_address`), such as `http://127.0.0.1:9901`, or what stands before it.",
+      },
+      TOKEN_REF,
+    ],
+    blocks: [],
+  },
+};
+
+const ROUTE_DOC =
+  "A route; the label is its name, unique within the owner. Settings that most routes do not have are in blocks: Terraform goes through all others of every route, written or not.";
+
+/** Schema of `gateway_bundle`. @throws TypeError when a setting takes a name that is not free */
+export const bundleSchema: SchemaBlock = makeBundleSchema(bundleFields, routeBlockFields);
+
+export const providerBlock: SchemaBlock = {
+  doc: "Publishes routes, policies and settings of a gateway as one bundle.",
+  attributes: [
+    {
+      name: "admin_token",
+      type: "string",
+      use: "optional",
+      sensitive: true,
+      doc: "Admin token of the gateway, or the publish token of the owner (`owners.<name>.publish_token`), for bundles that are published over http. Stored in no state and no plan; may be an ephemeral value.",
+    },
+    ...PROVIDER_TLS,
+  ],
+  blocks: [],
+};
+
+/** @param route nested, see groups.ts */
+export function makeBundleSchema(settings: readonly Field[], route: readonly Field[]): SchemaBlock {
+  for (const { name } of settings) {
+    if ([...PUBLISHING_NAMES, ...RESERVED_NAMES].includes(name)) {
+      throw new TypeError(`Cannot make the Terraform schema: the name "${name}" is not free for a setting`);
+    }
+  }
+  // A document has the members of a group where it has the others, so no two may have one name.
+  const inDocument = route.flatMap((field) => (isGroup(field) ? [field, ...field.fields] : [field]));
+  for (const { name } of inDocument.filter(
+    (field, at) => inDocument.findIndex((each) => each.name === field.name) !== at,
+  )) {
+    throw new TypeError(`Cannot make the Terraform schema: a route has "${name}" twice`);
+  }
+  const top = blockOf(settings, "");
+  const routes: SchemaNested = {
+    name: ROUTE_BLOCK,
+    nesting: "map",
+    block: blockOf(route, ROUTE_DOC, true),
+  };
+  return {
+    version: BUNDLE_VERSION,
+    doc: "One owner's settings and routes, checked and published as a whole.",
+    attributes: [...publishingAttributes, ...top.attributes],
+    blocks: [fileTarget, httpTarget, ...top.blocks, routes],
+  };
+}
+
+/** The schema exactly as `terraform providers schema -json` prints it; generators read it without Terraform. */
+export function providerSchemaJson(): unknown {
+  return {
+    format_version: "1.0",
+    provider_schemas: {
+      [PROVIDER_ADDRESS]: {
+        provider: jsonSchema(providerBlock),
+        resource_schemas: { [BUNDLE_TYPE]: jsonSchema(bundleSchema) },
+        data_source_schemas: { [STATUS_TYPE]: jsonSchema(statusSchema) },
+        ephemeral_resource_schemas: { [PUBLISH_TOKEN_TYPE]: jsonSchema(publishTokenSchema) },
+        functions: Object.fromEntries(functionSchemas.map((fn) => [fn.name, jsonFunction(fn)])),
+      },
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * The records of a gateway, opened from outside it: what the administrator's commands work on.
+ *
+ * Trusted input: the boot file, which names the store and the shared secret. Promise: what a command ends, every running
+ * process learns within 2 s, through the same feed as from each other.
+ */
+import { resolveBoot } from "../../control/bundle/boot.ts";
+import { readSources } from "../../control/bundle/sources.ts";
+import type { BootSettings } from "../../config/compiled.ts";
+import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
+import { lowerAscii } from "../../shared/ascii.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { createKeys } from "../../shared/keys.ts";
+import { silentLog, type Log } from "../../shared/log.ts";
+import { systemClock, type Clock } from "../../shared/clock.ts";
+import { openRecords } from "../../record-kinds.ts";
+import { createExternalTokens, type ExternalTokens } from "../../identity/external-token.ts";
+import { storedFacts } from "../../identity/claims-record.ts";
+import { createRecords, userTag, type IdentityRecord } from "../../identity/identity-records.ts";
+import { createRevocations } from "../../identity/revocations.ts";
+import type { Revocations } from "../../identity/interfaces.ts";
+import type { Store } from "../../store/store.ts";
+
+export interface Administration {
+  readonly store: Store;
+  readonly revocations: Revocations;
+  readonly externalTokens: ExternalTokens;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Settings and routes of the files, as far as they are good; published slices are not read. */
+  readonly config: CheckedConfig;
+}
+
+/** Longer than any token lives, whatever a published slice says of lifetimes. */
+const REMEMBERED_SECONDS = 30 * 24 * 3600;
+
+/** @throws GatewayError `config.invalid`, `commands.memory`, `store.open` */
+export async function withAdministration<T>(
+  configPath: string,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  const sources = await readSources([configPath]);
+  // A slice that is wrong must not keep anybody from ending a session.
+  const all = loadSlices(sources);
+  const outcome = all.config ? all : loadSlices(sources.filter(({ boot }) => boot));
+  if (!outcome.config) throw new GatewayError("config.invalid", outcome.problems.map(formatProblem).join("\n"));
+  const { settings } = await resolveBoot(outcome.config.boot, process.env);
+  return withStore(settings, outcome.config, work);
+}
+
+async function withStore<T>(
+  boot: BootSettings,
+  config: CheckedConfig,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  if (boot.storageUrl === "memory:") {
+    throw new GatewayError(
+      "commands.memory",
+      'Cannot open store "memory:": its records live in the running process alone, set storage_url to a database',
+    );
+  }
+  const clock = systemClock;
+  const log = silentLog();
+  const store = await openRecords(boot.storageUrl, { clock, log });
+  const revocations = createRevocations({ store, clock, log, longestLifetime: () => REMEMBERED_SECONDS });
+  const externalTokens = createExternalTokens({ keys: createKeys(boot.sharedSecrets), clock });
+  try {
+    return await work({ store, revocations, externalTokens, clock, log, config });
+  } finally {
+    await revocations.close();
+    await store.close();
+  }
+}
+
+/** What people call each other by: the email where there is one. */
+export async function emailsOf(store: Store, userIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const { identities } = createRecords(store);
+  const found = await Promise.all([...new Set(userIds)].map(async (id) => [id, await identities.get(id)] as const));
+  return new Map(found.map(([id, record]) => [id, record ? storedFacts(record.value).email : ""]));
+}
+
+/** Those of one user, whom an administrator names by id or email; all of them when nobody is named. */
+export async function onlyOf<T>(
+  store: Store,
+  named: string | undefined,
+  all: readonly T[],
+  ownerOf: (each: T) => string,
+): Promise<readonly T[]> {
+  if (named === undefined) return all;
+  const userId = await findUserId(store, named, all.map(ownerOf));
+  return all.filter((each) => ownerOf(each) === userId);
+}
+
+/** By id, or by email among the owners of these records. */
+async function findUserId(store: Store, named: string, userIds: readonly string[]): Promise<string> {
+  const known = await store.list<IdentityRecord>(userTag(named));
+  if (known.length > 0 || !named.includes("@")) return named;
+  for (const [id, email] of await emailsOf(store, userIds)) if (lowerAscii(email) === lowerAscii(named)) return id;
+  return named;
+}

@@ -1,0 +1,124 @@
+/**
+ * `gateway check`: everything that would keep `gateway run` from starting and needs no socket, said at once.
+ *
+ * The files first. When they are good: what the process could not do without, which no slice can set; then what only the
+ * machine has that runs it: secrets, certificates, and directories to write to.
+ */
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
+import { resolveBoot } from "../../control/bundle/boot.ts";
+import { buildSnapshot } from "../../control/bundle/build.ts";
+import { secretNeeds } from "../../control/bundle/secret-needs.ts";
+import { readSecrets, type SecretDeps } from "../../control/bundle/secrets.ts";
+import { readSources } from "../../control/bundle/sources.ts";
+import { type CheckReport, formatCheck } from "../check.ts";
+import type { BootSettings } from "../../config/compiled.ts";
+import { loadByOwner } from "../../config/load-by-owner.ts";
+import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
+import { type CheckedConfig, loadSlices, type Problem, type SliceSource } from "../../config/load.ts";
+import { routeFields } from "../../config/route.ts";
+import { secretUses } from "../../settings/secret-spellings.ts";
+import { settingsFields } from "../../config/settings.ts";
+import { errorText } from "../../shared/errors.ts";
+import { loadCertificates } from "../../http/listener/certificates.ts";
+import { NO_CERTIFICATE_WISH } from "../../http/listener/server.ts";
+import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
+
+export interface CheckOptions {
+  readonly env: SecretDeps["env"];
+  /** Another machine will run it: its secrets and files are not here. */
+  readonly elsewhere: boolean;
+}
+
+/**
+ * @param paths the first is the boot file, or has it
+ * @throws GatewayError `config.unreadable`
+ */
+export async function checkConfiguration(paths: readonly string[], options: CheckOptions): Promise<CheckReport> {
+  const sources = await readSources(paths);
+  const { problems, config, owners } = loadSlices(sources);
+  const bootFile = sources.find(({ boot }) => boot)?.file;
+  if (!config || bootFile === undefined) return withOwners(formatCheck(problems, config), sources);
+  const fileOf = (owner: string): string =>
+    [...owners].find(([file, of]) => of === owner && file !== bootFile)?.[0] ?? bootFile;
+  const found: Problem[] = [];
+  const report = (message: string): void => {
+    found.push({ severity: "error", file: bootFile, path: "", message });
+  };
+  const { insecure_server: isInsecure, certificates } = config.boot;
+  if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_WISH}`);
+  if (!options.elsewhere) {
+    const boot = await attempt(() => resolveBoot(config.boot, options.env), report);
+    if (boot) await checkPlaces(boot.settings, report);
+    // Without the boot file's own secrets, which has been reported, what is sealed cannot be opened.
+    const secrets = { env: options.env, sealing: boot?.sealing };
+    found.push(...(await secretProblems(config, secrets, fileOf)));
+  }
+  return formatCheck([...problems, ...found], config);
+}
+
+/** Says what a gateway that starts with these sources would do, since one owner's mistake does not stop the others. */
+function withOwners(report: CheckReport, sources: readonly SliceSource[]): CheckReport {
+  const { config, standings } = loadByOwner({ sources });
+  const absent = standings.filter(({ standing }) => standing === "absent");
+  if (!config || absent.length === 0) return report;
+  const names = absent.map(({ owner, files }) => (owner === undefined ? files.join(" ") : `owner "${owner}"`));
+  return { ...report, text: `${report.text}\na gateway that starts with this leaves out ${names.join(", ")}` };
+}
+
+type Report = (message: string) => void;
+
+/** Certificates and directories of the machine. */
+async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
+  const { adminTls } = boot;
+  await attempt(() => loadCertificates(boot.certificates, boot.downstreamMtls?.caFile), report);
+  if (adminTls) await attempt(() => loadCertificates([adminTls], adminTls.clientCaFile), report);
+  const database = sqlitePath(boot.storageUrl);
+  if (database !== undefined) await checkWritable("storage_url", database, report);
+  if (boot.authorizeLog !== "stdout") await checkWritable("authorize_log", boot.authorizeLog, report);
+}
+
+/** A file that is there must be writable; another can be made in a directory that is. */
+async function checkWritable(setting: string, file: string, report: Report): Promise<void> {
+  const target = (await can(file, constants.F_OK)) ? file : dirname(resolve(file));
+  if (!(await can(target, constants.W_OK))) {
+    report(`"${setting}" needs "${target}", which is not there or not writable`);
+  }
+}
+
+function can(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** @returns undefined when it failed, which is reported */
+async function attempt<T>(work: () => Promise<T>, report: Report): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    report(errorText(error));
+    return undefined;
+  }
+}
+
+/** Secrets of settings and routes, and what is made of them: keys and certificates of connections to upstreams. */
+async function secretProblems(
+  { boot, settings, certificates, routes }: CheckedConfig,
+  from: SecretDeps,
+  fileOf: (owner: string) => string,
+): Promise<readonly Problem[]> {
+  const uses = [
+    ...secretUses(settingsFields, settings),
+    ...certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
+    ...routes.flatMap(({ doc }) => [...secretUses(routeFields, doc)]),
+  ];
+  const secrets = await readSecrets(secretNeeds(uses), from);
+  const holdsOwnersApart = boot.owners !== undefined;
+  const input = { settings, certificates, holdsOwnersApart, routes, secrets, fileOf };
+  const outcome = await buildSnapshot(input, undefined);
+  return outcome.ok ? [] : outcome.problems;
+}

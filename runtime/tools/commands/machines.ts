@@ -1,0 +1,213 @@
+/** `gateway client …` and `gateway service-account …`: clients and machines that an administrator makes and ends. */
+import { readFile } from "node:fs/promises";
+
+import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
+import { parseDuration } from "../../settings/values.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { kidProblem, parseKeySet } from "../../oauth/server/clients/key-set.ts";
+import { createClient, endClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
+import { epochSeconds } from "../../shared/clock.ts";
+import { EVERY_SERVER } from "../../identity/external-token.ts";
+import {
+  createServiceAccount,
+  endServiceAccount,
+  listServiceAccounts,
+  mintServiceAccountToken,
+} from "../../identity/tokens/service-accounts.ts";
+import { withAdministration, type Administration } from "./administration.ts";
+import { printRows, timeText } from "./output.ts";
+
+export interface ClientOptions {
+  readonly config: string;
+  readonly name: string;
+  readonly issuer?: string;
+  readonly redirectUri?: readonly string[];
+  readonly machine?: boolean;
+  readonly email?: string;
+  readonly groups?: string;
+  readonly public?: boolean;
+  readonly jwks?: string;
+  readonly jwksUri?: string;
+}
+
+/** Prints id and secret as JSON, once. @returns exit code */
+export function makeClient(options: ClientOptions): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const { settings } = administration.config;
+    const made = await createClient(
+      {
+        ...administration,
+        allowedPrivateUris: settings.mcp_allowed_private_redirect_uris ?? [],
+        documentDomains: parseClientIdDomains(settings.mcp_allowed_client_id_domains ?? []),
+      },
+      {
+        name: options.name,
+        issuer: options.issuer ?? onlyIssuer(administration),
+        redirectUris: options.redirectUri ?? [],
+        ...(options.machine === true ? { machine: { email: options.email ?? "", groups: groupsOf(options) } } : {}),
+        ...(options.public === true ? { isPublic: true } : {}),
+        ...(options.jwks === undefined ? {} : { jwks: await readKeySet(options.jwks) }),
+        ...(options.jwksUri === undefined ? {} : { jwksUri: options.jwksUri }),
+      },
+    );
+    if (!made.ok) throw new GatewayError("commands.client", `Cannot create the client: ${made.problem}`);
+    const { clientId, secret } = made;
+    console.log(
+      JSON.stringify({ client_id: clientId, ...(secret === undefined ? {} : { client_secret: secret }) }, null, 2),
+    );
+    return 0;
+  });
+}
+
+/** @returns exit code */
+export function printClients(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
+  return withAdministration(options.config, async ({ store }) => {
+    const rows = (await listClients(store)).map(({ key, value, expiresAt }) => ({
+      client_id: key.slice("client:".length),
+      name: value.metadata.client_name,
+      issuer: value.issuer,
+      made_by: value.preRegistered === true ? "administrator" : "itself",
+      grants: value.metadata.grant_types.join(" "),
+      made: timeText(value.issuedAt),
+      ends: expiresAt === undefined ? "" : timeText(expiresAt),
+    }));
+    printRows(rows, options.json === true, "no client is registered");
+    return 0;
+  });
+}
+
+/** Takes ids of registered clients, and URLs of client ID metadata documents. @returns exit code */
+export function revokeClients(ids: readonly string[], options: { readonly config: string }): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    let code = 0;
+    for (const id of ids) {
+      const existed = await endClient(administration, id);
+      // A document is no record of ours: what ends is what users granted it.
+      if (existed || id.startsWith("https://")) console.log(`client ${id} ended, with everything under it`);
+      else {
+        console.error(`There is no client ${JSON.stringify(id)}`);
+        code = 1;
+      }
+    }
+    return code;
+  });
+}
+
+export interface ServiceAccountOptions {
+  readonly config: string;
+  readonly name: string;
+  readonly email?: string;
+  readonly groups?: string;
+  readonly expires: string;
+  readonly resource?: string;
+}
+
+/** Prints the token, once. @returns exit code */
+export function makeServiceAccount(options: ServiceAccountOptions): Promise<number> {
+  return withAdministration(options.config, async ({ store, clock, externalTokens }) => {
+    const { name, resource, email = "" } = options;
+    const life = parseDuration(options.expires);
+    if (!life.ok || life.value < 1000)
+      throw new GatewayError("commands.expires", `--expires is ${JSON.stringify(options.expires)}, must be like "90d"`);
+    if (resource !== undefined && !URL.canParse(resource)) {
+      throw new GatewayError(
+        "commands.resource",
+        `--resource is ${JSON.stringify(resource)}, must be the address of an MCP server or its origin`,
+      );
+    }
+    const audience = resource === undefined ? EVERY_SERVER : canonicalResource(resource);
+    const expiresAt = epochSeconds(clock) + Math.floor(life.value / 1000);
+    const made = await createServiceAccount(
+      { store, clock },
+      { name, email, groups: groupsOf(options), expiresAt, audience },
+    );
+    if (!made.ok) {
+      const wish = made.reason === "taken" ? "is taken" : 'must be letters, digits, ".", "_" and "-"';
+      throw new GatewayError(
+        "commands.name",
+        `Cannot create the service account: name ${JSON.stringify(name)} ${wish}`,
+      );
+    }
+    console.error(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);
+    console.log(mintServiceAccountToken(externalTokens, made, audience, expiresAt));
+    return 0;
+  });
+}
+
+/** @returns exit code */
+export function printServiceAccounts(options: { readonly config: string; readonly json?: boolean }): Promise<number> {
+  return withAdministration(options.config, async ({ store }) => {
+    const rows = (await listServiceAccounts(store)).map(({ key, value, expiresAt }) => ({
+      id: key.slice("service-account:".length),
+      name: value.name,
+      email: value.email,
+      groups: value.groups.join(" "),
+      good_for: value.clientId === undefined ? value.audience : `client ${value.clientId}`,
+      made: timeText(value.createdAt),
+      ends: expiresAt === undefined ? "" : timeText(expiresAt),
+    }));
+    printRows(rows, options.json === true, "there is no service account");
+    return 0;
+  });
+}
+
+/** @param names names or ids @returns exit code */
+export function revokeServiceAccounts(names: readonly string[], options: { readonly config: string }): Promise<number> {
+  return withAdministration(options.config, async (administration) => {
+    const living = await listServiceAccounts(administration.store);
+    let code = 0;
+    for (const name of names) {
+      const account = living.find(({ key, value }) => value.name === name || key === `service-account:${name}`);
+      if (account) {
+        await endServiceAccount(administration, account.key.slice("service-account:".length));
+        console.log(`service account ${account.value.name} ended`);
+      } else {
+        console.error(`There is no service account ${JSON.stringify(name)}`);
+        code = 1;
+      }
+    }
+    return code;
+  });
+}
+
+/** As routes spell their resources: lower-case host, no default port, no slash at the end. */
+function canonicalResource(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return origin + pathname.replace(/\/$/, "");
+}
+
+function groupsOf({ groups = "" }: { readonly groups?: string }): readonly string[] {
+  return groups
+    .split(",")
+    .map((group) => group.trim())
+    .filter((group) => group !== "");
+}
+
+/** Which host a client is for, where the files leave no choice. */
+function onlyIssuer({ config }: Administration): string {
+  const origins = new Set(
+    config.routes.filter(({ doc }) => doc.mcp?.server !== undefined).map(({ doc }) => new URL(doc.from).origin),
+  );
+  const [only] = origins;
+  if (only !== undefined && origins.size === 1) return only;
+  throw new GatewayError(
+    "commands.issuer",
+    `Cannot tell which host the client is for: name one of ${[...origins].join(", ") || "the MCP hosts"} with --issuer`,
+  );
+}
+
+async function readKeySet(path: string) {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new GatewayError("commands.jwks", `Cannot read keys from "${path}": ${errorText(error)}`, { cause: error });
+  }
+  const parsed = parseKeySet(value);
+  const problem = parsed.ok ? (parsed.problems[0] ?? kidProblem(parsed.value)) : parsed.problem;
+  if (!parsed.ok || problem !== undefined)
+    throw new GatewayError("commands.jwks", `Cannot use keys from "${path}": ${problem}`);
+  if (parsed.value.keys.length === 0)
+    throw new GatewayError("commands.jwks", `Cannot use keys from "${path}": must have a key for signatures`);
+  return parsed.value;
+}

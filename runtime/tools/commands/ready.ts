@@ -1,0 +1,60 @@
+/** `gateway ready`: asks a running gateway whether it serves; for health checks that can run commands and nothing else. */
+import { readFile } from "node:fs/promises";
+import { get } from "node:http";
+import { get as secureGet } from "node:https";
+
+import { errorText } from "../../shared/errors.ts";
+import { DEFAULT_ADMIN_ADDRESS } from "../../config/rules/own-addresses.ts";
+import { parseListener } from "../../settings/values.ts";
+
+const ANSWER_WITHIN_MS = 5_000;
+
+export interface ReadyResult {
+  readonly ok: boolean;
+  /** What the gateway says of itself, or why it cannot be asked. */
+  readonly text: string;
+}
+
+export interface ReadyOptions {
+  /** PEM file of the authorities of the gateway's certificate. Default: the usual ones. */
+  readonly ca?: string;
+  /** Name in its certificate. Default: the host of the address. */
+  readonly serverName?: string;
+}
+
+/** @param address "host:port" of the admin listener, "https://" before it where it has TLS; a host that stands for all is asked on loopback */
+export async function askReadiness(
+  address = DEFAULT_ADMIN_ADDRESS,
+  { ca: caFile, serverName }: ReadyOptions = {},
+): Promise<ReadyResult> {
+  const isSecure = address.startsWith("https://");
+  const listener = parseListener(address.replace(/^https:\/\//, ""));
+  if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.wish}` };
+  const { host, port } = listener.value;
+  const hostname = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const failed = (error: unknown): ReadyResult => ({
+    ok: false,
+    text: `Cannot ask "${address}": ${errorText(error)}`,
+  });
+  let tls: object;
+  try {
+    tls = {
+      ...(caFile !== undefined && { ca: await readFile(caFile) }),
+      ...(serverName !== undefined && { servername: serverName }),
+    };
+  } catch (error) {
+    return failed(error);
+  }
+  return new Promise((resolve) => {
+    const fail = (error: unknown): void => resolve(failed(error));
+    const options = { host: hostname, port, path: "/readyz", agent: false, timeout: ANSWER_WITHIN_MS };
+    const request = (isSecure ? secureGet : get)({ ...options, ...tls }, (answer) => {
+      let text = "";
+      answer.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      answer.once("error", fail);
+      answer.once("end", () => resolve({ ok: answer.statusCode === 200, text: text.trim() }));
+    });
+    request.once("timeout", () => request.destroy(new Error("no answer within 5 s")));
+    request.once("error", fail);
+  });
+}

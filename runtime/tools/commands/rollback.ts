@@ -1,0 +1,98 @@
+/**
+ * `gateway rollback`: published slices as they were before, straight in the store, so that it works also when no gateway
+ * runs. Running ones follow as they follow any other change. Files are not touched: they have their own history.
+ */
+import { readBoot } from "../../control/bundle/boot.ts";
+import { createJudge } from "../../control/bundle/validation/validate-candidates.ts";
+import { createKeptStore } from "../../control/bundle/kept-store.ts";
+import type { Publication, RollbackWish } from "../../control/bundle/publication.ts";
+import { createPublisher, type Publisher, type PublishOutcome } from "../../control/bundle/publisher.ts";
+import { createValidator } from "../../control/bundle/validation/validator.ts";
+import { formatProblem } from "../../config/load.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { createKeys } from "../../shared/keys.ts";
+import { silentLog } from "../../shared/log.ts";
+import { systemClock } from "../../shared/clock.ts";
+import { openRecords } from "../../record-kinds.ts";
+
+export interface RollbackResult {
+  readonly ok: boolean;
+  /** For a terminal. */
+  readonly text: string;
+}
+
+/** @throws GatewayError what could not be read or opened */
+export async function rollbackSlices(config: string, wish: RollbackWish): Promise<RollbackResult> {
+  return withPublisher(config, async (publisher) => told(await publisher.rollback(wish)));
+}
+
+/** Which generations there are to go back to. @throws GatewayError what could not be read or opened */
+export async function listGenerations(config: string): Promise<RollbackResult> {
+  return withPublisher(config, async (publisher) => ({ ok: true, text: table(await publisher.publication()) }));
+}
+
+async function withPublisher<T>(config: string, use: (publisher: Publisher) => Promise<T>): Promise<T> {
+  const { settings, sealing } = await readBoot(config);
+  if (settings.storageUrl === "memory:") {
+    const message = 'Cannot roll back: "storage_url" is "memory:", which only the running gateway sees';
+    throw new GatewayError("rollback.memory", `${message}; send POST /config/rollback to its admin address`);
+  }
+  const store = await openRecords(settings.storageUrl, { clock: systemClock, log: silentLog() });
+  const validator = createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
+  const kept = createKeptStore({ store });
+  try {
+    const judge = createJudge(
+      validator,
+      () => ({ env: process.env, sealing }),
+      () => kept.read(),
+    );
+    return await use(createPublisher({ store, judge, clock: systemClock }));
+  } finally {
+    await validator.close();
+    await store.close();
+  }
+}
+
+function told(outcome: PublishOutcome): RollbackResult {
+  if (!outcome.ok) {
+    switch (outcome.reason) {
+      case "no-such-generation":
+        return { ok: false, text: `Cannot roll back: ${outcome.message}` };
+      case "invalid":
+        return { ok: false, text: `Cannot roll back:\n${outcome.problems.map(formatProblem).join("\n")}` };
+      case "stale":
+        return { ok: false, text: "Cannot roll back: somebody published meanwhile, try again" };
+      default:
+        return outcome satisfies never;
+    }
+  }
+  const { changed, generation, slices, replicas, laggards } = outcome;
+  if (!changed) return { ok: true, text: `Nothing to do: everything is so already (generation ${generation})` };
+  const lines = [...slices].map(
+    ([owner, digest]) => `  ${owner}: ${digest === null ? "removed" : digest.slice(0, 12)}`,
+  );
+  const live = laggards.length === 0 ? `live in ${running(replicas)}` : "not live everywhere";
+  const behind = laggards.map(({ id, reason }) => `  ${id} ${reason}`);
+  return {
+    ok: laggards.length === 0,
+    text: [`Generation ${generation}, ${live}:`, ...lines, ...behind].join("\n"),
+  };
+}
+
+function running(replicas: number): string {
+  if (replicas === 0) return "no process, since none runs";
+  return replicas === 1 ? "the one process that runs" : `all ${replicas} processes`;
+}
+
+function table({ owners, generation }: Publication): string {
+  if (generation === 0) return "Nothing was ever published.";
+  const rows = owners
+    .flatMap(({ owner, versions }) => versions.map((version) => ({ owner, ...version })))
+    .sort((a, b) => b.generation - a.generation);
+  return rows
+    .map(({ generation: at, at: seconds, owner, digest }) => {
+      const time = new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+      return `${String(at).padStart(6)}  ${time}  ${owner}  ${digest === null ? "removed" : digest.slice(0, 12)}`;
+    })
+    .join("\n");
+}

@@ -1,0 +1,74 @@
+/**
+ * One request as a client would send it, and what came back.
+ *
+ * Trusted input: the address the operator asked about. Untrusted input: everything answered, addresses in it included;
+ * they are asked without credentials, which this process has none of.
+ */
+import { errorText } from "../../shared/errors.ts";
+import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+
+export interface Question {
+  readonly method?: "GET" | "POST" | "OPTIONS";
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly url: string;
+  /** 0 when nothing came; then `failure` says why. */
+  readonly status: number;
+  readonly failure: string | undefined;
+  header(name: string): string | undefined;
+  /** The body as a JSON object; undefined when it is none. */
+  json(): JsonObject | undefined;
+  readonly text: string;
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export type Ask = (question: Question) => Promise<Answer>;
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 256 * 1024;
+
+/** Asks each different question once, so that sequences which begin alike do not repeat themselves. */
+export function createAsk(
+  fetch: OperatorFetch = createOperatorFetch({ timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, returnsRedirects: true }),
+): Ask {
+  const asked = new Map<string, Promise<Answer>>();
+  return (question) => {
+    const key = JSON.stringify([question.method, question.url, question.headers, question.body]);
+    const known = asked.get(key) ?? send(fetch, question);
+    asked.set(key, known);
+    return known;
+  };
+}
+
+async function send(fetch: OperatorFetch, question: Question): Promise<Answer> {
+  const { url, method = "GET", headers = {}, body } = question;
+  try {
+    const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });
+    const text = await response.text();
+    return {
+      url,
+      status: response.status,
+      failure: undefined,
+      header: (name) => response.headers.get(name) ?? undefined,
+      json: () => parseObject(text),
+      text,
+    };
+  } catch (error) {
+    // Wrong addresses end here too: they come from what the other side said.
+    return { url, status: 0, failure: errorText(error), header: () => undefined, json: () => undefined, text: "" };
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * `gateway doctor`: goes the way of each common client up to the sign-in page, without credentials, and says per client
+ * what works and what to change.
+ *
+ * It leaves a few registrations named "gateway doctor" behind, which end unused. It never signs in and sends no token but
+ * made-up ones.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { createAsk, type Ask } from "./ask.ts";
+import { CLIENTS, needsOf, type ClientSequence } from "./clients.ts";
+import { unknown, type Rule, type Verdict } from "./rule.ts";
+import { takesDocuments } from "./server-rules.ts";
+import { createVisit } from "./visit.ts";
+
+export interface Finding {
+  readonly rule: string;
+  readonly says: string;
+  readonly verdict: Verdict;
+}
+
+export interface ClientReport {
+  readonly client: string;
+  readonly name: string;
+  /** "limited" = connects, with something to improve. "unclear" = a needed step could not be judged. */
+  readonly outcome: "works" | "limited" | "unclear" | "fails";
+  readonly needs: readonly Finding[];
+  readonly wants: readonly Finding[];
+}
+
+export interface DoctorReport {
+  readonly url: string;
+  /** No client fails. */
+  readonly ok: boolean;
+  readonly clients: readonly ClientReport[];
+}
+
+/**
+ * @param address of an MCP server as users type it
+ * @throws GatewayError `doctor.address`
+ */
+export async function examine(address: string, ask: Ask = createAsk()): Promise<DoctorReport> {
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
+    throw new GatewayError("doctor.address", `Cannot examine "${address}": it must be an http or https address`);
+  const visit = createVisit(address, ask);
+  const documents = takesDocuments(await visit.server());
+  const findings = new Map<string, Finding>();
+  // One after the other: registration is limited per peer, and the order is that of a client.
+  for (const client of CLIENTS) {
+    for (const rule of [...needsOf(client, documents), ...client.wants]) {
+      if (!findings.has(rule.id))
+        findings.set(rule.id, { rule: rule.id, says: rule.says, verdict: await rule.check(visit) });
+    }
+  }
+  const clients = CLIENTS.map((client) => reportOf(client, needsOf(client, documents), findings));
+  return { url: visit.url.href, ok: clients.every(({ outcome }) => outcome !== "fails"), clients };
+}
+
+function reportOf(
+  client: ClientSequence,
+  needed: readonly Rule[],
+  findings: ReadonlyMap<string, Finding>,
+): ClientReport {
+  const of = (rules: readonly Rule[]): readonly Finding[] =>
+    rules.map((rule) => findings.get(rule.id) ?? { rule: rule.id, says: rule.says, verdict: unknown("not asked") });
+  const needs = of(needed);
+  const wants = of(client.wants);
+  return { client: client.id, name: client.name, outcome: outcomeOf(needs, wants), needs, wants };
+}
+
+function outcomeOf(needs: readonly Finding[], wants: readonly Finding[]): ClientReport["outcome"] {
+  if (needs.some(isBroken)) return "fails";
+  if (needs.some(({ verdict }) => verdict.outcome === "unknown")) return "unclear";
+  return wants.some(isBroken) ? "limited" : "works";
+}
+
+function isBroken({ verdict }: Finding): boolean {
+  return verdict.outcome === "broken";
+}

@@ -1,0 +1,179 @@
+/** `gateway explain`: judges one imagined request against a configuration, with the proxy's own policy engine. */
+import { isIP } from "node:net";
+
+import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
+import { canonicalPath, otherReading } from "../shared/http/target.ts";
+import { routePolicy } from "../policy/access-keys.ts";
+import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
+import { DEVICE_TYPES } from "../policy/device-match.ts";
+import type { CertificateFacts, Decision, DeviceFacts, Facts, UserFacts } from "../policy/facts.ts";
+import { compilePolicy, isAmbiguous } from "../policy/evaluate.ts";
+import { explain, formatExplanation } from "../policy/explain.ts";
+
+/** What the command line gives. */
+export interface ExplainOptions {
+  /** Route key ("owner/name") or name. */
+  readonly route: string;
+  readonly user: string;
+  readonly email: string;
+  /** Comma separated. */
+  readonly groups: string;
+  /** "name=value" each; a name that stands several times has several values. Names may be paths ("realm/roles"). */
+  readonly claim?: readonly string[];
+  readonly anonymous?: boolean;
+  /** Id of a registered device that the session has proven; each of the three assumes one. */
+  readonly device?: string;
+  readonly deviceApproved?: boolean;
+  readonly deviceType?: string;
+  /** A `tools/call` of this tool. */
+  readonly tool?: string;
+  readonly mcpMethod?: string;
+  readonly method: string;
+  readonly path: string;
+  /** Address of the peer. */
+  readonly ip?: string;
+  /** A CORS preflight. */
+  readonly preflight?: boolean;
+  readonly json?: boolean;
+}
+
+/** The exit codes of the command, for scripts that ask "may she?". */
+export const EXPLAIN_EXIT = { allowed: 0, problem: 1, denied: 3 } as const;
+
+export interface ExplainAnswer {
+  readonly text: string;
+  /** problem: the configuration is bad, has no such route, or the question makes no sense. */
+  readonly answer: keyof typeof EXPLAIN_EXIT;
+}
+
+/** @param certificate what the client shows */
+export function explainRequest(
+  sources: readonly SliceSource[],
+  options: ExplainOptions,
+  certificate?: CertificateFacts,
+): ExplainAnswer {
+  const { config, problems } = loadSlices(sources);
+  if (!config) return { answer: "problem", text: problems.map(formatProblem).join("\n") };
+  const route = config.routes.find(({ key, name }) => key === options.route || name === options.route);
+  if (!route) {
+    const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
+    return problem(`Cannot explain route "${options.route}": there is none of this name, only ${known}`);
+  }
+  const wish = questionWish(options, route);
+  if (wish !== undefined) return problem(`Cannot explain route "${options.route}": ${wish}`);
+  const facts = factsOf(options, route, certificate);
+  const explanation = explain(compilePolicy(routePolicy(route.doc)), facts);
+  const notes = [...notesOf(config, route, facts, explanation.decision)];
+  const question = questionOf(options, route.key);
+  const answer = explanation.decision.allowed ? "allowed" : "denied";
+  if (options.json === true) {
+    const told = { route: route.key, question, allowed: explanation.decision.allowed, notes, ...explanation };
+    return { answer, text: JSON.stringify(told, null, 2) };
+  }
+  const lines = [formatExplanation(question, explanation), ...notes.map((note) => `note: ${note}`)];
+  return { answer, text: lines.join("\n\n") };
+}
+
+function problem(text: string): ExplainAnswer {
+  return { answer: "problem", text };
+}
+
+/** Why the question makes no sense. */
+function questionWish(options: ExplainOptions, route: CheckedRoute): string | undefined {
+  const asksForMessage = options.tool !== undefined || options.mcpMethod !== undefined;
+  if (asksForMessage && !route.doc.mcp?.server) return "it is no MCP server route, so it has no tools and messages";
+  if (options.ip !== undefined && isIP(options.ip) === 0) return `"${options.ip}" is no IP address`;
+  if (options.deviceType !== undefined && deviceTypeOf(options) === undefined)
+    return `"${options.deviceType}" is no type of device, must be one of ${DEVICE_TYPES.join(", ")}`;
+  if (hasDevice(options) && options.anonymous === true) return "nobody is signed in, so there is no device either";
+  if (hasDevice(options) && route.doc.mcp?.server)
+    return "it is an MCP server route, whose clients cannot prove a device";
+  const claim = options.claim?.find((each) => each.indexOf("=") < 1);
+  return claim === undefined ? undefined : `the claim "${claim}" must be written name=value`;
+}
+
+/** What happens to such a request beside the policy. */
+function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, decision: Decision): Iterable<string> {
+  const { allowWhyFalse } = decision;
+  const { mcp } = route.doc;
+  if (mcp && config.settings.runtime_flags?.mcp !== true)
+    yield "MCP is off (runtime_flags.mcp), so the gateway answers 503";
+  if (mcp?.server && facts.user === undefined)
+    yield "an MCP server route answers 401 to everybody without a token, whatever its policy says";
+  if (mcp?.server && facts.http.isCorsPreflight === true)
+    yield "preflight requests of MCP server routes are answered by the gateway itself";
+  if (!mcp?.server && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
+    yield "a browser is led to prove a registered device; programs are answered 450";
+  if (isAmbiguous(decision))
+    yield `the answer is 400: to servers that cut path parameters off the path is "${facts.http.otherPath ?? ""}", which the policy decides differently`;
+  const mtls = config.boot.downstream_mtls;
+  if (mtls && (mtls.enforcement ?? "") !== "policy" && facts.http.certificate?.isValid !== true)
+    yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
+}
+
+function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: CertificateFacts | undefined): Facts {
+  const mcpMethod = options.tool === undefined ? options.mcpMethod : "tools/call";
+  const path = readPath(options.path);
+  const otherPath = otherReading(path);
+  const isCorsPreflight = options.preflight === true;
+  return {
+    http: {
+      method: isCorsPreflight ? "OPTIONS" : options.method,
+      path,
+      ...(otherPath !== undefined && { otherPath }),
+      host: URL.parse(doc.from)?.host ?? "",
+      ip: options.ip ?? "127.0.0.1",
+      ...(isCorsPreflight && { isCorsPreflight }),
+      ...(certificate && { certificate }),
+    },
+    ...(options.anonymous !== true && { user: userOf(options) }),
+    ...(hasDevice(options) && { devices: [deviceOf(options)] }),
+    ...(doc.mcp?.server && {
+      mcp: {
+        ...(mcpMethod !== undefined && { method: mcpMethod }),
+        ...(options.tool !== undefined && { tool: options.tool }),
+      },
+    }),
+  };
+}
+
+/** As the listener gives it out; what it would refuse stays as it was asked about. */
+function readPath(text: string): string {
+  const canonical = canonicalPath(text);
+  return canonical.ok ? canonical.path : text;
+}
+
+function userOf({ user: id, email, groups, claim = [] }: ExplainOptions): UserFacts {
+  const values = new Map<string, string[]>();
+  for (const each of claim) {
+    const name = each.slice(0, each.indexOf("="));
+    values.set(name, [...(values.get(name) ?? []), each.slice(name.length + 1)]);
+  }
+  return {
+    id,
+    email,
+    name: "",
+    groups: groups.split(",").filter((name) => name !== ""),
+    claims: Object.fromEntries(values),
+  };
+}
+
+function hasDevice({ device, deviceApproved, deviceType }: ExplainOptions): boolean {
+  return device !== undefined || deviceApproved === true || deviceType !== undefined;
+}
+
+function deviceOf(options: ExplainOptions): DeviceFacts {
+  const { device: id = "", deviceApproved: isApproved = false } = options;
+  return { id, isApproved, type: deviceTypeOf(options) ?? "any" };
+}
+
+function deviceTypeOf({ deviceType }: ExplainOptions): DeviceFacts["type"] | undefined {
+  return DEVICE_TYPES.find((each) => each === deviceType);
+}
+
+function questionOf(options: ExplainOptions, route: string): string {
+  const who = options.anonymous === true ? "nobody" : options.email || options.user;
+  if (options.tool !== undefined) return `${who} calls ${options.tool} on ${route}`;
+  if (options.preflight === true) return `${who} sends a preflight for ${options.path} to ${route}`;
+  return `${who} sends ${options.mcpMethod ?? `${options.method} ${options.path}`} to ${route}`;
+}

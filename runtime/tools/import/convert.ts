@@ -1,0 +1,116 @@
+/** A Pomerium configuration → the slice that means the same, and what to know about the difference. */
+import { derivedName } from "../../config/canonical.ts";
+import { formatPath, isMembers, type Members } from "../../settings/problem.ts";
+import { loadSlices } from "../../config/load.ts";
+import { routeNameWish } from "../../config/route.ts";
+import { readSource } from "../../settings/source.ts";
+import { formatProblem } from "../../settings/problem.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { bootDocument } from "./boot-document.ts";
+import { convertBoot, isBootKey } from "./boot.ts";
+import type { Note, Report } from "./note.ts";
+import { convertRoute } from "./route.ts";
+import { convertSettings } from "./settings.ts";
+import { convertSlice, isSlice } from "./slice.ts";
+
+export interface Converted {
+  readonly owner: string;
+  /** It is a slice as a gateway has it, to be taken over. */
+  readonly isPublished: boolean;
+  readonly settings: Members;
+  /** What belongs into the gateway's own file; live settings may stand there, too. */
+  readonly boot: Members;
+  /** What is written there and would be in `boot`, had it been asked for. */
+  readonly leftForBoot: readonly string[];
+  /** By route name. */
+  readonly routes: Readonly<Record<string, Members>>;
+  readonly notes: readonly Note[];
+  /** What a gateway would refuse in the result; never empty of meaning, so it is written all the same. */
+  readonly problems: readonly string[];
+}
+
+/** Name of the gateway's own file, in messages. */
+const BOOT_FILE = "gateway.yaml";
+
+/**
+ * @param owner   of what is made from Pomerium's; a slice has its own
+ * @param hasBoot whether the gateway's own file is made, too, with the live settings in it
+ * @throws GatewayError `import.unreadable` when the text is no configuration
+ */
+export function convertConfig(file: string, text: string, owner: string, hasBoot: boolean): Converted {
+  const source = readSource(file, text);
+  if (source.problems.length > 0) throw unreadable(source.problems.map(formatProblem).join("\n"));
+  if (!isMembers(source.value)) throw unreadable(`${file}: is no block of settings and routes`);
+  const config = source.value;
+  if (isSlice(config)) return convertSlice(config);
+  const notes: Note[] = [];
+  const report: Report = (kind, where, note) => void notes.push({ kind, where, text: note });
+
+  const routes = convertRoutes(config, report);
+  const settings = convertSettings(config, Object.values(routes), report);
+  // What is only told of it would be noise for who does not ask for the file.
+  const boot = hasBoot ? convertBoot(config, report) : {};
+  const leftForBoot = hasBoot ? [] : Object.keys(config).filter(isBootKey);
+  const converted = { owner, isPublished: false, settings, boot, leftForBoot, routes, notes };
+  return { ...converted, problems: problemsOf(converted, hasBoot) };
+}
+
+/** As a gateway would read it; with the gateway's own file routes are judged by what that says. */
+function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): string[] {
+  const { owner, settings, routes } = converted;
+  const slice = { version: 1, owner, ...(!hasBoot && { settings }), routes };
+  const { problems } = loadSlices([
+    ...(hasBoot ? [{ file: BOOT_FILE, text: JSON.stringify(bootDocument(converted)), boot: true }] : []),
+    { file: "", text: JSON.stringify(slice), boot: false },
+  ]);
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(({ file, path, message }) => `${file === "" ? "" : `${file}: `}"${path}" ${message}`);
+}
+
+function convertRoutes(config: Members, report: Report): Record<string, Members> {
+  // "policy" is what the list was called once.
+  const list = config["routes"] ?? config["policy"] ?? [];
+  if (!Array.isArray(list)) throw unreadable('"routes" is no list');
+  const routes: Record<string, Members> = {};
+  for (const [at, route] of list.entries()) {
+    if (!isMembers(route)) throw unreadable(`"${formatPath(["routes", at])}" is no block`);
+    const converted = convertRoute(route, uniqueName(route, at, routes, report), report);
+    if (converted) routes[converted.name] = converted.doc;
+  }
+  warnOfOrder(list as readonly Members[], report);
+  return routes;
+}
+
+function uniqueName(route: Members, at: number, taken: Readonly<Record<string, unknown>>, report: Report): string {
+  const text = (key: string): string | undefined => (typeof route[key] === "string" ? route[key] : undefined);
+  const written = text("name");
+  const [from, prefix, path, regex] = [text("from"), text("prefix"), text("path"), text("regex")];
+  const derived = derivedName({
+    ...(from !== undefined && { from }),
+    ...(prefix !== undefined && { prefix }),
+    ...(path !== undefined && { path }),
+    ...(regex !== undefined && { regex }),
+  });
+  const wished = written ?? derived ?? `route-${at + 1}`;
+  let name =
+    routeNameWish(wished) === undefined
+      ? wished
+      : wished.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
+  for (let count = 2; name in taken; count += 1) name = `${name.replace(/-\d+$/, "")}-${count}`;
+  if (written !== undefined && name !== written) report("differs", `route "${written}"`, `its name is "${name}" here`);
+  return name;
+}
+
+/** There the first route that matches wins, here the most specific one. */
+function warnOfOrder(routes: readonly Members[], report: Report): void {
+  const hosts = routes.map(({ from }) => String(from));
+  const shared = new Set(hosts.filter((host, at) => hosts.indexOf(host) !== at));
+  for (const host of shared) {
+    report("differs", host, "several routes: the most specific one wins here, the first one that matches there");
+  }
+}
+
+function unreadable(reason: string): GatewayError {
+  return new GatewayError("import.unreadable", `Cannot import the configuration: ${reason}`);
+}

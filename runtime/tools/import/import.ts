@@ -1,0 +1,98 @@
+/** `gateway import`: another product's configuration as a program, as HCL or as a bundle; a published slice as HCL. */
+import { HAND_WRITTEN_OWNER, DEFAULT_OWNER, isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
+import { quote } from "../../settings/problem.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { convertConfig, type Converted } from "./convert.ts";
+import { formatNotes } from "./note.ts";
+import { writeBoot } from "./write/write-boot.ts";
+import { writeHcl } from "./write/write-hcl.ts";
+import { writeTypescript } from "./write/write-typescript.ts";
+
+export const IMPORT_FORMATS = ["typescript", "hcl", "bundle"] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+export interface Imported {
+  /** The program, HCL or bundle. */
+  readonly text: string;
+  /** The gateway's own file, as YAML; undefined unless it was asked for. */
+  readonly boot: string | undefined;
+  /** What was lost or differs, for people; "" when nothing. */
+  readonly report: string;
+  /** Whether a gateway would take it. */
+  readonly ok: boolean;
+}
+
+export interface ImportOptions {
+  /** Default: "main"; a slice keeps its own. */
+  readonly owner?: string | undefined;
+  /** Default: "typescript", for a slice "hcl". */
+  readonly to?: string | undefined;
+  /** Make the gateway's own file, too, with the live settings in it instead of in what is published. */
+  readonly boot?: boolean;
+}
+
+/**
+ * @param file absolute, for messages and for taking over a published slice
+ * @throws GatewayError `import.unreadable`, `import.usage`
+ */
+export function importConfig(file: string, text: string, { owner, to, boot = false }: ImportOptions): Imported {
+  if (to !== undefined && !isFormat(to)) throw usage(`to "${to}", must be one of ${IMPORT_FORMATS.join(", ")}`);
+  if (owner !== undefined && !isOwner(owner)) throw usage(`for owner "${owner}": it ${OWNER_EXPECTED}`);
+  if (owner === HAND_WRITTEN_OWNER)
+    throw usage(
+      `for owner "${owner}", whose is what the gateway's own file says; choose another, such as ${quote(DEFAULT_OWNER)}`,
+    );
+  const converted = convertConfig(file, text, owner ?? DEFAULT_OWNER, boot);
+  if (converted.isPublished) refuseForSlice(converted, { owner, to, boot });
+  const routes = Object.keys(converted.routes).length;
+  const parts = [
+    `Imported ${routes} route${routes === 1 ? "" : "s"} of ${file} for owner ${quote(converted.owner)}.`,
+    formatNotes(converted.notes),
+    ...(converted.problems.length > 0
+      ? [
+          `To correct by hand, because a gateway refuses it:\n${converted.problems.map((text) => `  - ${text}`).join("\n")}`,
+        ]
+      : []),
+    ...(boot || converted.isPublished ? [] : [ownFile(converted)]),
+  ];
+  const published = boot ? { ...converted, settings: {} } : converted;
+  return {
+    text: WRITERS[to ?? (converted.isPublished ? "hcl" : "typescript")](published, file),
+    boot: boot ? writeBoot(converted) : undefined,
+    report: parts.filter(Boolean).join("\n"),
+    ok: converted.problems.length === 0,
+  };
+}
+
+function ownFile({ leftForBoot: keys }: Converted): string {
+  const what =
+    "Listener, certificates, keys and storage are in the gateway's own file, which --boot gateway.yaml writes";
+  return keys.length === 0 ? `${what}.` : `${what}. For it are: ${keys.join(", ")}.`;
+}
+
+function isFormat(text: string): text is ImportFormat {
+  return IMPORT_FORMATS.some((format) => format === text);
+}
+
+function refuseForSlice({ owner }: Converted, options: ImportOptions): void {
+  if (options.to !== undefined && options.to !== "hcl")
+    throw usage(`a published slice to "${options.to}", must be hcl`);
+  if (options.boot === true) throw usage("a published slice with --boot: the gateway that serves it has its own file");
+  if (options.owner !== undefined && options.owner !== owner)
+    throw usage(
+      `the slice of owner "${owner}" for "${options.owner}": the name of the owner is part of what is published`,
+    );
+}
+
+function usage(reason: string): GatewayError {
+  return new GatewayError("import.usage", `Cannot import ${reason}`);
+}
+
+const WRITERS: Readonly<Record<ImportFormat, (converted: Converted, file: string) => string>> = {
+  typescript: writeTypescript,
+  hcl: writeHcl,
+  bundle: ({ owner, settings, routes }) => {
+    const hasSettings = Object.keys(settings).length > 0;
+    return `${JSON.stringify({ version: 1, owner, ...(hasSettings && { settings }), routes }, null, 2)}\n`;
+  },
+};

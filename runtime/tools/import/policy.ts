@@ -1,0 +1,155 @@
+/**
+ * Pomerium's policies and its older allow keys → our policy.
+ *
+ * Trap of any translation: a condition left out of an `and` lets more people in, one left out of a `deny` too. Where a
+ * single condition cannot be carried over the whole route denies everybody until somebody decides.
+ */
+import { isMembers, type Members } from "../../settings/problem.ts";
+import { judgePolicy } from "../../policy/validate-rules.ts";
+import { isWritten } from "./secret.ts";
+import { parsePolicy, type PolicyDoc, type RulesDoc } from "../../policy/parse.ts";
+
+const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"]);
+const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
+  ssh_username: "SSH",
+  ssh_publickey: "SSH",
+  date: "dates and times",
+  day_of_week: "dates and times",
+  time_of_day: "dates and times",
+  record: "external data sources",
+};
+
+export interface ConvertedPolicy {
+  /** undefined when the route had none: nobody passes, there and here. */
+  readonly policy: PolicyDoc | undefined;
+  /** Why it denies everybody now. */
+  readonly closedBy: readonly string[];
+  /** Meanings that differ. */
+  readonly differences: readonly string[];
+}
+
+/** @param route the route as written, with its `policy` and the older keys */
+export function convertPolicy(route: Members): ConvertedPolicy {
+  const closedBy: string[] = [];
+  const rules = [...olderRules(route, closedBy), ...newerRules(route["policy"], closedBy)];
+  for (const key of ["tls_downstream_client_ca", "tls_downstream_client_ca_file"]) {
+    if (isWritten(route[key]))
+      closedBy.push(
+        `"${key}" asks for certificates of an authority of its own; here one ("downstream_mtls") is for all`,
+      );
+  }
+  const parsed = parsePolicy(rules);
+  const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? judgePolicy(parsed.policy) : [];
+  closedBy.push(...problems.map(({ path, message }) => `"policy${path}" ${message}`));
+  // Without any rule nobody gets in; half of the rules might let in more people than all of them.
+  const policy = parsed.ok && closedBy.length === 0 ? parsed.policy : [];
+  const none = rules.length === 0 && closedBy.length === 0;
+  return { policy: none ? undefined : policy, closedBy, differences: differencesOf(rules) };
+}
+
+function newerRules(written: unknown, closedBy: string[]): RulesDoc[] {
+  if (written === undefined || written === null) return [];
+  const list: readonly unknown[] = Array.isArray(written) ? written : [written];
+  return list.flatMap((rules, at) => splitRules(convertRules(rules, `policy[${at}]`, closedBy)));
+}
+
+/** `allow` and `deny` of one block as two: the same meaning, and what constructs write. */
+function splitRules(rules: RulesDoc): RulesDoc[] {
+  // Misspelt actions too: they must be found further down.
+  return Object.entries(rules).map(([action, body]) => ({ [action]: body }));
+}
+
+function convertRules(rules: unknown, place: string, closedBy: string[]): RulesDoc {
+  if (!isMembers(rules)) {
+    closedBy.push(`"${place}" is no block of rules`);
+    return {};
+  }
+  const converted: Record<string, unknown> = {};
+  for (const [action, body] of Object.entries(rules)) {
+    if (!isMembers(body)) converted[action] = body;
+    else {
+      // "action" only repeats where it stands.
+      // Empty lists say nothing there, and are refused here.
+      const groups = Object.entries(body).filter(
+        ([operator, criteria]) => operator !== "action" && !(Array.isArray(criteria) && criteria.length === 0),
+      );
+      converted[action] = Object.fromEntries(
+        groups.map(([operator, criteria]) => [
+          operator,
+          criteriaOf(criteria, `${place}.${action}.${operator}`, closedBy, isTurned(action, operator)),
+        ]),
+      );
+    }
+  }
+  return converted;
+}
+
+/** Whether a condition that never holds lets people in. */
+function isTurned(action: string, operator: string): boolean {
+  return (action === "deny") !== (operator === "not" || operator === "nor");
+}
+
+function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned: boolean): unknown {
+  if (!Array.isArray(criteria)) return criteria;
+  return criteria.flatMap((criterion: unknown) => {
+    if (!isMembers(criterion)) return [criterion];
+    const [name = ""] = Object.keys(criterion);
+    const device = criterion["device"];
+    // There it keeps somebody out; here no device has that id.
+    if (turned && isMembers(device) && device["is"] !== undefined)
+      closedBy.push(`"${place}" keeps out the device ${JSON.stringify(device["is"])}, which gets another id here`);
+    const base = name.split("/")[0] ?? "";
+    if (PRESENCE.has(base)) return [{ [base]: true }];
+    const topic = KNOWN_ONLY_THERE[base];
+    if (topic === undefined) return [criterion];
+    closedBy.push(`"${place}" has the condition "${name}" (${topic}), which does not exist here`);
+    return [];
+  });
+}
+
+/** The keys that Pomerium had before it had a policy language. Each of them allows on its own. */
+function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
+  const rules: RulesDoc[] = [];
+  const allow = (criteria: readonly Members[]): void => {
+    if (criteria.length > 0) rules.push({ allow: { [criteria.length === 1 ? "and" : "or"]: criteria } });
+  };
+  const list = (key: string): readonly string[] => {
+    const value = route[key] ?? [];
+    if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+    closedBy.push(`"${key}" is no list of texts`);
+    return [];
+  };
+  if (route["allow_public_unauthenticated_access"] === true) allow([{ accept: true }]);
+  if (route["cors_allow_preflight"] === true) allow([{ cors_preflight: true }]);
+  if (route["allow_any_authenticated_user"] === true) allow([{ authenticated_user: true }]);
+  const [domains, users] = [list("allowed_domains"), list("allowed_users")];
+  if (domains.length > 0) allow([{ domain: { in: domains } }]);
+  // There an entry is an e-mail address or a user's id.
+  if (users.length > 0) allow([{ email: { in: users } }, { user: { in: users } }]);
+  const claims = route["allowed_idp_claims"];
+  if (isMembers(claims)) {
+    const pairs = Object.entries(claims).flatMap(([name, values]) =>
+      (Array.isArray(values) ? values : [values]).map((value) => [`claim/${name}`, { has: String(value) }] as const),
+    );
+    allow(pairs.map(([name, data]) => ({ [name]: data })));
+  } else if (claims !== undefined) closedBy.push('"allowed_idp_claims" is no block of claims');
+  return rules;
+}
+
+function differencesOf(rules: readonly RulesDoc[]): string[] {
+  const names = new Set(JSON.stringify(rules).match(/"(?:email|domain|mcp_tool|groups|device)":/g));
+  return [
+    ...(names.has('"email":') || names.has('"domain":')
+      ? ["e-mail addresses and domains are compared in lower case here, letter by letter there"]
+      : []),
+    ...(names.has('"groups":')
+      ? ["groups are what the identity provider's claim says (idp_groups_claim); no directory is asked"]
+      : []),
+    ...(names.has('"device":')
+      ? [
+          "devices are registered anew and get other ids here, type any is every kind of them, and MCP clients never have one",
+        ]
+      : []),
+    ...(names.has('"mcp_tool":') ? ["messages that cannot be read are refused here; there they pass uninspected"] : []),
+  ];
+}

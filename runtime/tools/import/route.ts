@@ -1,0 +1,257 @@
+/** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
+import { parseFrom } from "../../features/routing/from.ts";
+import { isMembers, type Members } from "../../settings/problem.ts";
+import { routeFields } from "../../config/route.ts";
+import { convertBalancing, isBalancingSetting } from "./balancing.ts";
+import { choiceText } from "./choice.ts";
+import { convertDuration } from "./duration.ts";
+import type { Report } from "./note.ts";
+import { convertPolicy } from "./policy.ts";
+import { convertRouting } from "./routing.ts";
+import { secretFile, secretSetting } from "./secret.ts";
+import { convertLiteral, convertTemplate } from "./template.ts";
+
+/** What these say is in the policy now. */
+const IN_POLICY = new Set([
+  "policy",
+  "allow_any_authenticated_user",
+  "allow_public_unauthenticated_access",
+  "allowed_domains",
+  "allowed_idp_claims",
+  "allowed_users",
+  "cors_allow_preflight",
+  "tls_downstream_client_ca",
+  "tls_downstream_client_ca_file",
+]);
+
+/** Keys that choose which requests the route takes, or what answers them: without them it would be another route. */
+const ESSENTIAL = new Set([
+  "redirect",
+  "regex",
+  "response",
+  "prefix_rewrite",
+  "regex_rewrite_pattern",
+  "regex_rewrite_substitution",
+  "kubernetes_service_account_token",
+  "kubernetes_service_account_token_file",
+  "upstream_tunnel",
+]);
+
+/** The same setting under another name, which has precedence there. */
+const RENAMED: Readonly<Record<string, string>> = {
+  tls_upstream_server_name: "tls_server_name",
+  lb_policy: "load_balancing_policy",
+};
+
+const fields = new Map(routeFields.map((field) => [field.name, field]));
+/** Settings whose values must not be in what is written. All are Base64 of PEM there. */
+const SECRETS = new Set(routeFields.filter(({ kind }) => kind === "secret").map(({ name }) => name));
+
+const ABOUT_LOSS: Readonly<Record<string, string>> = {
+  allow_spdy: "SPDY is not spoken",
+  allow_upgrades: "only listed upgrades passed there",
+  depends_on: "each host signs in by itself",
+  description: "say it in a comment",
+  enable_google_cloud_serverless_authentication: "the upstream will refuse requests without it",
+  idp_client_id: "all routes sign in with the gateway's client",
+  idp_client_secret: "all routes sign in with the gateway's client",
+  identity_providers: "one identity provider for all routes",
+  jwt_groups_filter: "all groups of the user are in the identity header",
+  jwt_issuer_format: "the issuer is the host name",
+  lb_config: "weights and policies are all there is to set",
+  least_request_lb_config: "of all upstreams the one with the fewest requests is taken",
+  logo_url: "pages show no logos",
+  ring_hash_lb_config: "the ring has a size of its own",
+  tls_downstream_server_name: "the certificate is chosen by the host of from",
+  tls_upstream_allow_renegotiation: "connections to upstreams are never renegotiated",
+};
+
+/** Upstreams must look for another header and check it by other keys. */
+export const IDENTITY_HEADER = "the header is X-Gateway-Assertion, its keys at /.well-known/gateway/jwks.json";
+
+export interface ConvertedRoute {
+  readonly name: string;
+  readonly doc: Members;
+}
+
+/** @returns undefined when the route is not carried over, which was then reported */
+export function convertRoute(route: Members, name: string, report: Report): ConvertedRoute | undefined {
+  const place = `route "${name}"`;
+  const refusal = cannotCarry(route);
+  if (refusal !== undefined) {
+    report("lost", place, `the whole route, because ${refusal}`);
+    return undefined;
+  }
+  const doc: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(renamed(convertRouting(route, place, report)))) {
+    if (value === null || value === undefined || key === "name" || IN_POLICY.has(key)) continue;
+    const base = key.replace(/_file$/, "");
+    if (SECRETS.has(key)) Object.assign(doc, secretSetting(key, value, `${place}, ${key}`, report, "the decoded PEM"));
+    else if (SECRETS.has(base)) Object.assign(doc, secretFile(base, value, `${place}, ${key}`, report));
+    else if (fields.has(key)) {
+      const converted = convertSetting(key, value, place, report);
+      if (converted !== undefined) doc[key] = converted;
+    } else reportLoss(key, value, place, report);
+  }
+  convertRequestHeaders(doc, place, report);
+  const { policy, closedBy, differences } = convertPolicy(route);
+  if (policy !== undefined) doc["policy"] = policy;
+  for (const reason of closedBy) {
+    report("lost", place, `${reason}; the route denies everybody until you decide`);
+  }
+  if (route["pass_identity_headers"] === true) report("differs", `${place}, pass_identity_headers`, IDENTITY_HEADER);
+  for (const difference of differences) report("differs", "policies", difference);
+  if (typeof doc["prefix"] === "string" && !doc["prefix"].endsWith("/")) {
+    report("differs", place, `prefix "${doc["prefix"]}" takes whole segments here: not "${doc["prefix"]}x"`);
+  }
+  return { name, doc };
+}
+
+function renamed(route: Members): Members {
+  const result: Record<string, unknown> = { ...route };
+  for (const [theirs, ours] of Object.entries(RENAMED)) {
+    if (route[theirs] !== undefined && route[theirs] !== null && route[theirs] !== "") result[ours] = route[theirs];
+    delete result[theirs];
+  }
+  return result;
+}
+
+function cannotCarry(route: Members): string | undefined {
+  const { from, to, mcp } = route;
+  if (typeof from !== "string") return '"from" is missing';
+  if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
+  const read = parseFrom(from);
+  if (!read.ok) return `"from" ${read.wish}`;
+  const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !fields.has(key));
+  if (essential !== undefined)
+    return `"${essential}" has no counterpart and the route would do something else without it`;
+  const answers = isMembers(route["redirect"]) || isMembers(route["response"]);
+  if (!answers && (to === undefined || to === null)) return '"to" is missing';
+  if (isMembers(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
+    return "it is MCP server and MCP client at once; make two routes of it";
+  }
+  return undefined;
+}
+
+function reportLoss(key: string, value: unknown, place: string, report: Report): void {
+  // Switched off is how it is here anyway.
+  if (value === false || value === "") return;
+  report("lost", `${place}, ${key}`, ABOUT_LOSS[key] ?? "no such setting");
+}
+
+function convertSetting(key: string, value: unknown, place: string, report: Report): unknown {
+  switch (key) {
+    case "bearer_token_format":
+      return convertBearerFormat(value, place, report);
+    case "timeout":
+    case "idle_timeout":
+      return convertDuration(value, `${place}, ${key}`, report);
+    case "set_response_headers":
+      return convertResponseHeaders(value, place, report);
+    case "rewrite_response_headers":
+      return Array.isArray(value) ? value.map(convertRewrite) : value;
+    case "mcp":
+      return convertMcp(value, place, report);
+    default:
+      return isBalancingSetting(key) ? convertBalancing(key, value, place, report) : value;
+  }
+}
+
+/**
+ * A header whose value cannot be made here is taken out of requests: left alone, it would be what the client says of
+ * itself.
+ */
+function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: Report): void {
+  const headers = doc["set_request_headers"];
+  if (!isMembers(headers)) return;
+  const kept: Record<string, unknown> = {};
+  const removed: string[] = [];
+  for (const [name, text] of Object.entries(headers)) {
+    const converted = typeof text === "string" ? convertTemplate(text) : undefined;
+    if (converted?.ok === false) {
+      removed.push(name);
+      const references = converted.unknown.join(", ");
+      const what = `${references} has no counterpart; requests go without this header until you decide`;
+      report("lost", `${place}, set_request_headers, ${name}`, what);
+    } else kept[name] = converted?.text ?? text;
+  }
+  reportCredentials(kept, place, report);
+  if (removed.length === 0) return void (doc["set_request_headers"] = kept);
+  const listed = doc["remove_request_headers"];
+  doc["remove_request_headers"] = [...new Set([...(Array.isArray(listed) ? (listed as unknown[]) : []), ...removed])];
+  if (Object.keys(kept).length > 0) doc["set_request_headers"] = kept;
+  else delete doc["set_request_headers"];
+}
+
+function convertBearerFormat(value: unknown, place: string, report: Report): unknown {
+  const format = choiceText(value);
+  if (format === "jwt") {
+    report("lost", `${place}, bearer_token_format`, '"jwt": tokens of other identity providers are not taken');
+    return undefined;
+  }
+  if (format !== "default")
+    report(
+      "differs",
+      `${place}, bearer_token_format`,
+      "the token is taken away before the upstream; its audience is checked",
+    );
+  return format;
+}
+
+function reportCredentials(headers: Members, place: string, report: Report): void {
+  for (const [name, text] of Object.entries(headers)) {
+    const where = `${place}, set_request_headers, ${name}`;
+    if (typeof text !== "string") continue;
+    if (text.includes("${gateway.jwt}"))
+      report("differs", where, "the token is signed by other keys, those of /.well-known/gateway/jwks.json");
+    // A header is no secret setting, so its text is copied; who reviews the program should know.
+    if (!text.includes("${gateway.") && /authorization|cookie|token|secret|api-?key/i.test(name))
+      report("secret", where, "copied as it stands; if it is a credential, take it out");
+  }
+}
+
+function convertResponseHeaders(value: unknown, place: string, report: Report): unknown {
+  if (isMembers(value) && "disable" in value) {
+    const where = `${place}, set_response_headers`;
+    report("lost", where, '"disable": the headers set for all routes are sent on this one too');
+    const { disable: _, ...rest } = value;
+    return Object.keys(rest).length > 0 ? mapTexts(rest, convertLiteral) : undefined;
+  }
+  return mapTexts(value, convertLiteral);
+}
+
+function convertRewrite(rule: unknown): unknown {
+  if (!isMembers(rule)) return rule;
+  const { value } = rule;
+  return { prefix: "", ...rule, ...(typeof value === "string" && { value: convertLiteral(value) }) };
+}
+
+function convertMcp(value: unknown, place: string, report: Report): unknown {
+  if (!isMembers(value) || !isMembers(value["server"])) return isMembers(value) ? onlyMembers(value) : value;
+  const { upstream_oauth2: oauth, ...server } = value["server"];
+  report("differs", place, "bodies larger than max_request_bytes are refused with 413; there they pass uninspected");
+  if (!isMembers(oauth)) return { server };
+  const { client_secret: secret, oauth2_endpoint: otherName, endpoint = otherName, ...rest } = oauth;
+  return {
+    server: {
+      ...server,
+      upstream_oauth2: {
+        ...rest,
+        ...(endpoint !== undefined && { endpoint }),
+        ...secretSetting("client_secret", secret, `${place}, client_secret`, report),
+      },
+    },
+  };
+}
+
+/** `client:` with nothing behind it is an empty block. */
+function onlyMembers(value: Members): Members {
+  return Object.fromEntries(Object.entries(value).map(([name, block]) => [name, block ?? {}]));
+}
+
+export function mapTexts(value: unknown, change: (text: string, name: string) => string): unknown {
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, text]) => [name, typeof text === "string" ? change(text, name) : text]),
+  );
+}

@@ -1,0 +1,206 @@
+/** Pomerium's global keys → our live settings; those of a process are in boot.ts. */
+import { type Members, isMembers } from "../../settings/problem.ts";
+import { settingsFields } from "../../config/settings.ts";
+import { isBootKey } from "./boot.ts";
+import { choiceText } from "./choice.ts";
+import { convertDuration } from "./duration.ts";
+import type { Report } from "./note.ts";
+import { IDENTITY_HEADER, mapTexts } from "./route.ts";
+import { isWritten, secretFile, secretSetting } from "./secret.ts";
+import { convertLiteral } from "./template.ts";
+
+const live = settingsFields.filter(({ scope }) => scope === "live");
+const LIVE = new Set(live.map(({ name }) => name));
+const CHOICES = new Set(live.filter(({ kind }) => kind === "choice").map(({ name }) => name));
+
+/** The same setting under another name. */
+const RENAMED: Readonly<Record<string, string>> = { cookie_expire: "cookie_expiration" };
+
+/** Issuers of identity providers that Pomerium knows by name. */
+const ISSUERS: Readonly<Record<string, string>> = {
+  google: "https://accounts.google.com",
+  gitlab: "https://gitlab.com",
+  apple: "https://appleid.apple.com",
+};
+
+/** Domain of the sign-in service that Pomerium's makers run. */
+const HOSTED = ".pomerium.app";
+
+/** Providers known by name there, for which there is a ready file: what else they want to be told is in it. */
+const RECIPES: Readonly<Record<string, string>> = {
+  auth0: "auth0",
+  azure: "entra",
+  github: "github",
+  google: "google",
+  okta: "okta",
+};
+
+const ONE_PROCESS = "one process does everything";
+const ABOUT_LOSS: Readonly<Record<string, string>> = {
+  authenticate_callback_path: "the provider sends people back to /.gateway/callback",
+  authorize_service_url: ONE_PROCESS,
+  cookie_domain: "each host has its own cookie",
+  cookie_http_only: "the session cookie is never given to scripts",
+  cookie_secret: "made from shared_secret",
+  cookie_secret_file: "made from shared_secret",
+  databroker_service_url: ONE_PROCESS,
+  dns_lookup_family: "the system decides",
+  forward_auth_url: "the gateway is a proxy itself",
+  idp_service_account: "no directory is asked; groups come from a claim (idp_groups_claim)",
+  jwt_groups_filter: "all groups of the user are in the identity header",
+  jwt_issuer_format: "the issuer is the host name",
+  metrics_address: "/metrics of admin_address, for who has admin_token",
+  services: ONE_PROCESS,
+  signing_key_algorithm: "ES256",
+};
+
+/** Without effect there or here. */
+const SILENT: ReadonlySet<string> = new Set(["cookie_secure", "autocert_dir", "pomerium_debug", "debug"]);
+
+/**
+ * @param routes as converted
+ * @returns live settings
+ */
+export function convertSettings(config: Members, routes: readonly Members[], report: Report): Members {
+  const settings: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(config)) {
+    if (key === "routes" || key === "policy" || value === null || isBootKey(key)) continue;
+    Object.assign(settings, convertOne(key, value, config, report));
+  }
+  keepDefaults(settings, config, routes, report);
+  if (isWritten(settings["idp_client_id"])) reportCallback(config, report);
+  return settings;
+}
+
+function reportCallback(config: Members, report: Report): void {
+  const { authenticate_service_url: url } = config;
+  const isOwn = typeof url === "string" && !url.includes(HOSTED);
+  const address = `${isOwn ? url.replace(/\/+$/, "") : "https://<host of each route>"}/.gateway/callback`;
+  report("todo", "idp_client_id", `let the identity provider send people back to ${address}`);
+}
+
+function convertOne(key: string, value: unknown, config: Members, report: Report): Members {
+  switch (key) {
+    case "idp_provider":
+      return issuerOf(String(value), config, report);
+    case "authenticate_service_url":
+      if (!String(value).includes(HOSTED)) return { [key]: value };
+      report(
+        "lost",
+        key,
+        "the hosted sign-in service: give an identity provider of your own, until then nobody signs in",
+      );
+      return {};
+    case "idp_client_secret":
+      return secretSetting(key, value, key, report);
+    case "idp_client_secret_file":
+      return secretFile("idp_client_secret", value, key, report);
+    case "runtime_flags":
+      return runtimeFlags(value, report);
+    case "headers":
+    case "set_response_headers":
+      return isMembers(value) && "disable" in value ? {} : { set_response_headers: mapTexts(value, convertLiteral) };
+    case "jwt_claims_headers":
+      return { [key]: claimHeaders(value) };
+    case "authorize_log_fields":
+      return { [key]: logFields(value, report) };
+    default:
+  }
+  const name = RENAMED[key] ?? key;
+  if (LIVE.has(name)) {
+    if (name.endsWith("_domains") && JSON.stringify(value).includes('"*')) {
+      report("differs", key, '"*.example.com" matches subdomains at any depth here, one level there');
+    }
+    if (name === "cookie_same_site" && value === "") return {};
+    const isDuration = /_(expiration|timeout|lifetime)$/.test(name);
+    return { [name]: isDuration ? convertDuration(value, key, report) : CHOICES.has(name) ? choiceText(value) : value };
+  }
+  const changesNothing = value === false || value === "" || (key === "cookie_http_only" && value === true);
+  if (!changesNothing && !SILENT.has(key)) report("lost", key, ABOUT_LOSS[key] ?? "no such setting");
+  return {};
+}
+
+function issuerOf(provider: string, config: Members, report: Report): Members {
+  const recipe = RECIPES[provider];
+  if (recipe !== undefined)
+    report(
+      "todo",
+      "idp_provider",
+      `see examples/identity-providers/${recipe}.yaml, what "${provider}" wants to be told`,
+    );
+  if (provider === "oidc" || isWritten(config["idp_provider_url"])) return {};
+  const issuer = ISSUERS[provider];
+  if (provider === "google") {
+    // Google gives refresh tokens only to who asks in its own way; there this was built in.
+    const asked = config["idp_request_params"] ?? { access_type: "offline", prompt: "select_account consent" };
+    return { idp_provider_url: issuer, idp_request_params: asked };
+  }
+  if (issuer !== undefined) return { idp_provider_url: issuer };
+  report(
+    "lost",
+    "idp_provider",
+    `"${provider}": give idp_provider_url of an OpenID Connect provider; until then nobody can sign in`,
+  );
+  return {};
+}
+
+function runtimeFlags(value: unknown, report: Report): Members {
+  if (!isMembers(value)) return {};
+  const { mcp, mcp_dynamic_client_registration: registration, ...others } = value;
+  for (const name of Object.keys(others)) report("lost", `runtime_flags, ${name}`, "no such switch");
+  return {
+    ...(typeof mcp === "boolean" && { runtime_flags: { mcp } }),
+    ...(typeof registration === "boolean" && { mcp_dynamic_registration: registration }),
+  };
+}
+
+/** A list or a comma separated text of claims, or header name to claim. */
+function claimHeaders(value: unknown): unknown {
+  if (isMembers(value)) return value;
+  const claims = typeof value === "string" ? value.split(",") : value;
+  if (!Array.isArray(claims)) return value;
+  return Object.fromEntries(
+    claims.map((claim) => [`X-Pomerium-Claim-${headerCase(String(claim).trim())}`, String(claim).trim()]),
+  );
+}
+
+function headerCase(claim: string): string {
+  return claim
+    .split(/[-_]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("-");
+}
+
+function logFields(value: unknown, report: Report): unknown {
+  if (!Array.isArray(value)) return value;
+  const doc = settingsFields.find(({ name }) => name === "authorize_log_fields")?.doc ?? "";
+  const known = new Set(doc.slice(doc.indexOf(":") + 1).match(/[a-z-]+/g));
+  const [kept, lost] = [
+    value.filter((name) => known.has(String(name))),
+    value.filter((name) => !known.has(String(name))),
+  ];
+  if (lost.length > 0) report("lost", "authorize_log_fields", `records have no ${lost.join(", ")}`);
+  return kept;
+}
+
+/** Where nothing was written and the two products mean different things by that, it is written now. */
+function keepDefaults(
+  settings: Record<string, unknown>,
+  config: Members,
+  routes: readonly Members[],
+  report: Report,
+): void {
+  settings["pass_identity_headers"] ??= false;
+  if (settings["pass_identity_headers"] === true) {
+    report("differs", "pass_identity_headers", IDENTITY_HEADER);
+  }
+  if (config["set_response_headers"] === undefined && config["headers"] === undefined) {
+    settings["set_response_headers"] = { "X-Frame-Options": "SAMEORIGIN", "X-XSS-Protection": "1; mode=block" };
+  }
+  const mcp = routes.flatMap(({ mcp }) => (isMembers(mcp) ? [mcp] : []));
+  if (mcp.length > 0) settings["runtime_flags"] ??= { mcp: true };
+  if (!mcp.some(({ server }) => server !== undefined) || settings["mcp_dynamic_registration"] !== undefined) return;
+  settings["mcp_dynamic_registration"] = false;
+  const how = "there clients do not register themselves without its flag; true lets those without a document connect";
+  report("differs", "mcp_dynamic_registration", how);
+}

@@ -1,0 +1,62 @@
+/**
+ * A slice as it is published → what HCL for it has to say.
+ *
+ * Terraform can write configuration for what it imports (`-generate-config-out`), but it writes every setting that a
+ * resource has, most of them null.
+ */
+import { loadSlices } from "../../config/load.ts";
+import { isOwner } from "../../features/process/owners.ts";
+import { formatPath, isMembers, type Members } from "../../settings/problem.ts";
+import { routeFields } from "../../config/route.ts";
+import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
+import { settingsFields } from "../../config/settings.ts";
+import type { Converted } from "./convert.ts";
+import type { Note, Report } from "./note.ts";
+import { secretVariable } from "./secret.ts";
+
+/** A hand-written file and a configuration of another product have lists of routes and no owner. */
+export function isSlice(value: Members): boolean {
+  return value["version"] === 1 && typeof value["owner"] === "string" && isOwner(value["owner"]);
+}
+
+/** @param slice as `isSlice` accepts it */
+export function convertSlice(slice: Members): Converted {
+  const notes: Note[] = [];
+  const report: Report = (kind, where, text) => void notes.push({ kind, where, text });
+  const routes: Record<string, Members> = {};
+  for (const [name, route] of Object.entries(isMembers(slice["routes"]) ? slice["routes"] : {})) {
+    if (isMembers(route))
+      routes[name] = withoutSecrets(route, secretUses(routeFields, route), `route "${name}"`, report);
+  }
+  const written = isMembers(slice["settings"]) ? slice["settings"] : {};
+  const { problems } = loadSlices([{ file: "", text: JSON.stringify(slice), boot: false }]);
+  return {
+    owner: String(slice["owner"]),
+    isPublished: true,
+    settings: withoutSecrets(written, secretUses(settingsFields, written), "", report),
+    boot: {},
+    leftForBoot: [],
+    routes,
+    notes,
+    problems: problems
+      .filter(({ severity }) => severity === "error")
+      .map(({ path, message }) => `"${path}" ${message}`),
+  };
+}
+
+/** Secrets in plain text as references; those that are references or sealed stay. */
+function withoutSecrets(doc: Members, uses: Iterable<SecretUse>, place: string, report: Report): Members {
+  const copy = structuredClone(doc) as Record<string, unknown>;
+  for (const { path, name, form } of uses) {
+    if (form !== "plain") continue;
+    let block: Record<string, unknown> = copy;
+    for (const step of path.slice(0, -1)) block = block[step] as Record<string, unknown>;
+    delete block[name];
+    const where = [place, formatPath(path)].filter(Boolean).join(", ");
+    Object.assign(
+      block,
+      secretVariable(name, where, report, "which stands in plain text there; the plan shows the change"),
+    );
+  }
+  return copy;
+}

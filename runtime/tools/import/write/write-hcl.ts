@@ -1,0 +1,143 @@
+/** A converted configuration as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
+import { dirname } from "node:path";
+
+import type { Field } from "../../../settings/field.ts";
+import { isMembers, type Members } from "../../../settings/problem.ts";
+import { routeFields } from "../../../config/route.ts";
+import { settingsFields } from "../../../config/settings.ts";
+import { nestFields, nestMembers } from "../../../settings/groups.ts";
+import type { Converted } from "../convert.ts";
+
+/** @param file what was imported: the place of a published slice */
+export function writeHcl({ owner, isPublished, settings, routes }: Converted, file: string): string {
+  const live = settingsFields.filter(({ scope }) => scope === "live");
+  const body = [
+    ...attributes([["owner", quoted(owner)]]),
+    "",
+    ...blockBody(live, settings),
+    ...Object.entries(routes).flatMap(([name, route]) => [
+      "",
+      `route ${quoted(name)} {`,
+      ...indented(routeBody(route)),
+      "}",
+    ]),
+    "",
+    `# ${isPublished ? "Where it is published" : "A gateway that watches this directory"}; or the admin address of a gateway: http { url = "…" }`,
+    "file {",
+    `  directory = ${quoted(isPublished ? dirname(file) : "/etc/gateway/slices")}`,
+    "}",
+  ];
+  const name = owner.replaceAll(/[^a-z0-9_-]/g, "_").replace(/^(?=[0-9])/, "_");
+  return [
+    "terraform {",
+    "  required_providers {",
+    "    gateway = {",
+    '      source = "gateform/gateway"',
+    "    }",
+    "  }",
+    "}",
+    "",
+    ...(isPublished ? takeOver(name, file) : []),
+    `resource "gateway_bundle" ${quoted(name)} {`,
+    ...indented(body),
+    "}",
+    "",
+  ].join("\n");
+}
+
+/** Once: after an apply it may be taken out. */
+function takeOver(name: string, file: string): readonly string[] {
+  return [
+    "# Takes over what is published, instead of creating it. Over http: the address of the slice, …/config/slices/<owner>",
+    "import {",
+    `  to = gateway_bundle.${name}`,
+    `  id = ${quoted(file)}`,
+    "}",
+    "",
+  ];
+}
+
+function routeBody(route: Members): readonly string[] {
+  const written = { ...route, ...(typeof route["to"] === "string" && { to: [route["to"]] }) };
+  return blockBody(nestFields(routeFields), nestMembers(routeFields, written));
+}
+
+/** Attributes first, then the blocks, each after an empty line. */
+function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
+  const simple: [string, string][] = [];
+  const blocks: string[] = [];
+  for (const field of fields) {
+    for (const name of field.kind === "secret" ? [`${field.name}_ref`, `${field.name}_sealed`] : [field.name]) {
+      const value = doc[name];
+      if (value === undefined) continue;
+      if (field.kind === "policy") simple.push([name, `jsonencode(${expression(value)})`]);
+      else if (field.kind === "block" && isMembers(value)) blocks.push(...block(name, field.fields ?? [], value));
+      else if (field.kind === "labelled" && isMembers(value)) {
+        for (const [label, item] of Object.entries(value))
+          blocks.push(...block(`${name} ${quoted(label)}`, field.fields ?? [], item as Members));
+      } else if (field.kind === "block-list" && Array.isArray(value)) {
+        for (const item of value as readonly Members[]) blocks.push(...block(name, field.fields ?? [], item));
+      } else simple.push([name, expression(value)]);
+    }
+  }
+  const lines = [...attributes(simple), ...blocks];
+  return lines[0] === "" ? lines.slice(1) : lines;
+}
+
+function block(name: string, fields: readonly Field[], doc: Members): readonly string[] {
+  const body = blockBody(fields, doc);
+  return body.length === 0 ? ["", `${name} {}`] : ["", `${name} {`, ...indented(body), "}"];
+}
+
+/** With the equals signs of neighbours below each other; a value of several lines ends a neighbourhood. */
+function attributes(pairs: readonly (readonly [string, string])[]): readonly string[] {
+  const lines: string[] = [];
+  let group: (readonly [string, string])[] = [];
+  const flush = (): void => {
+    const width = Math.max(0, ...group.map(([name]) => name.length));
+    for (const [name, value] of group) lines.push(...`${name.padEnd(width)} = ${value}`.split("\n"));
+    group = [];
+  };
+  for (const pair of pairs) {
+    if (pair[1].includes("\n")) {
+      flush();
+      group = [pair];
+      flush();
+    } else group.push(pair);
+  }
+  flush();
+  return lines;
+}
+
+function expression(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  if (Array.isArray(value)) {
+    const items = value.map(expression);
+    const line = `[${items.join(", ")}]`;
+    if (line.length <= 80 && !line.includes("\n")) return line;
+    return `[\n${items.map((item) => `${indentText(item)},`).join("\n")}\n]`;
+  }
+  if (!isMembers(value)) return String(value);
+  const entries = Object.entries(value).map(([key, member]) => [label(key), expression(member)] as const);
+  if (entries.length === 0) return "{}";
+  const line = `{ ${entries.map(([key, text]) => `${key} = ${text}`).join(", ")} }`;
+  if (entries.length === 1 && line.length <= 80 && !line.includes("\n")) return line;
+  return `{\n${indented(attributes(entries)).join("\n")}\n}`;
+}
+
+function label(key: string): string {
+  return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : quoted(key);
+}
+
+/** In HCL "${" and "%{" begin code; doubled, they are text. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll(/[$%]\{/g, (opening) => opening[0] + opening);
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => (line === "" ? "" : `  ${line}`));
+}
+
+function indentText(text: string): string {
+  return indented(text.split("\n")).join("\n");
+}

@@ -1,0 +1,101 @@
+/** A policy as calls of the constructs' factories; what they cannot say stays plain data, which they take as well. */
+import { isMembers } from "../../../settings/problem.ts";
+import { code, type Use } from "./source-code.ts";
+
+const TEXT: Readonly<Record<string, string>> = {
+  user: "user",
+  email: "email",
+  domain: "domain",
+  mcp_tool: "mcpTool",
+  http_method: "httpMethod",
+  http_path: "httpPath",
+};
+const TEXT_OPERATORS: Readonly<Record<string, string>> = {
+  is: "is",
+  not: "isNot",
+  starts_with: "startsWith",
+  ends_with: "endsWith",
+  contains: "contains",
+  in: "in",
+  not_in: "notIn",
+};
+const PRESENCE: Readonly<Record<string, string>> = {
+  accept: "accept",
+  reject: "reject",
+  authenticated_user: "authenticatedUser",
+  cors_preflight: "corsPreflight",
+  invalid_client_certificate: "invalidClientCertificate",
+};
+/** Criteria whose factories take all that is asked for as one object. */
+const WHOLE: Readonly<Record<string, string>> = { device: "device", client_certificate: "clientCertificate" };
+const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
+
+export function policyCode(policy: unknown, use: Use): string {
+  const rules: readonly unknown[] = Array.isArray(policy) ? policy : [policy];
+  const items = rules.map((rule) => ruleCode(rule, use) ?? code(rule));
+  const line = `[${items.join(", ")}]`;
+  return line.length <= 90 && !line.includes("\n")
+    ? line
+    : `[\n${items.map((item) => `  ${item.replaceAll("\n", "\n  ")},`).join("\n")}\n]`;
+}
+
+/** @returns undefined when a factory cannot make it */
+function ruleCode(rule: unknown, use: Use): string | undefined {
+  if (!isMembers(rule)) return undefined;
+  const [entry, ...more] = Object.entries(rule);
+  if (!entry || more.length > 0) return undefined;
+  const [action, body] = entry;
+  if (!isMembers(body) || (action !== "allow" && action !== "deny")) return undefined;
+  // What is used is imported: nothing may be noted before all of it is known to be sayable.
+  const names: string[] = [];
+  const note: Use = (name) => (names.push(name), name);
+  const groups: string[] = [];
+  for (const [operator, criteria] of Object.entries(body)) {
+    if (!Array.isArray(criteria) || criteria.length === 0) return undefined;
+    const parts = criteria.map((criterion) => criterionCode(criterion, note));
+    if (parts.some((part) => part === undefined)) return undefined;
+    const alone = parts.length === 1 && operator === "and" && groups.length === 0 && Object.keys(body).length === 1;
+    groups.push(alone ? (parts[0] ?? "") : `${note(operator)}(${parts.join(", ")})`);
+  }
+  if (groups.length === 0) return undefined;
+  for (const name of names) use(name);
+  return `${use(action)}(${groups.join(", ")})`;
+}
+
+function criterionCode(criterion: unknown, use: Use): string | undefined {
+  if (!isMembers(criterion)) return undefined;
+  const [entry] = Object.entries(criterion);
+  if (!entry) return undefined;
+  const [name, data] = entry;
+  const presence = PRESENCE[name];
+  if (presence !== undefined) return `${use(presence)}()`;
+  if (name === "source_ip") {
+    const ranges: readonly unknown[] = Array.isArray(data) ? data : [data];
+    return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
+  }
+  if (!isMembers(data)) return undefined;
+  const whole = WHOLE[name];
+  if (whole !== undefined) return `${use(whole)}(${code(camelCased(data))})`;
+  const [match, ...more] = Object.entries(data);
+  if (!match || more.length > 0) return undefined;
+  const [operator, operand] = match;
+  const text = TEXT[name];
+  const method = TEXT_OPERATORS[operator];
+  if (text !== undefined && method !== undefined) {
+    return name === "mcp_tool" && operator === "not" ? undefined : `${use(text)}.${method}(${code(operand)})`;
+  }
+  if (!LIST_OPERATORS.has(operator)) return undefined;
+  if (name === "groups") return `${use("groups")}.${operator}(${code(operand)})`;
+  return name.startsWith("claim/")
+    ? `${use("claim")}(${code(name.slice(6))}).${operator}(${code(operand)})`
+    : undefined;
+}
+
+function camelCased(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, member]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      isMembers(member) ? camelCased(member) : member,
+    ]),
+  );
+}

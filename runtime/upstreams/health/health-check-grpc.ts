@@ -1,0 +1,148 @@
+/**
+ * A health check by gRPC's own protocol: one call of `grpc.health.v1.Health/Check` on a connection of its own.
+ *
+ * Over node:http2 rather than a gRPC library: @grpc/grpc-js keeps the socket of an upstream that never answers when its
+ * client is closed, and cannot speak TLS to an address without a name. Untrusted input: all that the upstream sends, of
+ * which no more than `MAX_ANSWER_BYTES` are kept, and not much more than `MAX_BYTES` are read.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/health-checking.md and PROTOCOL-HTTP2.md beside it
+ */
+import {
+  connect as connectHttp2,
+  constants,
+  type IncomingHttpHeaders,
+  type IncomingHttpStatusHeader,
+} from "node:http2";
+import { TLSSocket } from "node:tls";
+
+import protobuf from "protobufjs/minimal.js";
+
+import type { GrpcProbe, Upstream } from "../../config/compiled.ts";
+import { openCheckSocket } from "./health-check-socket.ts";
+import type { Verdict } from "./health-check.ts";
+
+const MAX_ANSWER_BYTES = 4_096;
+/** With all that HTTP/2 has around an answer. Most of it node:http2 reads without telling anybody. */
+const MAX_BYTES = 65_536;
+const LOOK_EACH_MS = 50;
+/** Before each message: whether it is compressed, and its length. */
+const PREFIX_BYTES = 5;
+const SERVING = 1;
+const SERVING_STATUS = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
+const CODES =
+  "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED".split(
+    " ",
+  );
+
+/** @returns gives the check up */
+export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): () => void {
+  const { socket, ready } = openCheckSocket(upstream, ["h2"]);
+  const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
+  const watch = setInterval(() => {
+    if (socket.bytesRead > MAX_BYTES) end(`more than ${MAX_BYTES} bytes came without an answer`);
+  }, LOOK_EACH_MS);
+  const close = (): void => {
+    clearInterval(watch);
+    session.destroy();
+    // Whichever of the two the connection belongs to by now.
+    socket.destroy();
+  };
+  const end = (error: string): void => {
+    over(error);
+    close();
+  };
+  session.on("error", (error) => end(error.message));
+  session.once("close", () => end(BROKEN_OFF));
+  socket.on("error", (error) => end(error.message));
+  socket.once(ready, () => {
+    if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") end("the upstream chose no HTTP/2 in TLS");
+  });
+
+  const answer = new Answer();
+  const stream = session.request({
+    [constants.HTTP2_HEADER_METHOD]: "POST",
+    [constants.HTTP2_HEADER_PATH]: "/grpc.health.v1.Health/Check",
+    [constants.HTTP2_HEADER_AUTHORITY]: probe.authority ?? upstream.host,
+    "content-type": "application/grpc",
+    te: "trailers",
+    "user-agent": "gateway-health-check",
+  });
+  stream.on("response", (headers) => {
+    answer.head = headers;
+  });
+  stream.on("trailers", (headers) => {
+    answer.trailers = headers;
+  });
+  stream.on("data", (chunk: Buffer) => {
+    if (!answer.add(chunk)) end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+  });
+  stream.once("end", () => end(answer.judge()));
+  stream.on("error", (error) => end(error.message));
+  // Reset without an error, which is no answer either.
+  stream.once("close", () => end(BROKEN_OFF));
+  stream.end(frame(probe.serviceName));
+  return close;
+}
+
+const BROKEN_OFF = "the upstream broke off its answer";
+
+class Answer {
+  head: (IncomingHttpHeaders & IncomingHttpStatusHeader) | undefined;
+  trailers: IncomingHttpHeaders | undefined;
+  #body = Buffer.alloc(0);
+
+  /** @returns false when it is too much */
+  add(chunk: Buffer): boolean {
+    this.#body = Buffer.concat([this.#body, chunk]);
+    return this.#body.length <= MAX_ANSWER_BYTES;
+  }
+
+  /** @returns what speaks against the upstream; "" = nothing */
+  judge(): string {
+    const { head = {} } = this;
+    if (head[":status"] !== 200) return `the answer has status ${head[":status"] ?? "none"}, must be 200 with gRPC`;
+    if (!(head["content-type"] ?? "").startsWith("application/grpc")) return "the answer is no gRPC";
+    // An answer that is nothing but an error has its status in its only head.
+    const code = this.trailers?.["grpc-status"] ?? head["grpc-status"];
+    if (code === undefined) return "the answer has no gRPC status";
+    if (code !== "0") return `the answer has gRPC status ${nameOf(code)}`;
+    const status = readStatus(this.#body);
+    if (status === undefined) return "the answer is no health response";
+    if (status === SERVING) return "";
+    return `the answer is ${SERVING_STATUS[status] ?? `serving status ${status}`}`;
+  }
+}
+
+/** Number() makes a zero of no text. */
+function nameOf(code: string | readonly string[]): string {
+  const known = typeof code === "string" && code !== "" ? CODES[Number(code)] : undefined;
+  return known ?? "of no known number";
+}
+
+/** HealthCheckRequest: the service is its field 1. */
+function frame(serviceName: string): Buffer {
+  const message =
+    serviceName === "" ? new Uint8Array() : protobuf.Writer.create().uint32(10).string(serviceName).finish();
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** HealthCheckResponse: the status is its field 1; 0 travels as no field. */
+function readStatus(body: Buffer): number | undefined {
+  // No compression was offered; one message answers.
+  if (body.length < PREFIX_BYTES || body[0] !== 0 || body.readUInt32BE(1) !== body.length - PREFIX_BYTES)
+    return undefined;
+  try {
+    const reader = protobuf.Reader.create(body.subarray(PREFIX_BYTES));
+    let status = 0;
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32();
+      if (tag === 8) status = reader.int32();
+      else reader.skipType(tag & 7);
+    }
+    return status;
+  } catch {
+    return undefined;
+  }
+}

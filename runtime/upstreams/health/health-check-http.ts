@@ -1,0 +1,42 @@
+/** A health check by an HTTP request, over the transport of users' requests. The answer's status alone is looked at. */
+import type { HttpProbe, Upstream } from "../../config/compiled.ts";
+import type { Transport, UpstreamCall } from "../transport-types.ts";
+import type { Verdict } from "./health-check.ts";
+
+/** Answers are not read further than that. */
+const MAX_BODY_BYTES = 65_536;
+
+/** @returns gives the check up */
+export function checkHttp(
+  { transport, timeoutMs }: { readonly transport: Transport; readonly timeoutMs: number },
+  upstream: Upstream,
+  { path, host, statuses }: HttpProbe,
+  over: Verdict,
+): () => void {
+  let bytes = 0;
+  const call: UpstreamCall = transport.send(
+    {
+      upstream,
+      method: "GET",
+      path,
+      headers: ["host", host ?? upstream.host, "user-agent", "gateway-health-check", "accept", "*/*"],
+      body: undefined,
+      headTimeoutMs: timeoutMs,
+      idleTimeoutMs: timeoutMs,
+      longLived: false,
+    },
+    {
+      onHead: (status) =>
+        over(
+          statuses.some(({ start, end }) => status >= start && status < end) ? "" : `the answer has status ${status}`,
+        ),
+      onData: (chunk) => {
+        bytes += chunk.length;
+        if (bytes > MAX_BODY_BYTES) call.abort();
+      },
+      onEnd: () => {},
+      onFailure: (failure, detail) => over(`${failure}: ${detail}`),
+    },
+  );
+  return () => call.abort();
+}

@@ -1,0 +1,59 @@
+/**
+ * A health check by connecting, and by what is said on the connection.
+ *
+ * Untrusted input: what the upstream sends, compared and forgotten; no more than `MAX_ANSWER_BYTES` of it are read.
+ */
+import type { TcpProbe, Upstream } from "../../config/compiled.ts";
+import { openCheckSocket } from "./health-check-socket.ts";
+import type { Verdict } from "./health-check.ts";
+
+const MAX_ANSWER_BYTES = 65_536;
+
+/** @returns gives the check up */
+export function checkTcp(upstream: Upstream, probe: TcpProbe, over: Verdict): () => void {
+  const { socket, ready } = openCheckSocket(upstream);
+  const expected = probe.receive.map((hex) => Buffer.from(hex, "hex"));
+  const find = createFinder(expected);
+  let bytes = 0;
+  const end = (error: string): void => {
+    over(error);
+    socket.destroy();
+  };
+  socket.once(ready, () => {
+    if (probe.send !== undefined) socket.write(Buffer.from(probe.send, "hex"));
+    if (expected.length === 0) end("");
+  });
+  socket.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (find(chunk) === expected.length) end("");
+    else if (bytes > MAX_ANSWER_BYTES)
+      end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes without what is expected`);
+  });
+  socket.once("end", () =>
+    end(`the upstream closed the connection after ${find(NOTHING)} of ${expected.length} expected parts`),
+  );
+  socket.on("error", (error) => end(error.message));
+  return () => socket.destroy();
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Looks for parts one after the other, whatever stands between them. @returns how many were found so far */
+export function createFinder(parts: readonly Buffer[]): (chunk: Buffer) => number {
+  let found = 0;
+  let tail = NOTHING;
+  return (chunk) => {
+    let bytes = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
+    let part = parts[found];
+    while (part !== undefined) {
+      const at = bytes.indexOf(part);
+      if (at === -1) break;
+      bytes = bytes.subarray(at + part.length);
+      part = parts[(found += 1)];
+    }
+    // A part may begin in one chunk and end in the next.
+    const kept = Math.min(bytes.length, (part?.length ?? 1) - 1);
+    tail = Buffer.from(bytes.subarray(bytes.length - kept));
+    return found;
+  };
+}

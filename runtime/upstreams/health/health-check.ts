@@ -1,0 +1,123 @@
+/**
+ * One health check of one upstream, made again and again until it is stopped.
+ *
+ * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is given up, and at most one is
+ * under way.
+ */
+import type { HealthCheck as CheckSettings, Upstream } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Transport } from "../transport-types.ts";
+import { checkGrpc } from "./health-check-grpc.ts";
+import { checkHttp } from "./health-check-http.ts";
+import { checkTcp } from "./health-check-tcp.ts";
+import type { CheckResult } from "../../features/balancing/apply-state.ts";
+
+/** Calls back after a while. @returns takes it back */
+export type Schedule = (action: () => void, afterMs: number) => () => void;
+
+export interface HealthCheckDeps {
+  readonly transport: Transport;
+  readonly schedule: Schedule;
+  /** From 0 to 1, 1 excluded: spreads the checks of many upstreams over time. */
+  readonly random: () => number;
+  /** When the verdict changes. */
+  onChange(check: HealthCheck): void;
+}
+
+/** What a check found, not before the next turn of the event loop; "" = healthy. Only the first word counts. */
+export type Verdict = (error: string) => void;
+
+/** The first check of an upstream comes soon, but not those of all upstreams at once. */
+const FIRST_WITHIN_MS = 1_000;
+/** Share of the interval by which each one differs. */
+const JITTER = 0.1;
+
+export class HealthCheck implements CheckResult {
+  readonly upstream: Upstream;
+  readonly kind: CheckResult["kind"];
+  healthy = true;
+  lastError = "";
+  readonly #deps: HealthCheckDeps;
+  readonly #settings: CheckSettings;
+  /** Results in a row that speak against the verdict. */
+  #against = 0;
+  #isFirst = true;
+  #stopped = false;
+  #cancelTimer: (() => void) | undefined;
+  #cancelCheck: (() => void) | undefined;
+
+  /** @param upstream with connections of its own, so that a check does not wait behind requests */
+  constructor(deps: HealthCheckDeps, upstream: Upstream, settings: CheckSettings) {
+    this.#deps = deps;
+    this.upstream = upstream;
+    this.kind = settings.probe.kind;
+    this.#settings = settings;
+    this.#next(deps.random() * Math.min(settings.intervalMs, FIRST_WITHIN_MS));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    this.#cancelCheck?.();
+  }
+
+  #next(afterMs: number): void {
+    this.#cancelTimer = this.#deps.schedule(() => this.#check(), afterMs);
+  }
+
+  #check(): void {
+    // Its verdict was there, but its answer may go on without end.
+    this.#cancelCheck?.();
+    let isOver = false;
+    const over: Verdict = (error) => {
+      if (isOver || this.#stopped) return;
+      isOver = true;
+      cancelTimeout();
+      this.#judge(error);
+      const { intervalMs } = this.#settings;
+      this.#next(intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
+    };
+    let cancel = (): void => {};
+    try {
+      cancel = this.#begin(over);
+    } catch (error) {
+      queueMicrotask(() => over(errorText(error)));
+    }
+    const cancelTimeout = this.#deps.schedule(() => {
+      cancel();
+      over("no answer in time");
+    }, this.#settings.timeoutMs);
+    this.#cancelCheck = () => {
+      cancelTimeout();
+      cancel();
+    };
+  }
+
+  #judge(error: string): void {
+    const isGood = error === "";
+    this.lastError = error;
+    this.#against = isGood === this.healthy ? 0 : this.#against + 1;
+    const threshold = isGood ? this.#settings.healthyThreshold : this.#settings.unhealthyThreshold;
+    const changes = this.#against > 0 && (this.#isFirst || this.#against >= threshold);
+    this.#isFirst = false;
+    if (!changes) return;
+    this.#against = 0;
+    this.healthy = isGood;
+    this.#deps.onChange(this);
+  }
+
+  /** @returns gives the check up */
+  #begin(over: Verdict): () => void {
+    const { probe, timeoutMs } = this.#settings;
+    switch (probe.kind) {
+      case "http":
+        return checkHttp({ transport: this.#deps.transport, timeoutMs }, this.upstream, probe, over);
+      case "tcp":
+        return checkTcp(this.upstream, probe, over);
+      case "grpc":
+        return checkGrpc(this.upstream, probe, over);
+      default:
+        throw new TypeError(`Cannot check an upstream by ${String(probe satisfies never)}`);
+    }
+  }
+}

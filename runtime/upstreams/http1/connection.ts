@@ -1,0 +1,327 @@
+/**
+ * One HTTP/1.1 connection to an upstream: at most one request at a time, the next one after the whole answer.
+ *
+ * Untrusted input: the upstream's bytes. Promises: an answer goes to the request that was sent last on this connection,
+ * and to nobody when bytes come unasked; a connection about which anything is in doubt is not used again.
+ */
+import type { Socket } from "node:net";
+
+import { errorText } from "../../shared/errors.ts";
+import type { UpstreamFailure, UpstreamRequest } from "../transport-types.ts";
+import { failureOfEstablished, failureOfOpening } from "../failure.ts";
+import { departSoon, type Departure } from "./write-batching.ts";
+import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
+import { AnswerReader, type AnswerSink } from "./reader.ts";
+import { BodySender, writeRequest, type BodyEvents, type WrittenRequest } from "./writer.ts";
+
+/** Whose request is on the connection. */
+export interface ConnectionUser {
+  readonly request: UpstreamRequest;
+  onHead(status: number, headers: string[]): void;
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  /** The connection ended before anything was sent: another one will do. */
+  onUnsent(): void;
+  fail(failure: UpstreamFailure, detail: string): void;
+}
+
+export interface ConnectionOwner {
+  readonly address: Address;
+  readonly connectTimeoutMs: number;
+  /** There is a connection; `onIdle` follows. */
+  onConnected(): void;
+  /** It can take a request. */
+  onIdle(connection: Connection): void;
+  /** It will take none any more. Its user, if it has one, hears of that by itself. */
+  onGone(connection: Connection, wasConnected: boolean): void;
+  /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void;
+}
+
+/** As long as an idle connection is kept that names no end of its own; many servers close theirs after 5 s. */
+const IDLE_MS = 4_000;
+/** An upstream that names its end may be closing while we send: we end before it does. */
+const IDLE_MARGIN_MS = 1_000;
+const MAX_IDLE_MS = 600_000;
+/** Longer ones would ring at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser {
+  /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
+  idleUntil = 0;
+  readonly #owner: ConnectionOwner;
+  readonly #socket: Socket;
+  readonly #reader: AnswerReader = new AnswerReader(this);
+  readonly #secure: boolean;
+  readonly #since: number = performance.now();
+  #user: ConnectionUser | undefined;
+  /** The user's request, until it departs. */
+  #unsent: WrittenRequest | undefined;
+  #sender: BodySender | undefined;
+  #isReady = false;
+  #wasUsed = false;
+  #isGone = false;
+  #isPaused = false;
+  #mayHoldMore = false;
+  /** Of the present read, not yet handed on: small chunks go on together, or each would cost the client's side a write. */
+  #piece: Buffer | undefined;
+  #pieces: Buffer[] | undefined;
+  /** What the present wait is for: the head or the next bytes of the answer, and until when. */
+  #deadline = Number.POSITIVE_INFINITY;
+  #idleTimeoutMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  /** @throws for TLS settings that cannot be used at all */
+  constructor(owner: ConnectionOwner) {
+    this.#owner = owner;
+    this.#secure = owner.address.secure;
+    this.#socket = openSocket(owner.address, this);
+    this.#wait(owner.connectTimeoutMs);
+  }
+
+  /** Takes a request; only while idle. */
+  begin(user: ConnectionUser): void {
+    this.#user = user;
+    try {
+      this.#unsent = writeRequest(user.request);
+    } catch (error) {
+      this.#user = undefined;
+      // The caller has the call in hand by then.
+      process.nextTick(() => user.fail("protocol", errorText(error)));
+      this.#release();
+      return;
+    }
+    if (this.#wasUsed) departSoon(this);
+    else this.depart();
+  }
+
+  depart(): void {
+    const user = this.#user;
+    const written = this.#unsent;
+    if (user === undefined || written === undefined) return;
+    this.#unsent = undefined;
+    this.#wasUsed = true;
+    try {
+      this.#send(user, written);
+    } catch (error) {
+      // Others depart behind it.
+      this.fail("protocol", `sending the request failed: ${errorText(error)}`);
+    }
+  }
+
+  #send({ request }: ConnectionUser, written: WrittenRequest): void {
+    if (written.stream?.destroyed === true) {
+      this.fail("request-body", "the body broke off");
+      return;
+    }
+    this.#idleTimeoutMs = request.idleTimeoutMs;
+    this.#reader.begin(request.method);
+    this.#wait(request.headTimeoutMs);
+    const socket = this.#socket;
+    if (written.body === undefined) socket.write(written.text, "latin1");
+    else {
+      socket.cork();
+      socket.write(written.text, "latin1");
+      socket.write(written.body);
+      socket.uncork();
+    }
+    if (written.stream) this.#sender = new BodySender(socket, written.stream, written.streamLength, this);
+  }
+
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    // The client is slow, not the upstream.
+    this.#deadline = Number.POSITIVE_INFINITY;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#wait(this.#idleTimeoutMs);
+    this.#socket.resume();
+  }
+
+  /** Ends it, whatever is under way; its user hears nothing more. */
+  destroy(): void {
+    this.#user = undefined;
+    this.#unsent = undefined;
+    this.#piece = undefined;
+    this.#pieces = undefined;
+    this.#socket.destroy();
+    this.#gone();
+  }
+
+  /** The same, and its user hears of it; where there was no connection yet, who waits for it does. */
+  fail(failure: UpstreamFailure, detail: string): void {
+    const user = this.#user;
+    const wasUnsent = this.#unsent !== undefined;
+    this.destroy();
+    if (!this.#isReady) this.#owner.onUnreachable(failure, detail, this.#since);
+    else if (wasUnsent && failure !== "closed") user?.onUnsent();
+    else user?.fail(failure, detail);
+  }
+
+  onHead(status: number, headers: string[]): void {
+    if (this.#user === undefined) return;
+    this.#wait(this.#idleTimeoutMs);
+    this.#user.onHead(status, headers);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#piece === undefined) this.#piece = chunk;
+    else (this.#pieces ??= [this.#piece]).push(chunk);
+  }
+
+  onEnd(): void {
+    this.#handOn();
+    const user = this.#user;
+    if (user === undefined) return;
+    this.#user = undefined;
+    // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
+    const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
+    if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore) this.destroy();
+    user.onEnd();
+    // After its user, so that a mistake there is no concern of the next one.
+    this.#release();
+  }
+
+  onProgress(): void {
+    const user = this.#user;
+    // An upstream that takes the body is not silent, whether it has begun to answer or not.
+    if (user && !this.#isPaused) this.#wait(this.#reader.isInBody ? this.#idleTimeoutMs : user.request.headTimeoutMs);
+  }
+
+  onSent(): void {
+    this.#sender = undefined;
+  }
+
+  onBroken(error: Error): void {
+    this.#sender = undefined;
+    this.fail("request-body", errorText(error));
+  }
+
+  ready(): void {
+    if (this.#isGone) return;
+    this.#isReady = true;
+    this.#owner.onConnected();
+    this.#release();
+  }
+
+  read(bytes: Buffer, length: number): void {
+    if (this.#isGone) return;
+    if (this.#user === undefined || this.#unsent !== undefined) {
+      // Bytes that nobody asked for: a farewell, or the beginning of an answer for somebody else.
+      this.fail("protocol", "the upstream sent bytes that nobody asked for");
+      return;
+    }
+    if (!this.#isPaused) this.#extend();
+    this.#mayHoldMore = length === FULL_READ_BYTES;
+    try {
+      const problem = this.#reader.read(bytes, length);
+      if (problem === undefined) this.#handOn();
+      else this.fail("protocol", `the upstream's answer is refused: ${problem}`);
+    } catch (error) {
+      // A mistake of ours in handling one answer ends that answer, not the process.
+      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
+    }
+  }
+
+  ended(): void {
+    // During a handshake an error says more, and follows.
+    if (this.#isGone || !this.#isReady) return;
+    try {
+      // An answer without a length ends here; the sink hears of it.
+      if (this.#user === undefined || (this.#unsent === undefined && this.#reader.close())) this.destroy();
+      else
+        this.fail(
+          "reset",
+          `the upstream closed the connection ${this.#reader.isInBody ? "in the middle of" : "before"} its answer`,
+        );
+    } catch (error) {
+      this.fail("protocol", `handling the answer failed: ${errorText(error)}`);
+    }
+  }
+
+  closed(error: NodeJS.ErrnoException | undefined): void {
+    if (this.#isGone) return;
+    const failure = this.#isReady ? failureOfEstablished(error) : failureOfOpening(error);
+    this.fail(failure, error ? errorText(error) : "the upstream closed the connection");
+  }
+
+  #handOn(): void {
+    const piece = this.#piece;
+    if (piece === undefined) return;
+    const pieces = this.#pieces;
+    this.#piece = undefined;
+    this.#pieces = undefined;
+    // The receiver may keep it; the buffer it lies in is read into again.
+    if (pieces !== undefined) this.#user?.onData(Buffer.concat(pieces));
+    else this.#user?.onData(this.#secure ? piece : Buffer.from(piece));
+  }
+
+  /** Makes it free for the next request. */
+  #release(): void {
+    if (this.#isGone) return;
+    this.#deadline = Number.POSITIVE_INFINITY;
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+    const said = this.#reader.idleMs;
+    const idleMs = said === undefined ? IDLE_MS : Math.min(said, MAX_IDLE_MS) - IDLE_MARGIN_MS;
+    if (idleMs <= 0) {
+      this.destroy();
+      return;
+    }
+    this.idleUntil = performance.now() + idleMs;
+    this.#owner.onIdle(this);
+  }
+
+  /** Bytes have come; while the head is awaited that changes nothing, or a slow head could last for ever. */
+  #extend(): void {
+    if (this.#reader.isInBody && this.#idleTimeoutMs > 0) this.#deadline = performance.now() + this.#idleTimeoutMs;
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    clearTimeout(this.#timer);
+    this.#sender?.stop();
+    this.#sender = undefined;
+    // A session that did not get us this far is not tried again.
+    if (!this.#isReady) this.#owner.address.tlsSession = undefined;
+    this.#owner.onGone(this, this.#isReady);
+  }
+
+  /** @param ms 0: without limit */
+  #wait(ms: number): void {
+    if (ms === 0) {
+      this.#deadline = Number.POSITIVE_INFINITY;
+      return;
+    }
+    const now = performance.now();
+    this.#deadline = now + ms;
+    // A timer that rings too early looks at the deadline again: most requests need none of their own.
+    if (this.#timerAt > this.#deadline) this.#arm(now, ms);
+  }
+
+  #arm(now: number, ms: number): void {
+    clearTimeout(this.#timer);
+    const bounded = Math.min(Math.ceil(ms), MAX_TIMER_MS);
+    this.#timerAt = now + bounded;
+    this.#timer = setTimeout(() => this.#ring(), bounded);
+    this.#timer.unref();
+  }
+
+  #ring(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    if (this.#deadline === Number.POSITIVE_INFINITY) return;
+    const now = performance.now();
+    if (this.#deadline > now) this.#arm(now, this.#deadline - now);
+    else if (!this.#isReady) this.fail("connect-timeout", "no connection in time");
+    else this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
+  }
+}

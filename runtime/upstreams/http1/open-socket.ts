@@ -1,0 +1,89 @@
+/** Opens the sockets of one upstream, in the clear or over TLS. */
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+import type { UpstreamConnect } from "../../config/compiled.ts";
+import type { UpstreamEndpoint } from "../endpoint.ts";
+import type { ConnectGuard } from "../reach.ts";
+
+/** What all connections of one upstream have in common. */
+export interface Address extends UpstreamEndpoint {
+  /** @throws when they may not go there */
+  readonly guard: () => ConnectGuard;
+  readonly tls: UpstreamConnect["tls"] | undefined;
+  /** Of the latest handshake that was good in every respect: the next one is shorter. */
+  tlsSession: Buffer | undefined;
+}
+
+export interface SocketUser {
+  /** Connected, and over TLS the peer is who it should be. */
+  ready(): void;
+  /** @param bytes in the clear only valid during the call, and only up to `length` */
+  read(bytes: Buffer, length: number): void;
+  ended(): void;
+  /** @param error why, if not at somebody's wish */
+  closed(error: Error | undefined): void;
+}
+
+/**
+ * Clear connections read into one buffer: each read is finished with, or copied, before the next one of any connection.
+ * Connections over TLS have chunks of their own, for decrypting may hand over bytes in the middle of a write.
+ */
+const SHARED = Buffer.allocUnsafeSlow(65_536);
+const PROBE_AFTER_MS = 60_000;
+
+/** A read of so much may have left more behind. */
+export const FULL_READ_BYTES: number = SHARED.length;
+
+/** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
+export function openSocket(address: Address, user: SocketUser): Socket {
+  const options = {
+    host: address.host,
+    port: address.port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: PROBE_AFTER_MS,
+    ...address.guard(),
+  };
+  const socket = address.secure ? openSecure(address, options, user) : openClear(options, user);
+  let problem: Error | undefined;
+  socket.on("error", (error: Error) => (problem = error));
+  socket.on("end", () => user.ended());
+  socket.on("close", () => user.closed(problem));
+  return socket;
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+function openClear(target: Target, user: SocketUser): Socket {
+  const socket = connectTcp({
+    ...target,
+    onread: {
+      buffer: SHARED,
+      callback: (length, bytes) => {
+        user.read(bytes as Buffer, length);
+        return true;
+      },
+    },
+  });
+  socket.once("connect", () => user.ready());
+  return socket;
+}
+
+function openSecure(address: Address, target: Target, user: SocketUser): Socket {
+  const socket = connectTls({
+    ...target,
+    ALPNProtocols: ["http/1.1"],
+    ...(address.serverName !== undefined && { servername: address.serverName }),
+    ...(address.tlsSession !== undefined && { session: address.tlsSession }),
+    ...address.tls,
+  });
+  // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
+  socket.on("session", (session: Buffer) => (address.tlsSession = session));
+  socket.once("secureConnect", () => user.ready());
+  socket.on("data", (chunk: Buffer) => user.read(chunk, chunk.length));
+  return socket;
+}

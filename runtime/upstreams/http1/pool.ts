@@ -1,0 +1,250 @@
+/** The connections of one upstream, and the requests that wait for one. */
+import type { Upstream } from "../../config/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { UpstreamCall, UpstreamFailure, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
+import { OVERLOADED, Places, refuse } from "../transport-limits.ts";
+import { endpointOf } from "../endpoint.ts";
+import { failureOf } from "../failure.ts";
+import { connectGuard, type ConnectGuard } from "../reach.ts";
+import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
+import type { Address } from "./open-socket.ts";
+
+/** All connections of one upstream. */
+export class Pool implements ConnectionOwner {
+  readonly address: Address;
+  readonly connectTimeoutMs: number;
+  readonly #places: Places;
+  readonly #maxConnections: number;
+  readonly #all = new Set<Connection>();
+  /** The one that was used last is used next, so that those too many grow old. */
+  #idle: Connection[] = [];
+  /** First come, first served. */
+  #waiting: Call[] = [];
+  #connecting = 0;
+  /** No route names it any more: each connection ends with its answer. */
+  #isRetired = false;
+
+  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number) {
+    const guard = (): ConnectGuard => connectGuard(upstream);
+    this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
+    this.connectTimeoutMs = connectTimeoutMs;
+    this.#places = new Places(maxUnderWay);
+    this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
+  }
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0 && this.#waiting.length === 0;
+  }
+
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
+    if (!this.#places.take()) return refuseRequest(request, receiver, "overloaded", OVERLOADED);
+    const now = performance.now();
+    const call = new Call(this, request, receiver, now);
+    const connection = this.#takeIdle(now);
+    if (connection) call.start(connection);
+    else {
+      this.#waiting.push(call);
+      this.#openForWaiting();
+    }
+    return call;
+  }
+
+  /** For a call that lost its connection before anything was sent: before those that came later. */
+  sendAgain(call: Call): void {
+    const connection = this.#takeIdle(performance.now());
+    if (connection) call.start(connection);
+    else {
+      this.#waiting.unshift(call);
+      this.#openForWaiting();
+    }
+  }
+
+  reserve(): (() => void) | undefined {
+    return this.#places.reserve();
+  }
+
+  /** A call is over, whichever way. */
+  leave(): void {
+    this.#places.giveBack();
+  }
+
+  /** It waits no longer. */
+  forget(call: Call): void {
+    const index = this.#waiting.indexOf(call);
+    if (index >= 0) this.#waiting.splice(index, 1);
+  }
+
+  /** Closes what is too old, and gives up what has waited too long for one of a limited number of connections. */
+  sweep(now: number): void {
+    const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
+    if (old.length > 0) this.#idle = this.#idle.filter(({ idleUntil }) => idleUntil > now);
+    for (const connection of old) connection.destroy();
+    if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
+    const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
+    if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
+    for (const call of late) call.fail("timeout", "no connection became free in time");
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    for (const connection of this.#idle.splice(0)) connection.destroy();
+  }
+
+  destroy(): void {
+    this.#isRetired = true;
+    for (const call of this.#waiting.splice(0)) call.fail("closed", CLOSED);
+    for (const connection of this.#all) connection.fail("closed", CLOSED);
+  }
+
+  onConnected(): void {
+    this.#connecting -= 1;
+  }
+
+  onIdle(connection: Connection): void {
+    const call = this.#waiting.shift();
+    if (call) call.start(connection);
+    else if (this.#isRetired) connection.destroy();
+    else this.#idle.push(connection);
+  }
+
+  onGone(connection: Connection, wasConnected: boolean): void {
+    this.#all.delete(connection);
+    if (!wasConnected) this.#connecting -= 1;
+    const index = this.#idle.lastIndexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+    // One of a limited number: somebody may have been waiting for it. Later, for one that waits may be told off just now.
+    else if (this.#waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+  }
+
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
+    // Each is opened for one request; one whose request was served by another connection fails nobody, and who came to it
+    // in the middle has an attempt of his own.
+    if (this.#waiting.length <= this.#connecting || (this.#waiting[0] as Call).since > since) return;
+    this.#waiting.shift()?.fail(failure, detail);
+  }
+
+  /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
+  #openForWaiting(): void {
+    if (this.#waiting.length > this.#connecting && this.#all.size < this.#maxConnections) this.#open();
+  }
+
+  #open(): void {
+    this.#connecting += 1;
+    try {
+      this.#all.add(new Connection(this));
+    } catch (error) {
+      // TLS settings that cannot be used at all, or an address that may not be connected to.
+      this.#connecting -= 1;
+      const since = performance.now();
+      process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
+    }
+  }
+
+  #takeIdle(now: number): Connection | undefined {
+    const connection = this.#idle.pop();
+    if (connection === undefined || connection.idleUntil > now) return connection;
+    // Those below may have been promised more time.
+    const old = [connection];
+    let usable: Connection | undefined;
+    while (usable === undefined && this.#idle.length > 0) {
+      const next = this.#idle.pop() as Connection;
+      if (next.idleUntil > now) usable = next;
+      else old.push(next);
+    }
+    for (const each of old) each.destroy();
+    return usable;
+  }
+}
+
+/** One request, and the caller's handle on it. */
+class Call implements ConnectionUser, UpstreamCall {
+  readonly request: UpstreamRequest;
+  /** When it was sent, as of `performance.now()`. */
+  readonly since: number;
+  readonly #pool: Pool;
+  readonly #receiver: UpstreamReceiver;
+  #connection: Connection | undefined;
+  #isOver = false;
+
+  constructor(pool: Pool, request: UpstreamRequest, receiver: UpstreamReceiver, since: number) {
+    this.#pool = pool;
+    this.request = request;
+    this.#receiver = receiver;
+    this.since = since;
+  }
+
+  /** Not longer does it wait for a connection. */
+  get waitsUntil(): number {
+    const { headTimeoutMs } = this.request;
+    return headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : this.since + headTimeoutMs;
+  }
+
+  start(connection: Connection): void {
+    this.#connection = connection;
+    connection.begin(this);
+  }
+
+  pause(): void {
+    if (!this.#isOver) this.#connection?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#connection?.resume();
+  }
+
+  abort(): void {
+    if (!this.#finish()) return;
+    discard(this.request);
+    if (this.#connection) this.#connection.destroy();
+    else this.#pool.forget(this);
+  }
+
+  onHead(status: number, headers: string[]): void {
+    if (!this.#isOver) this.#receiver.onHead(status, headers);
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.#isOver) this.#receiver.onData(chunk);
+  }
+
+  onEnd(): void {
+    if (this.#finish()) this.#receiver.onEnd();
+  }
+
+  onUnsent(): void {
+    this.#connection = undefined;
+    if (!this.#isOver) this.#pool.sendAgain(this);
+  }
+
+  fail(failure: UpstreamFailure, detail: string): void {
+    if (!this.#finish()) return;
+    discard(this.request);
+    this.#receiver.onFailure(failure, detail);
+  }
+
+  /** @returns false when it was over before */
+  #finish(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#pool.leave();
+    return true;
+  }
+}
+
+export const CLOSED = "the transport was closed";
+
+/** A call that is over before it began. */
+export function refuseRequest(
+  request: UpstreamRequest,
+  receiver: UpstreamReceiver,
+  failure: UpstreamFailure,
+  detail: string,
+): UpstreamCall {
+  discard(request);
+  return refuse(receiver, failure, detail);
+}
+
+/** A body that nobody will read holds its client's connection. */
+function discard({ body }: UpstreamRequest): void {
+  if (body !== undefined && !Buffer.isBuffer(body)) body.destroy();
+}

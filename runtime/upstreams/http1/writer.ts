@@ -1,0 +1,204 @@
+/**
+ * Writes HTTP/1.1 requests to a connection.
+ *
+ * Promises: a request has the fields that it was given and no other; a stream that breaks off, or has another length
+ * than was declared, never looks complete.
+ *
+ * @see RFC 9112 §3, §6, §7.1
+ */
+import type { Readable } from "node:stream";
+import type { Socket } from "node:net";
+
+import type { UpstreamRequest } from "../transport-types.ts";
+
+/** Bodies up to here leave in one write with the head: copying is cheaper than a second write. */
+const ONE_WRITE_BYTES = 16_384;
+/** Methods that mean nothing without a body: without a length the upstream could wait for one (RFC 9110 §8.6). */
+const EXPECTS_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** Head with, where it is whole, the body behind it. */
+export interface WrittenRequest {
+  /** One character per byte. */
+  readonly text: string;
+  /** A whole body that is written behind the text. */
+  readonly body: Buffer | undefined;
+  readonly stream: Readable | undefined;
+  /** Of the stream; undefined: it is sent in chunks. */
+  readonly streamLength: number | undefined;
+}
+
+/** @throws TypeError for what would be read as something else than it is; its text is not quoted */
+export function writeRequest({ method, path, headers, body }: UpstreamRequest): WrittenRequest {
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  let declared: string | undefined;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    const value = headers[index + 1] as string;
+    if (isFraming(name)) {
+      // The end of the body is ours to say; only who hands over a stream can know its length.
+      if (name !== "content-length" || declared !== undefined || !isStream(body) || !LENGTH.test(value)) {
+        throw new TypeError(BAD_FRAMING);
+      }
+      declared = value;
+    }
+    head += `${name}: ${value}\r\n`;
+  }
+  head += "connection: keep-alive\r\n";
+  checkHead(head, method, path, headers.length / 2 + 2);
+  if (body === undefined) {
+    const text = EXPECTS_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
+    return { text, body: undefined, stream: undefined, streamLength: undefined };
+  }
+  if (isStream(body)) {
+    const framing = declared === undefined ? "transfer-encoding: chunked\r\n\r\n" : "\r\n";
+    const streamLength = declared === undefined ? undefined : Number(declared);
+    return { text: head + framing, body: undefined, stream: body, streamLength };
+  }
+  head += `content-length: ${body.length}\r\n\r\n`;
+  const isShort = body.length <= ONE_WRITE_BYTES;
+  return {
+    text: isShort ? head + body.toString("latin1") : head,
+    body: isShort ? undefined : body,
+    stream: undefined,
+    streamLength: undefined,
+  };
+}
+
+function isStream(body: UpstreamRequest["body"]): body is Readable {
+  return body !== undefined && !Buffer.isBuffer(body);
+}
+
+/** In any spelling; the length of the name rules out nearly all others. */
+function isFraming(name: string): boolean {
+  switch (name.length) {
+    case 14:
+      return name.toLowerCase() === "content-length";
+    case 17:
+      return name.toLowerCase() === "transfer-encoding";
+    default:
+      return false;
+  }
+}
+
+/** Who set the fields has judged them; a mistake there must not become a second request on a shared connection. */
+function checkHead(head: string, method: string, path: string, expected: number): void {
+  let lines = 0;
+  for (let at = head.indexOf("\n"); at >= 0; at = head.indexOf("\n", at + 1)) {
+    if (head.charCodeAt(at - 1) !== 13) throw new TypeError(BAD_FIELD);
+    lines += 1;
+  }
+  let returns = 0;
+  for (let at = head.indexOf("\r"); at >= 0; at = head.indexOf("\r", at + 1)) returns += 1;
+  if (lines !== expected || returns !== expected || head.includes("\0") || WIDE.test(head)) {
+    throw new TypeError(BAD_FIELD);
+  }
+  // "GET /a HTTP/1.1 HTTP/1.1": where the target ends would be for the upstream to guess.
+  if (method.includes(" ") || path.includes(" ") || path === "") throw new TypeError(BAD_TARGET);
+}
+
+const BAD_FIELD = "a header field of the request has a character that cannot stand there";
+const BAD_FRAMING = "a header field of the request says where its body ends, and is not the one that may";
+const BAD_TARGET = "the request line has not just a method and a target";
+/**
+ * Written one byte for each character, a wider one would lose its upper half and could become a line feed. For text that
+ * has none this is known without a look at it; a class of control characters would cost a microsecond.
+ */
+const WIDE = /[^\0-\xff]/;
+const LENGTH = /^[0-9]{1,15}$/;
+
+/** Sends a stream behind its head, as fast as the connection takes it. */
+export class BodySender {
+  readonly #socket: Socket;
+  readonly #stream: Readable;
+  readonly #length: number | undefined;
+  readonly #events: BodyEvents;
+  #sent = 0;
+  #isOver = false;
+
+  constructor(socket: Socket, stream: Readable, length: number | undefined, events: BodyEvents) {
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#length = length;
+    this.#events = events;
+    stream.on("data", this.#onData);
+    stream.on("end", this.#onEnd);
+    stream.on("error", this.#onError);
+    stream.on("close", this.#onClose);
+  }
+
+  /** Gives the stream up: nothing more of it is sent. */
+  stop(): void {
+    if (!this.#leave()) return;
+    this.#stream.on("error", ignore);
+    this.#stream.destroy();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#sent += chunk.length;
+    if (this.#length !== undefined && this.#sent > this.#length) {
+      this.#fail(new Error("the body is longer than its Content-Length"));
+      return;
+    }
+    this.#events.onProgress();
+    let takesMore: boolean;
+    if (this.#length !== undefined) takesMore = this.#socket.write(chunk);
+    else if (chunk.length === 0) return;
+    else {
+      this.#socket.cork();
+      this.#socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+      this.#socket.write(chunk);
+      takesMore = this.#socket.write("\r\n", "latin1");
+      this.#socket.uncork();
+    }
+    if (takesMore) return;
+    this.#stream.pause();
+    this.#socket.once("drain", this.#onDrain);
+  };
+
+  readonly #onDrain = (): void => {
+    this.#events.onProgress();
+    this.#stream.resume();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#length !== undefined && this.#sent !== this.#length) {
+      this.#fail(new Error("the body is shorter than its Content-Length"));
+      return;
+    }
+    if (!this.#leave()) return;
+    if (this.#length === undefined) this.#socket.write("0\r\n\r\n", "latin1");
+    this.#events.onSent();
+  };
+
+  readonly #onError = (error: Error): void => this.#fail(error);
+
+  readonly #onClose = (): void => this.#fail(new Error("the body broke off"));
+
+  #fail(error: Error): void {
+    if (!this.#leave()) return;
+    this.#stream.on("error", ignore);
+    this.#stream.destroy();
+    this.#events.onBroken(error);
+  }
+
+  /** @returns false when it was over before */
+  #leave(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#socket.off("drain", this.#onDrain);
+    this.#stream.off("data", this.#onData);
+    this.#stream.off("end", this.#onEnd);
+    this.#stream.off("error", this.#onError);
+    this.#stream.off("close", this.#onClose);
+    return true;
+  }
+}
+
+export interface BodyEvents {
+  onProgress(): void;
+  /** All of it has been handed over. */
+  onSent(): void;
+  onBroken(error: Error): void;
+}
+
+function ignore(): void {}

@@ -1,0 +1,68 @@
+/** What both transports, for HTTP/1.1 and HTTP/2, take from the settings, and how they say no. */
+import type { Upstream } from "../config/compiled.ts";
+import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from "./transport-types.ts";
+
+export interface TransportOptions {
+  /** Default 10 s. */
+  readonly connectTimeoutMs?: number;
+  /** Requests under way to one upstream, waiting ones included; more are refused. Default 10,000. */
+  readonly maxPerUpstream?: number;
+}
+
+export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const DEFAULT_MAX_PER_UPSTREAM = 10_000;
+/** Streams of one HTTP/2 connection under way at once; further requests open another connection. */
+export const MAX_STREAMS = 100;
+
+/** Over HTTP/1.1 each connection has one request; what is above waits. Over HTTP/2 they share. */
+export function maxUnderWayOf({ connect }: Upstream, options: TransportOptions): number {
+  const fallback = options.maxPerUpstream ?? DEFAULT_MAX_PER_UPSTREAM;
+  const { maxRequests = fallback, maxConnections, maxPending = 0 } = connect?.limits ?? {};
+  if (maxConnections === undefined) return maxRequests;
+  const atOnce = maxConnections * (connect?.http2 === true ? MAX_STREAMS : 1);
+  return Math.min(maxRequests, atOnce + maxPending);
+}
+
+/** The requests under way to one upstream, waiting ones included. */
+export class Places {
+  readonly #most: number;
+  #taken = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @returns false when there is none */
+  take(): boolean {
+    if (this.#taken >= this.#most) return false;
+    this.#taken += 1;
+    return true;
+  }
+
+  giveBack(): void {
+    this.#taken -= 1;
+  }
+
+  /** For a request that goes another way. @returns gives its place back, once; undefined when there is none */
+  reserve(): (() => void) | undefined {
+    if (!this.take()) return undefined;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.giveBack();
+      isHeld = false;
+    };
+  }
+}
+
+export const OVERLOADED = "too many requests under way";
+
+/** A call that fails before anything is sent; its receiver hears of it when the caller has the call in hand. */
+export function refuse(receiver: UpstreamReceiver, failure: UpstreamFailure, detail: string): UpstreamCall {
+  let isOver = false;
+  process.nextTick(() => {
+    if (!isOver) receiver.onFailure(failure, detail);
+  });
+  return { pause: ignore, resume: ignore, abort: () => (isOver = true) };
+}
+
+function ignore(): void {}

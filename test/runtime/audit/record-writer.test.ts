@@ -1,0 +1,275 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { GatewayError } from "../../../runtime/shared/errors.ts";
+import { createRecordWriter } from "../../../runtime/audit/record-writer.ts";
+import type { RecordWriterOptions } from "../../../runtime/audit/record-writer.ts";
+
+type WriteTo = NonNullable<RecordWriterOptions["writeTo"]>;
+
+/** A descriptor under the test's control: each write waits until the test ends it. */
+function fakeFile(): {
+  writeTo: WriteTo;
+  /** Ends the write under way; `at most` bytes are taken. */
+  take(atMost?: number): void;
+  fail(code: string): void;
+  readonly text: string;
+  readonly isWriting: boolean;
+} {
+  let text = "";
+  let under: { bytes: Buffer; done: Parameters<WriteTo>[5] } | undefined;
+  const end = (): NonNullable<typeof under> => {
+    if (!under) throw new Error("No write is under way");
+    const ended = under;
+    under = undefined;
+    return ended;
+  };
+  return {
+    writeTo(_fd, buffer, offset, length, _position, done) {
+      if (under) throw new Error("Two writes at once");
+      under = { bytes: buffer.subarray(offset, offset + length), done };
+    },
+    take(atMost = Infinity) {
+      const { bytes, done } = end();
+      const taken = bytes.subarray(0, atMost);
+      text += taken.toString();
+      done(null, taken.length);
+    },
+    fail(code) {
+      end().done(Object.assign(new Error(code), { code }), 0);
+    },
+    get text() {
+      return text;
+    },
+    get isWriting() {
+      return under !== undefined;
+    },
+  };
+}
+
+function collectErrors(): { errors: string[]; onError: (error: GatewayError, queued: number) => void } {
+  const errors: string[] = [];
+  return { errors, onError: (error, queued) => errors.push(`${error.code} ${queued}`) };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 10_000; turn++) {
+    if (holds()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error("Did not come about");
+}
+
+describe("createRecordWriter() to a file", () => {
+  let directory: string;
+  let path: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "records-"));
+    path = join(directory, "authorize.log");
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  test("close() writes everything that was queued, in order, to a file others cannot read", async () => {
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: path, onError });
+    const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index} é\n`);
+    for (const line of lines) void writer.write(line);
+    await writer.close();
+    expect(readFileSync(path, "utf8")).toBe(lines.join(""));
+    expect(statSync(path).mode & 0o007).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("appends to what is there", async () => {
+    writeFileSync(path, "before\n");
+    const writer = createRecordWriter({ destination: path, onError: collectErrors().onError });
+    void writer.write("after\n");
+    await writer.flush();
+    expect(readFileSync(path, "utf8")).toBe("before\nafter\n");
+    await writer.close();
+  });
+
+  test("reopen() goes on in a new file after a rename, without losing a line", async () => {
+    const writer = createRecordWriter({ destination: path, onError: collectErrors().onError });
+    void writer.write("one\n");
+    await writer.flush();
+    renameSync(path, `${path}.1`);
+    writer.reopen();
+    void writer.write("two\n");
+    await writer.close();
+    expect(readFileSync(`${path}.1`, "utf8")).toBe("one\n");
+    expect(readFileSync(path, "utf8")).toBe("two\n");
+  });
+
+  test("a file that cannot be opened is a failure at once", () => {
+    const open = (): unknown => createRecordWriter({ destination: directory, onError: collectErrors().onError });
+    expect(open).toThrow(expect.objectContaining({ code: "record.open" }));
+  });
+
+  test("a batch is written when its time has come, without flush", async () => {
+    const writer = createRecordWriter({ destination: path, onError: collectErrors().onError, batchMs: 1 });
+    void writer.write("soon\n");
+    await until(() => readFileSync(path, "utf8") === "soon\n");
+    await writer.close();
+  });
+});
+
+describe("createRecordWriter() under pressure", () => {
+  test("gathers lines while a write is under way and never writes twice at once", async () => {
+    const file = fakeFile();
+    const writer = createRecordWriter({
+      destination: 9,
+      onError: collectErrors().onError,
+      writeTo: file.writeTo,
+      batchSize: 4,
+    });
+    void writer.write("one\n");
+    expect(file.isWriting).toBe(true);
+    void writer.write("two\n");
+    void writer.write("three\n");
+    file.take();
+    expect(file.text).toBe("one\n");
+    file.take();
+    expect(file.text).toBe("one\ntwo\nthree\n");
+    await writer.close();
+  });
+
+  test("a full queue makes callers wait until it is half empty, and keeps their lines", async () => {
+    const file = fakeFile();
+    const writer = createRecordWriter({
+      destination: 9,
+      onError: collectErrors().onError,
+      writeTo: file.writeTo,
+      batchSize: 4,
+      maxQueued: 12,
+    });
+    expect(writer.write("aaa\n")).toBeUndefined();
+    expect(writer.write("bbb\n")).toBeUndefined();
+    const third = writer.write("ccc\n");
+    const fourth = writer.write("ddd\n");
+    expect(third).toBeInstanceOf(Promise);
+    expect(fourth).toBe(third);
+    let hasRoom = false;
+    void third?.then(() => (hasRoom = true));
+    file.take(); // 12 of 16 wait
+    await Promise.resolve();
+    expect(hasRoom).toBe(false);
+    file.take();
+    await third;
+    expect(file.text).toBe("aaa\nbbb\nccc\nddd\n");
+    expect(writer.write("eee\n")).toBeUndefined();
+    file.take();
+    await writer.close();
+  });
+
+  test("flush() ends with what was queued before it, however much follows", async () => {
+    const file = fakeFile();
+    const writer = createRecordWriter({
+      destination: 9,
+      onError: collectErrors().onError,
+      writeTo: file.writeTo,
+      batchSize: 1e6,
+    });
+    void writer.write("one\n");
+    const flushed = writer.flush();
+    void writer.write("two\n");
+    file.take();
+    await flushed;
+    expect(file.text).toBe("one\n");
+    const rest = writer.flush();
+    file.take();
+    await rest;
+    await expect(writer.flush()).resolves.toBeUndefined();
+    await writer.close();
+  });
+
+  test("a write that takes a part goes on behind it, also inside a character", async () => {
+    const file = fakeFile();
+    const bytes: Buffer[] = [];
+    const writeTo: WriteTo = (fd, buffer, offset, length, position, done) =>
+      file.writeTo(fd, buffer, offset, length, position, (error, written) => {
+        bytes.push(Buffer.from(buffer.subarray(offset, offset + written)));
+        done(error, written);
+      });
+    const writer = createRecordWriter({ destination: 9, onError: collectErrors().onError, writeTo });
+    void writer.write("éé\n");
+    const flushed = writer.flush();
+    file.take(1);
+    file.take(2);
+    file.take();
+    await flushed;
+    expect(Buffer.concat(bytes).toString()).toBe("éé\n");
+    await writer.close();
+  });
+});
+
+describe("createRecordWriter() when writing fails", () => {
+  test("reports once, tries again from where it stopped, loses nothing", async () => {
+    const file = fakeFile();
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: 9, onError, writeTo: file.writeTo, retryMs: 1 });
+    void writer.write("one\n");
+    const flushed = writer.flush();
+    file.take(2);
+    file.fail("ENOSPC");
+    await until(() => file.isWriting);
+    file.fail("ENOSPC");
+    await until(() => file.isWriting);
+    file.take();
+    await flushed;
+    expect(file.text).toBe("one\n");
+    expect(errors).toEqual(["record.write 4"]);
+    await writer.close();
+  });
+
+  test("a pipe that is full for the moment is tried again without a report", async () => {
+    const file = fakeFile();
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({ destination: 9, onError, writeTo: file.writeTo, retryMs: 1 });
+    void writer.write("one\n");
+    const flushed = writer.flush();
+    file.fail("EAGAIN");
+    await until(() => file.isWriting);
+    file.take();
+    await flushed;
+    expect(errors).toEqual([]);
+    await writer.close();
+  });
+
+  test("close() does not wait for ever and reports what is lost; later lines are reported too", async () => {
+    const file = fakeFile();
+    const { errors, onError } = collectErrors();
+    const writer = createRecordWriter({
+      destination: 9,
+      onError,
+      writeTo: file.writeTo,
+      closeTimeoutMs: 5,
+      retryMs: 1,
+    });
+    void writer.write("one\n");
+    const closed = writer.close();
+    file.fail("EPIPE");
+    await closed;
+    expect(errors).toEqual(["record.write 4", "record.lost 4"]);
+    expect(writer.write("late\n")).toBeUndefined();
+    expect(errors.at(-1)).toBe("record.lost 5");
+    await writer.close();
+  });
+
+  test("close() lets waiting requests go on", async () => {
+    const file = fakeFile();
+    const writer = createRecordWriter({
+      destination: 9,
+      onError: collectErrors().onError,
+      writeTo: file.writeTo,
+      maxQueued: 1,
+      closeTimeoutMs: 5,
+    });
+    const waiting = writer.write("one\n");
+    await writer.close();
+    await expect(waiting).resolves.toBeUndefined();
+  });
+});

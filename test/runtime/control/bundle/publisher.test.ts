@@ -1,0 +1,232 @@
+/** Publishing to a store, with judges and processes played by the test. */
+import { beforeEach, describe, expect, test } from "vitest";
+
+import type { JudgedSlice, Judgement } from "../../../../runtime/control/bundle/validation/validate-candidates.ts";
+import {
+  PRESENCE_TAG,
+  presenceKey,
+  startPresence,
+  type PresenceRow,
+} from "../../../../runtime/control/bundle/presence.ts";
+import { createPublishedSlices, sliceKey } from "../../../../runtime/control/bundle/published.ts";
+import { createPublisher, type Publisher, type PublishOutcome } from "../../../../runtime/control/bundle/publisher.ts";
+import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
+import { silentLog } from "../../../../runtime/shared/log.ts";
+import type { Store } from "../../../../runtime/store/store.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { createBreakableStore, type BreakableStore } from "../../../support/store.ts";
+
+let clock: ReturnType<typeof createTestClock>;
+let breakable: BreakableStore;
+let store: Store;
+let judged: (readonly JudgedSlice[])[];
+/** What the judge says, and what happens while it thinks. */
+let judge: (slices: readonly JudgedSlice[]) => Promise<Judgement>;
+let publisher: Publisher;
+
+beforeEach(() => {
+  clock = createTestClock();
+  breakable = createBreakableStore(clock);
+  ({ store } = breakable);
+  judged = [];
+  judge = async () => ({ problems: [] });
+  publisher = publisherOn(store);
+});
+
+function publisherOn(on: Store, waitMs = 200): Publisher {
+  return createPublisher({
+    store: on,
+    clock,
+    waitMs,
+    judge: (slices) => {
+      judged.push(slices);
+      return judge(slices);
+    },
+  });
+}
+
+const slice = (digest: string): { text: string; digest: string } => ({ text: `text ${digest}`, digest });
+const publish = (owner: string, digest: string): Promise<PublishOutcome> =>
+  publisher.publish(owner, slice(digest), { kind: "none" });
+const replace = (owner: string, digest: string): Promise<PublishOutcome> =>
+  publisher.publish(owner, slice(digest), { kind: "some" });
+/** A process that shows this sign of life. */
+async function process(row: Partial<PresenceRow> & { id: string }): Promise<void> {
+  const full: PresenceRow = { digest: "", published: 0, seen: 0, ...row };
+  await store.put(presenceKey(row.id), full, { tags: [PRESENCE_TAG], expiresAt: clock.now() / 1000 + 20 });
+}
+
+describe("publish()", () => {
+  test("shows the judge everything that would be in force, and what of it is new", async () => {
+    await publish("a", "1");
+    await publish("b", "1");
+    await replace("a", "2");
+    expect(judged.at(-1)).toEqual([
+      { owner: "a", digest: "2", text: "text 2", candidate: true },
+      { owner: "b", digest: "1", text: "text 1", candidate: false },
+    ]);
+  });
+
+  test("stores nothing that the judge finds wrong", async () => {
+    await publish("a", "1");
+    const problem = { severity: "error", file: "published:a", path: "routes", message: "is wrong" } as const;
+    judge = async () => ({ problems: [problem] });
+    expect(await replace("a", "2")).toEqual({ ok: false, reason: "invalid", problems: [problem] });
+    expect((await publisher.get("a"))?.digest).toBe("1");
+    expect(await store.get(sliceKey("a", "2"))).toBeUndefined();
+  });
+
+  test("tells warnings about the new slice, and not those about others", async () => {
+    const warning = (file: string) => ({ severity: "warning", file, path: "", message: "is doubtful" }) as const;
+    judge = async () => ({ problems: [warning("published:a"), warning("gateway.yaml")] });
+    expect(await publish("a", "1")).toMatchObject({ ok: true, warnings: [{ file: "published:a" }] });
+  });
+
+  test("judges again when somebody else published while it was judged", async () => {
+    let isFirst = true;
+    judge = async () => {
+      if (isFirst) {
+        isFirst = false;
+        await publisherOn(store).publish("b", slice("9"), { kind: "none" });
+      }
+      return { problems: [] };
+    };
+    expect(await publish("a", "1")).toMatchObject({ ok: true, generation: 2 });
+    expect(judged.at(-1)?.map(({ owner, digest }) => [owner, digest])).toEqual([
+      ["a", "1"],
+      ["b", "9"],
+    ]);
+  });
+
+  test("refuses when the slice itself was changed while it was judged", async () => {
+    await publish("a", "1");
+    let isFirst = true;
+    judge = async () => {
+      if (isFirst) {
+        isFirst = false;
+        await publisherOn(store).publish("a", slice("9"), { kind: "some" });
+      }
+      return { problems: [] };
+    };
+    const outcome = await publisher.publish("a", slice("2"), { kind: "digest", digest: "1" });
+    expect(outcome).toMatchObject({ ok: false, reason: "stale", current: { digest: "9" } });
+  });
+
+  test("fails as a whole while the store is away", async () => {
+    await publish("a", "1");
+    judge = async () => {
+      breakable.broken = true;
+      return { problems: [] };
+    };
+    await expect(replace("a", "2")).rejects.toMatchObject({ code: "store.unavailable" });
+    breakable.broken = false;
+    expect((await createPublishedSlices({ store }).read()).slices).toMatchObject([{ digest: "1", text: "text 1" }]);
+  });
+
+  test("leaves texts behind for as long as a rollback may want them", async () => {
+    await publish("a", "0");
+    for (let version = 1; version <= 12; version += 1) await replace("a", String(version));
+    const kept = await store.list("slice:a");
+    expect(
+      kept
+        .map(({ value }) => value)
+        .toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b), "en", { numeric: true })),
+    ).toEqual(Array.from({ length: 10 }, (_, index) => `text ${index + 3}`));
+  });
+});
+
+describe("who has it in force", () => {
+  test("is awaited: the answer comes when the last one shows it", async () => {
+    await process({ id: "w1" });
+    await process({ id: "w2" });
+    const outcome = publish("a", "1");
+    await expect.poll(async () => (await store.get("slices"))?.version).toBe(1);
+    await process({ id: "w1", published: 1 });
+    await process({ id: "w2", published: 1 });
+    expect(await outcome).toMatchObject({ ok: true, replicas: 2, laggards: [] });
+  });
+
+  test("is told by name when it takes too long", async () => {
+    await process({ id: "w1", published: 1 });
+    await process({ id: "w2" });
+    expect(await publish("a", "1")).toMatchObject({
+      ok: true,
+      changed: true,
+      replicas: 2,
+      laggards: [{ id: "w2", reason: "is at generation 0" }],
+    });
+  });
+
+  test("is told at once when the others have refused it, with their reasons", async () => {
+    publisher = publisherOn(store, 3_600_000);
+    await process({ id: "w1", refused: { generation: 1, problems: ["a secret is missing there"] } });
+    expect(await publish("a", "1")).toMatchObject({
+      laggards: [{ id: "w1", reason: "is at generation 0 and refused 1: a secret is missing there" }],
+    });
+  });
+
+  test("does not include the dead: their sign of life ends", async () => {
+    publisher = publisherOn(store, 3_600_000);
+    await process({ id: "dead" });
+    const outcome = publish("a", "1");
+    await expect.poll(async () => (await store.get("slices"))?.version).toBe(1);
+    clock.advance(21_000);
+    expect(await outcome).toMatchObject({ replicas: 0, laggards: [] });
+  });
+
+  test("is asked also when everything was so already", async () => {
+    await publish("a", "1");
+    await process({ id: "w1" });
+    const again = await publisher.publish("a", slice("1"), { kind: "digest", digest: "seen long ago" });
+    expect(again).toMatchObject({ ok: true, changed: false, laggards: [{ id: "w1" }] });
+  });
+});
+
+describe("startPresence()", () => {
+  const status: BundleStatus = {
+    digest: "d1",
+    generation: 1,
+    loadedAt: 0,
+    slices: [],
+    degraded: [],
+    owners: { current: 0, kept: 0, absent: 0 },
+    restartNeeded: false,
+    reloads: { ok: 1, failed: 0 },
+    published: { generation: 3, inForce: 3 },
+  };
+  const rows = async (): Promise<unknown[]> => (await store.list<PresenceRow>(PRESENCE_TAG)).map(({ value }) => value);
+
+  test("shows what is in force, follows it, and takes it back at the end", async () => {
+    let current = status;
+    let report = (): void => {};
+    const bundle = {
+      status: () => current,
+      onReport: (listener: () => void) => {
+        report = listener;
+        return () => {};
+      },
+    };
+    const presence = await startPresence({ store, id: "w1", bundle, clock, log: silentLog() });
+    expect(await rows()).toEqual([{ id: "w1", digest: "d1", published: 3, seen: expect.any(Number) }]);
+    current = {
+      ...status,
+      published: { generation: 5, inForce: 3 },
+      lastError: { at: 0, problems: ["one", "two", "three", "four", "five", "six"] },
+    };
+    report();
+    await expect
+      .poll(rows)
+      .toMatchObject([{ published: 3, refused: { generation: 5, problems: ["one", "two", "three", "four", "five"] } }]);
+    await presence.close();
+    expect(await rows()).toEqual([]);
+  });
+
+  test("does not mind a store that is away", async () => {
+    breakable.broken = true;
+    const bundle = { status: () => status, onReport: () => () => {} };
+    const presence = await startPresence({ store, id: "w1", bundle, clock, log: silentLog() });
+    await presence.close();
+    breakable.broken = false;
+    expect(await rows()).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+/** How many places Maglev tables may have, one by one and all together. */
+import { describe, expect, test } from "vitest";
+
+import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
+
+const policy = "policy: [{ allow: { and: [{ accept: true }] } }]";
+const maglev = (name: string, to: readonly string[], more = ""): string =>
+  `  ${name}: { from: "https://${name}.example", to: ${JSON.stringify(to)}, load_balancing_policy: maglev${more}, ${policy} }`;
+const problemsOf = (...routes: readonly string[]): readonly string[] =>
+  loadSlices([{ file: "slice.yaml", text: `version: 1\nowner: team\nroutes:\n${routes.join("\n")}`, boot: false }])
+    .problems.filter(({ severity }) => severity === "error")
+    .map(formatProblem);
+
+describe("Maglev tables of a bundle", () => {
+  const many = (count: number, to: (index: number) => readonly string[], more = ""): readonly string[] =>
+    Array.from({ length: count }, (_, index) => maglev(`r${index}`, to(index), more));
+
+  test("1,023 of the usual size are fine, one more is refused with the wish", () => {
+    const different = (index: number): readonly string[] => [`http://a${index}`, "http://b"];
+    expect(problemsOf(...many(1_023, different))).toEqual([]);
+    const problems = problemsOf(...many(1_024, different));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("r1023");
+    expect(problems[0]).toMatch(/above 67108864 places in all, must share upstreams or have a smaller "table_size"/);
+  });
+
+  test("those of the same upstreams count once, smaller ones less, those of one upstream not at all", () => {
+    expect(
+      problemsOf(...many(1_500, (index) => (index % 2 === 0 ? ["http://a", "http://b"] : ["http://b", "http://a"]))),
+    ).toEqual([]);
+    expect(problemsOf(...many(1_500, (index) => [`http://a${index}`]))).toEqual([]);
+    const small = ", maglev_lb_config: { table_size: 1021 }";
+    expect(problemsOf(...many(1_500, (index) => [`http://a${index}`, "http://b"], small))).toEqual([]);
+  });
+
+  test.each([
+    [2, /to" has 3 upstreams, must have at most the 2 of the table/],
+    [91, /is 91, must be a prime number such as 97/],
+    [655_374, /is 655374, must be a whole number from 2 to 655373/],
+  ])("table_size %i", (size, wish) => {
+    const [problem = ""] = problemsOf(
+      maglev("app", ["http://a", "http://b", "http://c"], `, maglev_lb_config: { table_size: ${size} }`),
+    );
+    expect(problem).toMatch(wish);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+
+import { formatCheck } from "../../../../runtime/tools/check.ts";
+import { matchesDomain } from "../../../../runtime/settings/domains.ts";
+import { KNOWN_CLIENTS } from "../../../../runtime/features/mcp/known-clients.ts";
+import { loadSlices } from "../../../../runtime/config/load.ts";
+import { CLIENTS } from "../../../../runtime/tools/doctor/clients.ts";
+import { snapshotFrom } from "../../../support/config.ts";
+
+const SERVER = `
+runtime_flags: { mcp: true }
+routes:
+  - from: https://tools.example.com
+    to: https://tools.example.net
+    policy: [{ allow: { and: [{ authenticated_user: true }] } }]
+    mcp: { server: {} }
+`;
+
+/** What `gateway check` says about the setting. */
+function notes(domains: string): readonly string[] {
+  const text = `shared_secret: ${Buffer.alloc(32).toString("base64")}\ninsecure_server: true\nidp_provider_url: https://idp.example.com\nidp_client_id: gateway\nmcp_allowed_client_id_domains: ${domains}\n${SERVER}`;
+  const { problems, config } = loadSlices([{ file: "gateway.yaml", text, boot: true }]);
+  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+  const lines = formatCheck(problems, config).text.split("\n");
+  return lines.filter((line) => line.includes("mcp_allowed_client_id_domains"));
+}
+
+describe('the word "known-clients" in mcp_allowed_client_id_domains', () => {
+  test("allows the domains of the list, beside others", () => {
+    const { settings } = snapshotFrom("mcp_allowed_client_id_domains: [known-clients, clients.example.com]");
+    for (const { domain } of KNOWN_CLIENTS)
+      expect(matchesDomain(settings.mcpAllowedClientIdDomains, domain)).toBe(true);
+    expect(matchesDomain(settings.mcpAllowedClientIdDomains, "clients.example.com")).toBe(true);
+    expect(matchesDomain(settings.mcpAllowedClientIdDomains, "evil.example")).toBe(false);
+    expect(matchesDomain(settings.mcpAllowedClientIdDomains, "known-clients")).toBe(false);
+  });
+
+  test("stands for exact domains with documents and sources, and doctor tries no document of another", () => {
+    for (const { domain, document, source } of KNOWN_CLIENTS) {
+      expect([new URL(document).protocol, new URL(document).host]).toEqual(["https:", domain]);
+      expect(source).not.toBe("");
+    }
+    const tried = CLIENTS.flatMap(({ byDocument = [] }) => byDocument.map(({ says }) => /https:\S+/.exec(says)?.[0]));
+    expect(tried.length).toBeGreaterThan(4);
+    const known = new Set(KNOWN_CLIENTS.map(({ document }) => document));
+    expect(tried.filter((document) => !known.has(document ?? ""))).toEqual([]);
+  });
+});
+
+describe("gateway check about mcp_allowed_client_id_domains", () => {
+  test("names the products that are locked out, and the word that lets them in", () => {
+    const [note = "", ...others] = notes("[vscode.dev]");
+    expect(others).toEqual([]);
+    expect(note).toContain("Claude Code, Claude, Codex");
+    expect(note).toContain('"known-clients"');
+  });
+
+  test.each(["[known-clients]", "[claude.ai, chatgpt.com]", "[]"])("is silent about %s", (domains) => {
+    expect(notes(domains)).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+
+import { routeFields } from "../../../../runtime/config/route.ts";
+import { asksUpstream } from "../../../../runtime/features/routing/rules.ts";
+
+test("asksUpstream() knows each setting: what is in neither list would be taken beside `redirect` and mean nothing", () => {
+  const others = routeFields.map(({ name }) => name).filter((name) => !asksUpstream(name));
+  expect(others.toSorted()).toEqual(
+    [
+      "name",
+      "from",
+      "prefix",
+      "path",
+      "regex",
+      "regex_priority_order",
+      "redirect",
+      "response",
+      "policy",
+      "allow_public_unauthenticated_access",
+      "allow_any_authenticated_user",
+      "allowed_users",
+      "allowed_domains",
+      "allowed_idp_claims",
+      "cors_allow_preflight",
+      "bearer_token_format",
+      "idp_access_token_allowed_audiences",
+      "show_error_details",
+      "set_response_headers",
+    ].toSorted(),
+  );
+});

@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+
+import { expect, test } from "vitest";
+
+import { connectionLimits } from "../../../../runtime/http/listener/connection-limits.ts";
+
+test.each([
+  [1_024, { public: 409, other: 51 }],
+  [20_000, { public: 8_000, other: 1_000 }],
+  [2, { public: 1, other: 1 }],
+])("connectionLimits() leaves descriptors for upstreams and files: of %i", (descriptors, expected) => {
+  expect(connectionLimits(undefined, descriptors)).toEqual(expected);
+});
+
+test("connectionLimits() takes what is configured", () => {
+  expect(connectionLimits(7, 1_024)).toEqual({ public: 7, other: 51 });
+});
+
+test.runIf(process.platform === "linux")("connectionLimits() reads the limit of this process", () => {
+  const soft = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+  expect(connectionLimits(undefined)).toEqual(connectionLimits(undefined, Number(soft)));
+});

@@ -1,0 +1,78 @@
+/** Who a principal is by now, for open streams: against the real provider. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { recordFormats } from "../../../runtime/record-kinds.ts";
+import { createServiceAccount, serviceAccountUser } from "../../../runtime/identity/tokens/service-accounts.ts";
+import type { Principal } from "../../../runtime/identity/principal.ts";
+import { withFormats } from "../../../runtime/store/formats.ts";
+import type { Store } from "../../../runtime/store/store.ts";
+import { APP, startSessionBench, type SessionBench } from "../../support/session.ts";
+
+let bench: SessionBench;
+let alice: Principal;
+let store: Store;
+
+beforeEach(async () => {
+  bench = await startSessionBench();
+  await bench.browser().signIn(`${APP}/`, "alice@example.com");
+  store = withFormats(bench.store.store, recordFormats);
+  const [session] = await store.list("sessions");
+  const user = await bench.session.identities.find("u-alice");
+  const sid = session?.key.replace("session:", "") ?? "";
+  if (!user) throw new Error("nobody is signed in");
+  alice = { kind: "session", user, sid, sessionId: sid, expiresAt: session?.expiresAt ?? 0, revocationKeys: [] };
+});
+afterEach(() => bench.close());
+
+describe("current()", () => {
+  test("is the same object while nothing changed", async () => {
+    expect(await bench.session.current(alice)).toBe(alice);
+  });
+
+  test("has the claims that a refresh brought", async () => {
+    bench.idp.update("u-alice", { groups: ["visitors"] });
+    expect(await bench.session.current(alice)).toBe(alice);
+    await bench.session.identities.refresh("u-alice");
+
+    const now = await bench.session.current(alice);
+    expect(now?.user.groups).toEqual(["visitors"]);
+    expect(now && (await bench.session.current(now))).toBe(now);
+  });
+
+  test("asks the provider itself when that is due: whoever only keeps a stream open is asked about, too", async () => {
+    bench.idp.update("u-alice", { groups: [] });
+    bench.clock.advance(3_700_000);
+
+    expect((await bench.session.current(alice))?.user.groups).toEqual([]);
+  });
+
+  test("is nobody after the provider disabled the user, or the session ended", async () => {
+    await store.delete(`session:${alice.sid}`);
+    expect(await bench.session.current(alice)).toBeUndefined();
+
+    const { sessionId: _, ...granted } = alice;
+    await store.put("grant:g1", {}, { expiresAt: alice.expiresAt });
+    const grant: Principal = { ...granted, kind: "grant", sid: "g1", grantId: "g1" };
+    expect(await bench.session.current(grant)).toBe(grant);
+    bench.idp.disable("u-alice");
+    await bench.session.identities.refresh("u-alice");
+    expect(await bench.session.current(grant)).toBeUndefined();
+  });
+
+  test("is nobody for a service account that was ended", async () => {
+    const deps = { store, clock: bench.clock };
+    const made = await createServiceAccount(deps, { name: "ci", email: "", groups: [], expiresAt: alice.expiresAt });
+    if (!made.ok) throw new Error(made.reason);
+    const user = serviceAccountUser(made.record);
+    const machine: Principal = { ...alice, kind: "service-account", user, sid: made.id };
+
+    expect(await bench.session.current(machine)).toBe(machine);
+    await store.delete(`service-account:${made.id}`);
+    expect(await bench.session.current(machine)).toBeUndefined();
+  });
+
+  test("rejects while the store is away, so that nobody's stream ends for that", async () => {
+    bench.store.broken = true;
+    await expect(bench.session.current(alice)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { epochSeconds } from "../../../../runtime/shared/clock.ts";
+import { startVaultBench, type VaultBench, type VaultReplica } from "../../../support/vault-bench.ts";
+
+let bench: VaultBench;
+let replica: VaultReplica;
+beforeEach(async () => {
+  bench = await startVaultBench();
+  replica = bench.replica();
+});
+afterEach(() => bench.close());
+
+const attach = () => replica.attacher.attach("alice", bench.target.route);
+
+describe("attach()", () => {
+  test("a connected route's warm path is synchronous and touches the store zero times", async () => {
+    const access = await bench.connect("alice", { expiresAt: epochSeconds(bench.clock) + 3600 });
+    expect(await attach()).toMatchObject({ kind: "token", authorization: `Bearer ${access}` });
+    bench.store.calls.length = 0;
+    for (let second = 0; second < 9; second += 1) {
+      bench.clock.advance(1_000);
+      expect(attach()).not.toBeInstanceOf(Promise);
+    }
+    expect(bench.store.calls).toEqual([]);
+  });
+
+  test("a disconnect at another replica is seen within 2 s, through the feed", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    await bench.replica().vault.disconnect("alice", bench.target);
+    // No time passes on the clock: nothing is read again because of its age.
+    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+  });
+
+  test("a disconnect is seen at once where it happened, though the upstream takes its time to revoke", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    const end = Promise.withResolvers<void>();
+    bench.intercept = async (request, send) => {
+      await end.promise;
+      return send(request);
+    };
+    const disconnecting = replica.vault.disconnect("alice", bench.target);
+    await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
+    expect(bench.service.revoked).toEqual([]);
+    end.resolve();
+    await disconnecting;
+    expect(bench.service.revoked).toHaveLength(2);
+  });
+
+  test("a reading that a disconnect overtook is not remembered", async () => {
+    await bench.connect("alice");
+    const reading = attach();
+    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await replica.changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await reading;
+    bench.store.calls.length = 0;
+    await attach();
+    expect(bench.store.calls).toContain("get");
+  });
+
+  test("a new connection replaces a token that another replica remembers", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token", accessToken: "access-sentinel-alice" });
+    const refreshed = await bench.replica().vault.replace("alice", bench.target, "access-sentinel-alice", true);
+    if (refreshed.kind !== "token") throw new Error("no token");
+    await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
+    await expect.poll(() => attach(), { timeout: 2_000 }).toMatchObject({ accessToken: refreshed.accessToken });
+  });
+
+  test("what is known is read again in the background, so that a disconnect is seen though its telling was lost", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    await bench.store.store.deleteByTag("user:alice");
+    expect(attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(10_000);
+    expect(attach()).toMatchObject({ kind: "token" });
+    await expect.poll(() => attach()).toMatchObject({ kind: "connect" });
+  });
+
+  test("a connection made elsewhere is seen within a second", async () => {
+    expect(await attach()).toEqual({ kind: "connect" });
+    await bench.connect("alice");
+    bench.clock.advance(1_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+  });
+
+  test("a token that has not ended goes on while the store is away, for five minutes", async () => {
+    await bench.connect("alice");
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.store.broken = true;
+    bench.clock.advance(25_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+    bench.clock.advance(300_000);
+    expect(await attach()).toEqual({ kind: "unavailable" });
+    bench.store.broken = false;
+    bench.clock.advance(25_000);
+    expect(await attach()).toMatchObject({ kind: "token" });
+  });
+
+  test("a user who was never seen is unavailable, not unconnected, while the store is away", async () => {
+    bench.store.broken = true;
+    expect(await attach()).toEqual({ kind: "unavailable" });
+  });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+
+import type { SafeRequest } from "../../../../../runtime/http/fetch/safe-fetch.ts";
+import type { ClientReference } from "../../../../../runtime/oauth/client/connection-records.ts";
+import { exchangeCode } from "../../../../../runtime/oauth/client/connect/token-endpoint.ts";
+import { systemClock } from "../../../../../runtime/shared/clock.ts";
+import { snapshotFrom } from "../../../../support/config.ts";
+
+const settings = snapshotFrom("development: true\nroutes: []").settings;
+
+/** Exchanges a code and tells what went to the token endpoint. */
+async function sentBy(authMethod: ClientReference["authMethod"], clientSecret: string | undefined) {
+  const sent: SafeRequest[] = [];
+  const result = await exchangeCode(
+    {
+      clock: systemClock,
+      fetch: async (request) => {
+        sent.push(request);
+        const body = Buffer.from('{"access_token":"token","token_type":"Bearer","expires_in":60}');
+        return { ok: true, status: 200, headers: { "content-type": "application/json" }, body };
+      },
+    },
+    {
+      server: { tokenEndpoint: "https://auth.example.com/token" },
+      client: { kind: "route", clientId: "our-client", authMethod },
+      clientSecret,
+      resource: "https://mcp.example.com/mcp",
+      upstreamUrl: "https://mcp.example.com/mcp",
+      settings,
+    },
+    { code: "code", redirectUri: "https://gateway.example.com/callback", verifier: "v".repeat(43) },
+  );
+  expect(result.ok).toBe(true);
+  const headers = Object.fromEntries(
+    Object.entries(sent[0]?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return { authorization: headers["authorization"], form: new URLSearchParams(sent[0]?.body) };
+}
+
+test("auth_style header sends the client's credentials as Basic, and not in the body", async () => {
+  const { authorization, form } = await sentBy("client_secret_basic", "our-secret");
+  expect(authorization).toBe(`Basic ${Buffer.from("our-client:our-secret").toString("base64")}`);
+  expect(form.has("client_secret")).toBe(false);
+});
+
+test("auth_style params sends the client's credentials in the body, and no header", async () => {
+  const { authorization, form } = await sentBy("client_secret_post", "our-secret");
+  expect(authorization).toBeUndefined();
+  expect(Object.fromEntries(form)).toMatchObject({ client_id: "our-client", client_secret: "our-secret" });
+});
+
+test("a public client names itself and has nothing to prove", async () => {
+  const { authorization, form } = await sentBy("none", undefined);
+  expect(authorization).toBeUndefined();
+  expect(form.get("client_id")).toBe("our-client");
+  expect(form.has("client_secret")).toBe(false);
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+
+import { createKeys, hashSecret } from "../../../../../runtime/shared/keys.ts";
+import type { RefreshFamily } from "../../../../../runtime/oauth/server/grant-records.ts";
+import {
+  judgeRefreshToken,
+  mintRefreshToken,
+  openRefreshToken,
+  replayAnswer,
+  rotateFamily,
+} from "../../../../../runtime/oauth/server/grants/refresh-token.ts";
+import { withChangedEnd } from "../../../../support/tamper.ts";
+
+const old = Buffer.alloc(32, 1);
+const keys = createKeys([old]);
+const owner = { issuer: "https://mcp.example.com", clientId: "gwc_a" };
+
+/** A family after `count` rotations at the given times, and all its tokens. */
+function rotate(times: readonly number[]) {
+  const tokens = [mintRefreshToken(keys, owner, "g", 1)];
+  let family: RefreshFamily = { generation: 1, hash: hashSecret(tokens[0] ?? ""), rotated: [] };
+  for (const now of times) {
+    const refreshToken = mintRefreshToken(keys, owner, "g", family.generation + 1);
+    const answer = {
+      accessToken: `access-${family.generation + 1}`,
+      accessExpiresAt: now + 900,
+      audience: "a",
+      scope: "mcp",
+      refreshToken,
+    };
+    family = rotateFamily(keys, family, tokens.at(-1) ?? "", answer, now);
+    tokens.push(refreshToken);
+  }
+  const judge = (index: number, now: number) => {
+    const opened = openRefreshToken(keys, owner, tokens[index] ?? "");
+    if (!opened) throw new Error("does not open");
+    return judgeRefreshToken(family, opened, now);
+  };
+  return { tokens, family, judge };
+}
+
+describe("openRefreshToken()", () => {
+  const token = mintRefreshToken(keys, owner, "g", 3);
+
+  test("opens for its client at its issuer, under a later secret too", () => {
+    const expected = { grantId: "g", generation: 3, hash: hashSecret(token) };
+    expect(openRefreshToken(keys, owner, token)).toEqual(expected);
+    expect(openRefreshToken(createKeys([Buffer.alloc(32, 2), old]), owner, token)).toEqual(expected);
+  });
+
+  test.each([
+    ["another client", { ...owner, clientId: "gwc_b" }, token],
+    ["another issuer", { ...owner, issuer: "https://other.example.com" }, token],
+    ["a changed token", owner, withChangedEnd(token)],
+    ["a truncated token", owner, token.slice(0, 40)],
+    ["a longer token", owner, `${token}A`],
+    ["an access token", owner, token.replace("gwr_", "gwt_")],
+    ["no prefix", owner, token.slice(4)],
+    ["the prefix alone", owner, "gwr_"],
+    ["a huge token", owner, `gwr_${"A".repeat(5000)}`],
+  ])("does not open for %s", (_, who, text) => {
+    expect(openRefreshToken(keys, who, text)).toBeUndefined();
+  });
+
+  test("does not open under another secret", () => {
+    expect(openRefreshToken(createKeys([Buffer.alloc(32, 9)]), owner, token)).toBeUndefined();
+  });
+});
+
+describe("judgeRefreshToken()", () => {
+  test("the newest is current, the one before is rotated for 30 s and then reused", () => {
+    const { judge } = rotate([1000]);
+    expect(judge(1, 5000).kind).toBe("current");
+    expect(judge(0, 1030).kind).toBe("rotated");
+    expect(judge(0, 1031).kind).toBe("reused");
+  });
+
+  test("an older one than the window is reused, whatever came after", () => {
+    const { judge } = rotate([1000, 1100, 1105]);
+    expect([0, 1, 2, 3].map((index) => judge(index, 1110).kind)).toEqual(["reused", "rotated", "rotated", "current"]);
+  });
+
+  test("a token of a later generation, or an equal one that is not ours, is unknown", () => {
+    const { family } = rotate([1000]);
+    const forged = { grantId: "g", generation: 2, hash: hashSecret("another") };
+    expect(judgeRefreshToken(family, forged, 1000).kind).toBe("unknown");
+    expect(judgeRefreshToken(family, { ...forged, generation: 3 }, 1000).kind).toBe("unknown");
+    expect(judgeRefreshToken(undefined, forged, 1000).kind).toBe("unknown");
+  });
+});
+
+describe("replayAnswer()", () => {
+  test("gives the same answer to the holder of the rotated token, and to nobody else", () => {
+    const { tokens, family, judge } = rotate([1000]);
+    const state = judge(0, 1001);
+    if (state.kind !== "rotated") throw new Error(state.kind);
+    expect(replayAnswer(keys, family, tokens[0] ?? "", state.by)).toMatchObject({
+      accessToken: "access-2",
+      refreshToken: tokens[1],
+    });
+    expect(replayAnswer(keys, family, tokens[1] ?? "", state.by)).toBeUndefined();
+    expect(replayAnswer(createKeys([Buffer.alloc(32, 9)]), family, tokens[0] ?? "", state.by)).toBeUndefined();
+  });
+
+  test("gives the newest answer when the successor was rotated meanwhile", () => {
+    const { tokens, family, judge } = rotate([1000, 1005, 1008]);
+    const state = judge(0, 1010);
+    if (state.kind !== "rotated") throw new Error(state.kind);
+    expect(replayAnswer(keys, family, tokens[0] ?? "", state.by)).toMatchObject({
+      accessToken: "access-4",
+      refreshToken: tokens[3],
+    });
+  });
+
+  test("what is stored holds no token in the clear", () => {
+    const { tokens, family } = rotate([1000, 1001]);
+    const stored = JSON.stringify(family);
+    for (const token of tokens) expect(stored).not.toContain(token);
+    expect(stored).not.toContain("access-");
+  });
+});

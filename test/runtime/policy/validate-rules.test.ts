@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+
+import { judgePolicy } from "../../../runtime/policy/validate-rules.ts";
+import { parsePolicy, type PolicyDoc } from "../../../runtime/policy/parse.ts";
+
+function judge(policy: unknown): readonly string[] {
+  const parsed = parsePolicy(policy);
+  if (!parsed.ok) throw new Error(`Does not parse: ${JSON.stringify(parsed.problems)}`);
+  return judgePolicy(parsed.policy).map(({ path, message }) => `${path}: ${message}`);
+}
+
+const x = "a@example.com";
+
+describe("judgePolicy() refuses a rule that can never match", () => {
+  test.each<readonly [title: string, policy: PolicyDoc, place: string]>([
+    ["an empty and", { allow: { and: [] } }, "allow.and"],
+    ["an empty action", { deny: {} }, "deny"],
+    ["empty rules", [{ allow: { and: [{ email: x }] } }, {}], "[1]"],
+    ["two e-mail addresses at once", { allow: { and: [{ email: x }, { email: "b@example.com" }] } }, "allow.and"],
+    [
+      "is and not of one text, in another case",
+      { allow: { and: [{ email: { is: x, not: x.toUpperCase() } }] } },
+      "allow.and[0].email",
+    ],
+    [
+      "is that does not begin like starts_with",
+      { allow: { or: [{ user: { is: "ab", starts_with: "b" } }] } },
+      "allow.or[0].user",
+    ],
+    [
+      "in without its not_in",
+      { deny: { or: [{ mcp_tool: { in: ["a"], not_in: ["a", "b"] } }] } },
+      "deny.or[0].mcp_tool",
+    ],
+    ["in of nothing", { deny: { or: [{ mcp_tool: { in: [] } }] } }, "deny.or[0].mcp_tool"],
+    ["an address outside of its domain", { allow: { and: [{ email: x }, { domain: "example.org" }] } }, "allow.and"],
+    ["a domain with an @", { allow: { or: [{ domain: `@example.com` }] } }, "allow.or[0].domain"],
+    ["a path without slash", { allow: { or: [{ http_path: { starts_with: "admin" } }] } }, "allow.or[0].http_path"],
+    ["a path with a query", { deny: { or: [{ http_path: "/admin?x=1" }] } }, "deny.or[0].http_path"],
+    ["a group that is excluded", { allow: { and: [{ groups: "a" }, { groups: { exclude: "a" } }] } }, "allow.and"],
+    [
+      "a claim with operators against each other",
+      { allow: { or: [{ "claim/a": { has: "x", exclude: "x" } }] } },
+      "allow.or[0].claim/a",
+    ],
+    ["only two groups", { allow: { and: [{ groups: { is: "a" } }, { groups: { is: "b" } }] } }, "allow.and"],
+    ["reject among all", { allow: { and: [{ reject: true }, { email: x }] } }, "allow.and"],
+    ["none of everybody", { allow: { not: [{ accept: true }] } }, "allow.not"],
+    ["a deny rule of reject", { deny: { or: [{ reject: true }] } }, "deny.or"],
+    [
+      "a preflight with another method",
+      { allow: { and: [{ cors_preflight: true }, { http_method: "GET" }] } },
+      "allow.and",
+    ],
+    [
+      "a valid certificate that is invalid",
+      { deny: { and: [{ client_certificate: { san_dns: "a" } }, { invalid_client_certificate: true }] } },
+      "deny.and",
+    ],
+  ])("%s", (_, policy, place) => {
+    const found = judge(policy);
+
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(new RegExp(`^${place.replaceAll(/[[\]./]/g, "\\$&")}: .*(never|empty)`));
+  });
+});
+
+describe("judgePolicy() refuses a rule that always matches", () => {
+  test.each<readonly [title: string, policy: PolicyDoc, place: string, says: string]>([
+    ["deny accept", { deny: { and: [{ accept: true }] } }, "deny.and", "nobody gets in"],
+    [
+      "accept beside what it makes pointless",
+      { allow: { or: [{ accept: true }, { email: x }] } },
+      "allow.or",
+      "matches every request",
+    ],
+    ["none of nobody", { allow: { not: [{ reject: true }] } }, "allow.not", "matches every request"],
+    [
+      "not all of a contradiction",
+      { allow: { nor: [{ email: x }, { email: "b@c" }] } },
+      "allow.nor",
+      "matches every request",
+    ],
+    [
+      "an address and every other one",
+      { allow: { or: [{ email: x }, { email: { not: x } }] } },
+      "allow.or",
+      "matches every request",
+    ],
+    [
+      "a group and its absence",
+      { deny: { or: [{ groups: "a" }, { groups: { exclude: "a" } }] } },
+      "deny.or",
+      "nobody gets in",
+    ],
+    [
+      "not_in of nothing",
+      { deny: { or: [{ mcp_tool: { not_in: [] } }] } },
+      "deny.or[0].mcp_tool",
+      "leaves nothing out",
+    ],
+  ])("%s", (_, policy, place, says) => {
+    const found = judge(policy);
+
+    expect(found).toHaveLength(1);
+    expect(found[0]?.startsWith(`${place}: `)).toBe(true);
+    expect(found[0]).toContain(says);
+  });
+});
+
+test.each<readonly [title: string, policy: PolicyDoc]>([
+  ["nobody at all, said plainly", []],
+  ["a public route, said plainly", { allow: { or: [{ accept: true }] } }],
+  [
+    "a list of allowed tools",
+    { allow: { and: [{ domain: "example.com" }] }, deny: { or: [{ mcp_tool: { not_in: ["a"] } }] } },
+  ],
+  ["all tools, but not all messages", { deny: { or: [{ mcp_tool: "a" }, { mcp_tool: { not: "a" } }] } }],
+  ["several users", { allow: { or: [{ email: x }, { email: "b@example.com" }] } }],
+  ["both of two groups", { allow: { and: [{ groups: "a" }, { groups: "b" }] } }],
+  ["one group, not another", { allow: { and: [{ groups: "a" }, { groups: { exclude: "b" } }] } }],
+  ["all but two", { allow: { and: [{ email: { not: x } }, { email: { not: "b@example.com" } }] } }],
+  ["an empty or beside another operator", { allow: { and: [{ email: x }], or: [] } }],
+  ["a value that only Terraform knows", { allow: { and: [{ http_path: "${TfToken[TOKEN.1]}" }] } }],
+])("judgePolicy() takes %s", (_, policy) => {
+  expect(judge(policy)).toEqual([]);
+});

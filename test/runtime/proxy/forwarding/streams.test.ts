@@ -1,0 +1,169 @@
+import { beforeEach, describe, expect, test } from "vitest";
+
+import type { Principal } from "../../../../runtime/identity/principal.ts";
+import { createStreams, type OpenStream, type Streams } from "../../../../runtime/proxy/forwarding/streams.ts";
+import { createTestClock, type TestClock } from "../../../support/clock.ts";
+import { snapshotFrom } from "../../../support/config.ts";
+import { createTestRevocations, testPrincipal, type TestRevocations } from "../../../support/pipeline.ts";
+
+const config = (domain: string) =>
+  snapshotFrom(
+    `routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ domain: { is: ${domain} } }] } }] }]`,
+  );
+const snapshot = config("example.com");
+
+let clock: TestClock;
+let revocations: TestRevocations;
+let streams: Streams;
+let ended: string[];
+
+beforeEach(() => {
+  clock = createTestClock();
+  revocations = createTestRevocations();
+  streams = createStreams({ revocations, clock });
+  ended = [];
+  return () => streams.close();
+});
+
+function stream(name: string, seconds: number, overrides: Partial<OpenStream> = {}): OpenStream {
+  const principal = testPrincipal(name, clock.now() / 1000 + seconds);
+  const self: OpenStream = {
+    routeKey: snapshot.routes[0]?.key ?? "",
+    snapshot,
+    principal,
+    facts: { user: principal.user, http: { method: "GET", path: "/", host: "a.example", ip: "127.0.0.1" } },
+    isEndless: true,
+    end: () => {
+      ended.push(name);
+      streams.remove(self);
+    },
+    ...overrides,
+  };
+  return self;
+}
+
+describe("createStreams()", () => {
+  test("ends a stream in the second its credential ends, not before", () => {
+    expect(streams.add(stream("alice", 10))).toBe(true);
+    expect(streams.add(stream("bob", 12))).toBe(true);
+    clock.advance(9_999);
+    streams.endExpired();
+    expect(ended).toEqual([]);
+    clock.advance(1);
+    streams.endExpired();
+    expect(ended).toEqual(["alice"]);
+    expect(streams.size).toBe(1);
+  });
+
+  test("ends all that is due after a long pause of the process", () => {
+    for (let seconds = 1; seconds <= 50; seconds += 1) streams.add(stream(`user${seconds}`, seconds));
+    clock.advance(100_000_000);
+    streams.endExpired();
+    expect(ended).toHaveLength(50);
+    expect(streams.size).toBe(0);
+  });
+
+  test("refuses what has ended already", () => {
+    expect(streams.add(stream("alice", 0))).toBe(false);
+    revocations.revokeNow("user:bob");
+    expect(streams.add(stream("bob", 10))).toBe(false);
+    expect(streams.size).toBe(0);
+  });
+
+  test("refuses what an interim configuration no longer allows", () => {
+    streams.reconsider(config("elsewhere.example"));
+    expect(streams.add(stream("alice", 10))).toBe(false);
+    streams.reconsider(config("example.com"));
+    expect(streams.add(stream("alice", 10))).toBe(true);
+  });
+
+  test("ends by revocation of any key, once, and only what it names", () => {
+    streams.add(stream("alice", 10));
+    streams.add(stream("bob", 10));
+    revocations.revokeNow("session:session-alice");
+    revocations.revokeNow("user:alice");
+    expect(ended).toEqual(["alice"]);
+    expect(streams.size).toBe(1);
+  });
+
+  test("forgets what was removed", () => {
+    const alice = stream("alice", 10);
+    streams.add(alice);
+    streams.remove(alice);
+    revocations.revokeNow("user:alice");
+    clock.advance(20_000);
+    streams.endExpired();
+    expect(ended).toEqual([]);
+  });
+
+  test("reconsider() ends what the route, the policy or its absence no longer allows", () => {
+    streams.add(stream("alice", 10));
+    streams.reconsider(config("example.com"));
+    expect(ended).toEqual([]);
+    streams.reconsider(config("elsewhere.example"));
+    expect(ended).toEqual(["alice"]);
+    streams.add(stream("bob", 10, { snapshot: config("elsewhere.example"), facts: undefined }));
+    expect(streams.size).toBe(0);
+  });
+
+  test("endAll() ends those that are asked for", () => {
+    streams.add(stream("alice", 10));
+    streams.add(stream("bob", 10, { isEndless: false }));
+    streams.endAll((each) => each.isEndless);
+    expect(ended).toEqual(["alice"]);
+  });
+});
+
+describe("recheck()", () => {
+  const changed = (domain: string) => (principal: Principal) =>
+    Promise.resolve({ ...principal, user: { ...principal.user, email: `x@${domain}`, version: 2 } });
+  const withCurrent = (current: (principal: Principal) => Promise<Principal | undefined>): Streams => {
+    streams.close();
+    streams = createStreams({ revocations, clock, current });
+    return streams;
+  };
+
+  test("ends the streams of a user whose changed claims the policy does not let in", async () => {
+    withCurrent(changed("example.org")).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual(["alice"]);
+    expect(streams.size).toBe(0);
+  });
+
+  test("ends the streams of a user who is gone", async () => {
+    withCurrent(() => Promise.resolve(undefined)).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual(["alice"]);
+  });
+
+  test("keeps those whose claims changed otherwise, and decides later by the new claims", async () => {
+    const moved = snapshotFrom(
+      `routes: [{ name: a, from: "https://a.example", to: "http://127.0.0.1:1", policy: [{ allow: { and: [{ email: { is: alice@example.com } }] } }] }]`,
+    );
+    withCurrent(changed("example.com")).add(stream("alice", 100));
+    await streams.recheck();
+    expect(ended).toEqual([]);
+    // The new address is x@example.com, by which this policy must judge.
+    streams.reconsider(moved);
+    expect(ended).toEqual(["alice"]);
+  });
+
+  test("ends nothing while nobody can tell, nor what is anonymous", async () => {
+    withCurrent(() => Promise.reject(new Error("the store is away"))).add(stream("alice", 100));
+    streams.add(stream("nobody", 100, { principal: undefined }));
+    await streams.recheck();
+    expect(ended).toEqual([]);
+  });
+
+  test("asks once about a principal with many streams, and not twice at a time", async () => {
+    let asked = 0;
+    withCurrent((principal) => {
+      asked += 1;
+      return Promise.resolve(principal);
+    });
+    const principal = testPrincipal("alice", clock.now() / 1000 + 100);
+    for (let each = 0; each < 5; each += 1) streams.add(stream("alice", 100, { principal }));
+    await Promise.all([streams.recheck(), streams.recheck()]);
+    expect(asked).toBe(1);
+  });
+});

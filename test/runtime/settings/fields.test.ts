@@ -1,0 +1,206 @@
+/** The Field tree and what is made from it. */
+import { readFileSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
+
+import { annotationFields } from "../../../runtime/config/surfaces/annotations.ts";
+import type { Field } from "../../../runtime/settings/field.ts";
+import { configJsonSchema, type JsonSchema } from "../../../runtime/config/surfaces/json-schema.ts";
+import { flag, fieldsOf, text } from "../../../runtime/settings/types/kinds.ts";
+import { configReference } from "../../../runtime/config/surfaces/reference.ts";
+import { routeFields, routeSchema } from "../../../runtime/config/route.ts";
+import { settingsFields, settingsSchema } from "../../../runtime/config/settings.ts";
+import { RECORD_FIELDS } from "../../../runtime/audit/record.ts";
+
+/** Every setting that requirements name, with its kind. */
+const NAMED: readonly (readonly [path: string, kind: Field["kind"]])[] = [
+  ["runtime_flags.mcp", "flag"],
+  ["mcp_allowed_client_id_domains", "domain-pattern-list"],
+  ["mcp_allowed_as_metadata_domains", "domain-pattern-list"],
+  ["authorize_log_fields", "text-list"],
+  ["cookie_expiration", "duration"],
+  ["set_response_headers", "text-map"],
+  ["routes.from", "url"],
+  ["routes.to", "url-list"],
+  ["routes.policy", "policy"],
+  ["routes.mcp", "block"],
+  ["routes.mcp.server", "block"],
+  ["routes.mcp.server.upstream_oauth2.client_id", "text"],
+  ["routes.mcp.server.upstream_oauth2.client_secret", "secret"],
+  ["routes.mcp.server.upstream_oauth2.endpoint.auth_url", "url"],
+  ["routes.mcp.server.upstream_oauth2.endpoint.token_url", "url"],
+  ["routes.mcp.server.upstream_oauth2.endpoint.auth_style", "choice"],
+  ["routes.mcp.server.upstream_oauth2.scopes", "text-list"],
+  ["routes.mcp.server.upstream_oauth2.authorization_url_params", "text-map"],
+  ["routes.mcp.server.max_request_bytes", "count"],
+  ["routes.mcp.server.path", "text"],
+  ["routes.mcp.server.authorization_server_url", "url"],
+  ["routes.mcp.client", "block"],
+  ["routes.preserve_host_header", "flag"],
+  ["routes.host_rewrite", "text"],
+  ["routes.host_rewrite_header", "text"],
+  ["routes.host_path_regex_rewrite_pattern", "text"],
+  ["routes.host_path_regex_rewrite_substitution", "text"],
+  ["routes.set_request_headers", "template-map"],
+  ["routes.remove_request_headers", "text-list"],
+  ["routes.set_response_headers", "text-map"],
+  ["routes.rewrite_response_headers", "block-list"],
+  ["routes.rewrite_response_headers.header", "text"],
+  ["routes.rewrite_response_headers.prefix", "text"],
+  ["routes.rewrite_response_headers.value", "text"],
+];
+
+const all = [...flatten(settingsFields, ""), ...flatten(routeFields, "routes.")];
+
+describe("settingsFields and routeFields", () => {
+  test.each(NAMED)("have %s as %s", (path, kind) => {
+    expect(all.find((each) => each.path === path)?.field.kind).toBe(kind);
+  });
+
+  test("carry the defaults that requirements state", () => {
+    expect(all.find(({ path }) => path.endsWith("max_request_bytes"))?.field.default).toBe("4096");
+    expect(all.find(({ path }) => path.endsWith("auth_style"))?.field.values).toEqual(["header", "params"]);
+  });
+
+  test("describe every setting in a sentence, and say what happens without it", () => {
+    for (const { path, field } of all) {
+      expect(field.doc, path).toMatch(/^[A-Z"].*[.)]$/s);
+      expect(field.required || field.default !== undefined, path).toBe(true);
+      expect(field.name, path).toMatch(/^[a-z][a-z0-9_]*$/);
+    }
+  });
+
+  test("have the scope of their place", () => {
+    const scopes = new Set(all.filter(({ path }) => path.startsWith("routes.")).map(({ field }) => field.scope));
+
+    expect([...scopes]).toEqual(["route"]);
+    expect(all.find(({ path }) => path === "shared_secret")?.field.scope).toBe("boot");
+    expect(all.find(({ path }) => path === "runtime_flags.mcp")?.field.scope).toBe("live");
+  });
+
+  test("name just what the schemas accept", () => {
+    const spelled = (fields: readonly Field[]) =>
+      fields.flatMap(({ name, kind }) => (kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`] : [name]));
+
+    expect(Object.keys(routeSchema.shape).sort()).toEqual(spelled(routeFields).sort());
+    expect(Object.keys(settingsSchema.shape).sort()).toEqual(spelled(settingsFields).sort());
+  });
+});
+
+describe("fieldsOf()", () => {
+  test("fails for a schema that no kind made", () => {
+    const made = text({ doc: "A text." });
+
+    expect(() => fieldsOf({ good: made, bad: made.describe("changed") }, "live")).toThrow('setting "bad"');
+    expect(() => fieldsOf({ bad: flag({ doc: "A flag." }).optional() }, "live")).toThrow('setting "bad"');
+  });
+});
+
+describe("annotationFields", () => {
+  test("have each header setting under its own name", () => {
+    const names = annotationFields.map(({ name }) => name);
+
+    for (const [path] of NAMED.filter(([each]) => /^routes\.[a-z_]*(host|headers)[a-z_]*$/.test(each))) {
+      expect(names).toContain(path.replace("routes.", ""));
+    }
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe("configJsonSchema()", () => {
+  const schema = configJsonSchema();
+
+  test("has every setting", () => {
+    const written = JSON.stringify(schema);
+
+    for (const { field } of all) expect(written).toContain(`"${field.name}":`);
+  });
+
+  test("refers only to definitions it has", () => {
+    const references = [...JSON.stringify(schema).matchAll(/"\$ref":"#\/\$defs\/([a-z]+)"/g)].map(([, name]) => name);
+
+    for (const name of references) expect(Object.keys(schema["$defs"] as object)).toContain(name);
+  });
+
+  test("refuses unknown members everywhere, as the loader does", () => {
+    for (const node of blocksOf(schema)) expect(node).toHaveProperty("additionalProperties");
+  });
+});
+
+describe("configJsonSchema(), what an editor offers", () => {
+  const { file, policy, criterion, ...rest } = configJsonSchema()["$defs"] as Record<string, JsonSchema>;
+  const listed = (...path: readonly string[]): unknown =>
+    path.reduce((at, name) => (at as JsonSchema)[name] as JsonSchema, file as unknown);
+
+  test("the words of lists that take only some", () => {
+    const owner = ["properties", "owners", "additionalProperties", "properties"];
+    expect(listed("properties", "authorize_log_fields", "items")).toEqual({ type: "string", enum: RECORD_FIELDS });
+    expect(listed(...owner, "allowed_tokens", "items")).toEqual({ type: "string", enum: ["external", "provider"] });
+    expect(listed(...owner, "allowed_settings", "items", "enum")).toEqual(
+      expect.arrayContaining(["*", "authorize_log_fields", "mcp_allowed_client_id_domains"]),
+    );
+  });
+
+  test("a text for every member, those of policies and their criteria included", () => {
+    const silent: string[] = [];
+    const visit = (node: unknown, path: string): void => {
+      if (typeof node !== "object" || node === null) return;
+      for (const [key, value] of Object.entries(node)) {
+        if (key === "properties" || key === "patternProperties") {
+          for (const [name, member] of Object.entries(value as Record<string, JsonSchema>)) {
+            if (!("description" in member)) silent.push(`${path}.${name}`);
+          }
+        }
+        visit(value, `${path}.${key}`);
+      }
+    };
+    visit({ file, policy, criterion, ...rest }, "$defs");
+    expect(silent).toEqual([]);
+  });
+});
+
+describe("configReference()", () => {
+  test("says how long messages to MCP servers may be, and which setting lets a file of 6 KB through", () => {
+    expect(configReference()).toMatch(/file of 6 KB[^|]*`mcp\.server\.max_request_bytes`/s);
+  });
+
+  test("says that interim answers such as Early Hints are dropped", () => {
+    expect(configReference()).toContain("Early Hints");
+  });
+
+  test("has a row for every setting", () => {
+    const reference = configReference();
+
+    for (const { field } of all) expect(reference).toMatch(new RegExp(`\\| \`[a-z0-9_.[\\]<>]*${field.name}\``));
+  });
+});
+
+test("REFERENCE.md is what `gateway reference` prints; when not: node runtime/main.ts reference > runtime/REFERENCE.md", () => {
+  const page = readFileSync(new URL("../../../runtime/REFERENCE.md", import.meta.url), "utf8");
+  expect(page).toBe(`${configReference()}\n`);
+});
+
+describe("kinds.ts", () => {
+  test("is the only file that calls zod constructors", () => {
+    const sources = import.meta.dirname.replace("/test/runtime/config", "/runtime/config");
+    for (const file of ["route", "settings", "boot-settings", "live-settings", "mcp", "header-settings", "judge"]) {
+      expect(readFileSync(`${sources}/${file}.ts`, "utf8")).not.toMatch(/\bz\.[a-z]+\(|^import (?!type)[^;]*"zod"/m);
+    }
+  });
+});
+
+function* flatten(
+  fields: readonly Field[],
+  prefix: string,
+): Iterable<{ readonly path: string; readonly field: Field }> {
+  for (const field of fields) {
+    yield { path: prefix + field.name, field };
+    yield* flatten(field.fields ?? [], `${prefix}${field.name}.`);
+  }
+}
+
+function* blocksOf(node: unknown): Iterable<object> {
+  if (typeof node !== "object" || node === null) return;
+  if ("properties" in node) yield node;
+  for (const member of Object.values(node)) yield* blocksOf(member);
+}

@@ -1,0 +1,38 @@
+/** What the operator's log says, and what it never says. */
+import { describe, expect, test } from "vitest";
+
+import { GatewayError } from "../../../runtime/shared/errors.ts";
+import { createLog } from "../../../runtime/shared/log.ts";
+
+function logged(fields: object): Record<string, unknown> {
+  let line = "";
+  createLog({ destination: { write: (text) => void (line += text) } }).info(fields, "said");
+  return JSON.parse(line) as Record<string, unknown>;
+}
+
+describe("createLog()", () => {
+  test.each(["code", "token", "client_secret", "cookie", "code_verifier"])(
+    "never says what stands under %s, at both depths",
+    (name) => {
+      expect(logged({ [name]: "SplxlOBeZQQYbYS6WxSbIA" })).toMatchObject({ [name]: "[redacted]" });
+      expect(logged({ query: { [name]: "SplxlOBeZQQYbYS6WxSbIA" } })).toMatchObject({
+        query: { [name]: "[redacted]" },
+      });
+      expect(logged({ err: { [name]: "SplxlOBeZQQYbYS6WxSbIA" } })).toMatchObject({ err: { [name]: "[redacted]" } });
+    },
+  );
+
+  test("says the code of an error: ours and Node's, and nothing else that stands there", () => {
+    const failed = (code: unknown) => Object.assign(new Error("x"), { code });
+    expect(logged({ err: new GatewayError("idp.unreachable", "x") })).toMatchObject({
+      err: { failure: "idp.unreachable" },
+    });
+    expect(logged({ err: failed("ECONNREFUSED") })).toMatchObject({ err: { failure: "ECONNREFUSED" } });
+    expect(logged({ err: failed("ERR_TLS_CERT_ALTNAME_INVALID") })).toMatchObject({
+      err: { failure: "ERR_TLS_CERT_ALTNAME_INVALID" },
+    });
+    for (const code of ["SplxlOBeZQQYbYS6WxSbIA", "4/0AX4XfWh", "0.ARoAv4j5cvGGr0GRqy180BHbR", "SECRET12", { a: 1 }]) {
+      expect(logged({ err: failed(code) })).toMatchObject({ err: { code: "[redacted]" } });
+    }
+  });
+});

@@ -1,0 +1,163 @@
+/** `gateway explain`: may alice call delete_repo on github, and why. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { explainRequest, type ExplainOptions } from "../../../runtime/tools/explain.ts";
+import { makeTestCertificate } from "../../support/certificates.ts";
+
+const YAML = `runtime_flags: { mcp: true }
+certificates: [{ certificate_file: a, certificate_key_file: b }]
+downstream_mtls: { ca_file: c, enforcement: policy }
+routes:
+  - name: github
+    from: https://github.example.com
+    to: http://github.internal
+    mcp: { server: {} }
+    policy:
+      - allow: { and: [{ domain: example.com }, { groups: engineering }] }
+      - deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }
+  - name: wiki
+    from: https://wiki.example.com
+    to: http://wiki.internal
+    allowed_users: [alice@example.com]
+    cors_allow_preflight: true
+    policy:
+      - allow:
+          and: [{ claim/department: platform }, { source_ip: 10.0.0.0/8 }]
+          or: [{ client_certificate: { san_email: { ends_with: "@example.com" } } }]
+`;
+
+function ask(more: Partial<ExplainOptions>, yaml = YAML, ...rest: [] | [Parameters<typeof explainRequest>[2]]) {
+  const options = { route: "github", user: "u1", email: "", groups: "", method: "GET", path: "/", ...more };
+  return explainRequest([{ file: "gateway.yaml", text: yaml, boot: true }], options, ...rest);
+}
+
+describe("explainRequest()", () => {
+  test("says that alice may not call delete_repo on github, and which rule decided", () => {
+    const { text, answer } = ask({ email: "alice@example.com", groups: "engineering", tool: "delete_repo" });
+
+    expect(answer).toBe("denied");
+    expect(text).toContain("alice@example.com calls delete_repo on default/github: denied (mcp-tool-unauthorized)");
+    expect(text).toContain('true    mcp_tool {"starts_with":"delete_"}, is "delete_repo" (mcp-tool-unauthorized)');
+    expect(text).toContain("allow, all of: true");
+  });
+
+  test("says the same as JSON", () => {
+    const { text } = ask({ email: "alice@example.com", groups: "engineering", tool: "list_repos", json: true });
+
+    expect(JSON.parse(text)).toMatchObject({
+      route: "default/github",
+      question: "alice@example.com calls list_repos on default/github",
+      allowed: true,
+      notes: [],
+      decision: { allowWhyTrue: ["domain-ok", "groups-ok", "mcp-tool-ok"] },
+      rules: [
+        {
+          action: "deny",
+          operator: "or",
+          outcome: "false",
+          criteria: [{ criterion: "mcp_tool", actual: '"list_repos"' }],
+        },
+        { action: "allow", operator: "and", outcome: "true" },
+      ],
+    });
+  });
+
+  test("takes claims and addresses", () => {
+    const claim = ["department=sales", "department=platform"];
+    expect(ask({ route: "wiki", claim, ip: "10.1.2.3" }).answer).toBe("allowed");
+    expect(ask({ route: "wiki", claim, ip: "192.0.2.1" }).answer).toBe("denied");
+    expect(ask({ route: "wiki", claim: ["department=sales"], ip: "10.1.2.3" }).text).toContain('is ["sales"]');
+  });
+
+  test("takes a certificate, valid or not", () => {
+    const certificate = {
+      isValid: true,
+      fingerprint: "ab".repeat(32),
+      spkiHash: "",
+      sanEmail: ["bob@example.com"],
+      sanDns: [],
+      sanUri: [],
+    };
+    expect(ask({ route: "wiki" }, YAML, certificate).answer).toBe("allowed");
+    expect(ask({ route: "wiki" }, YAML, { ...certificate, isValid: false }).answer).toBe("denied");
+  });
+
+  test("takes a device that the session has proven", () => {
+    const yaml = YAML.replace("{ claim/department: platform }", "{ device: { approved: true, type: enclave_only } }");
+    const wiki = { route: "wiki", ip: "10.1.2.3" };
+    expect(ask({ ...wiki, device: "dev_1", deviceApproved: true, deviceType: "enclave_only" }, yaml).answer).toBe(
+      "allowed",
+    );
+    expect(ask({ ...wiki, deviceApproved: true }, yaml)).toMatchObject({
+      answer: "denied",
+      text: expect.stringContaining('is [{"is":"","approved":true,"type":"any"}] (device-unauthorized)'),
+    });
+    expect(ask(wiki, yaml).text).toContain("a browser is led to prove a registered device; programs are answered 450");
+  });
+
+  test("knows the access keys", () => {
+    expect(ask({ route: "wiki", email: "alice@example.com" }).answer).toBe("allowed");
+    expect(ask({ route: "wiki", anonymous: true }).answer).toBe("denied");
+    expect(ask({ route: "wiki", anonymous: true, preflight: true }).text).toContain("allowed (cors-request)");
+  });
+
+  test("tells what happens beside the policy", () => {
+    expect(ask({ anonymous: true, tool: "x" }).text).toContain("answers 401 to everybody without a token");
+    const strict = YAML.replace("{ mcp: true }", "{ mcp: false }").replace(", enforcement: policy", "");
+    expect(ask({ email: "a@example.com" }, strict).text).toMatch(/answers 503[\s\S]*refuses clients without a valid/);
+  });
+
+  test.each<readonly [Partial<ExplainOptions>, string]>([
+    [{ route: "gitlab" }, 'there is none of this name, only "default/github", "default/wiki"'],
+    [{ route: "wiki", tool: "x" }, "it is no MCP server route"],
+    [{ ip: "somewhere" }, '"somewhere" is no IP address'],
+    [{ claim: ["department"] }, "must be written name=value"],
+    [{ route: "wiki", deviceType: "enclave" }, '"enclave" is no type of device, must be one of any, enclave_only'],
+    [{ route: "wiki", device: "dev_1", anonymous: true }, "nobody is signed in, so there is no device either"],
+    [{ device: "dev_1" }, "whose clients cannot prove a device"],
+  ])("cannot tell for %j", (options, message) => {
+    const { text, answer } = ask(options);
+
+    expect(answer).toBe("problem");
+    expect(text).toContain(message);
+  });
+});
+
+describe("gateway explain", () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "gateway-explain-"));
+    await writeFile(join(directory, "gateway.yaml"), YAML);
+    const { cert } = makeTestCertificate({ name: "bob", emails: ["bob@example.com"] });
+    await writeFile(join(directory, "bob.pem"), cert);
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  const run = (...args: readonly string[]): Promise<{ readonly code: unknown; readonly out: string }> =>
+    new Promise((resolve) => {
+      const config = ["--config", join(directory, "gateway.yaml")];
+      execFile(process.execPath, ["runtime/main.ts", "explain", ...config, ...args], (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, out: stdout + stderr }),
+      );
+    });
+
+  test("exits 0 for allowed, 3 for denied, 1 when it cannot tell", async () => {
+    const alice = ["--email", "alice@example.com", "--groups", "engineering"];
+    const [allowed, denied, unknown, certified, missing] = await Promise.all([
+      run("--route", "github", ...alice, "--tool", "list_repos"),
+      run("--route", "github", ...alice, "--tool", "delete_repo", "--json"),
+      run("--route", "nothing"),
+      run("--route", "wiki", "--anonymous", "--certificate", join(directory, "bob.pem")),
+      run("--route", "wiki", "--certificate", join(directory, "none.pem")),
+    ]);
+
+    expect([allowed.code, denied.code, unknown.code, certified.code, missing.code]).toEqual([0, 3, 1, 0, 1]);
+    expect(JSON.parse(denied.out)).toMatchObject({ allowed: false });
+    expect(missing.out).toContain("Cannot read the certificate");
+  }, 60_000);
+});
