@@ -7,58 +7,105 @@ import { describe, expect, test } from "vitest";
 const root = resolve(import.meta.dirname, "..");
 
 interface Rule {
-  /** Parts of runtime/ (folders, or files at its top) that may be imported. */
+  /** Parts of runtime/ (rooms, or files at its top) that may be imported, types included. */
   readonly may: readonly string[];
   readonly why: string;
 }
 
-const ground = ["errors", "ports", "log", "keys", "version"];
-const pure = [...ground, "config", "policy"];
-const middle = [...pure, "http", "store", "pages"];
-
-/** Imports within a part are always allowed. */
+/** Floors from the ground up; each part names what it uses below, and nothing that it does not. */
 const rules: Readonly<Record<string, Rule>> = {
-  ports: { may: [], why: "the ground" },
-  errors: { may: [], why: "the ground" },
-  version: { may: [], why: "the ground" },
-  log: { may: ["errors"], why: "the ground" },
-  keys: { may: ["errors"], why: "the ground" },
-  policy: { may: ["errors", "ports", "log"], why: "pure: facts in, decision out" },
-  config: { may: ["errors", "ports", "log", "policy"], why: "pure: text in, configuration out" },
-  http: { may: [...pure, "pages"], why: "the wire knows no users and no routes' business" },
-  store: { may: ["errors", "ports", "log", "keys", "config"], why: "records belong to their owners above" },
-  pages: { may: ["errors", "ports", "config", "policy"], why: "pages are text; they decide nothing" },
-  session: { may: [...middle], why: "identity knows nothing of OAuth clients or MCP messages" },
-  issuer: { may: [...middle, "session"], why: "the authorization server never reaches into the upstream side" },
-  upstream: { may: [...middle, "session"], why: "the upstream client never reaches into the authorization server" },
-  device: {
-    may: [...middle, "session"],
-    why: "proofs of devices, written into sessions; who is asked for one is policy's",
+  shared: { may: [], why: "the ground" },
+  policy: { may: ["shared"], why: "pure: facts in, decision out" },
+  audit: { may: ["shared", "policy"], why: "what is recorded of a decision" },
+  settings: { may: ["shared", "policy"], why: "kinds of settings; knows no feature" },
+  features: { may: ["shared", "policy", "audit", "settings"], why: "data in, data out: no socket, no store" },
+  config: { may: ["shared", "policy", "audit", "settings", "features"], why: "the sums of all features" },
+  pages: { may: [], why: "pages are text; they decide nothing" },
+  http: {
+    may: ["shared", "policy", "settings", "features", "config", "pages"],
+    why: "the wire knows no users and no routes' business",
   },
-  mcp: { may: [...middle, "session"], why: "messages only" },
-  tracing: { may: [...pure, "http"], why: "told by others what happens; asks nobody" },
-  proxy: { may: [...middle, "session", "mcp", "issuer", "upstream", "admin", "tracing"], why: "the hot path" },
-  bundle: { may: [...middle], why: "where snapshots come from" },
-  admin: { may: [...middle, "bundle"], why: "its own listener" },
-  kubernetes: { may: [...pure, "http", "terraform"], why: "a publisher like the provider, with its targets and seals" },
-  doctor: { may: [...ground, "http"], why: "a client like any other: it sees what the wire shows" },
-  "close-all": { may: ["ports"], why: "the ground, for the composition root" },
-  records: { may: ["store", "session", "issuer", "upstream", "admin"], why: "the kinds of records, from their owners" },
-  commands: {
-    may: [...middle, "bundle", "session", "issuer", "device", "records"],
+  store: { may: ["shared"], why: "records belong to their owners above" },
+  upstreams: { may: ["shared", "features", "config", "http"], why: "connections and what is known of them" },
+  identity: {
+    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store"],
+    why: "who calls; knows nothing of OAuth clients or MCP messages",
+  },
+  mcp: { may: ["shared", "policy", "config", "http", "identity"], why: "messages, and the list of servers" },
+  tracing: { may: ["shared", "policy", "features", "config", "http"], why: "told by others what happens; asks nobody" },
+  "oauth/server": {
+    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "identity"],
+    why: "the authorization server never reaches into the upstream side",
+  },
+  "oauth/client": {
+    may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store", "identity"],
+    why: "the upstream client never reaches into the authorization server",
+  },
+  proxy: {
+    may: ["shared", "policy", "audit", "features", "config", "http", "upstreams", "identity", "mcp", "tracing"],
+    why: "the hot path: never OAuth, the admin listener, bundles",
+  },
+  "control/bundle": { may: ["shared", "settings", "features", "config", "store"], why: "where snapshots come from" },
+  "control/admin": {
+    may: ["shared", "policy", "settings", "features", "config", "http", "store", "control/bundle"],
+    why: "its own listener",
+  },
+  "control/workers": {
+    may: ["shared", "config", "store", "control/bundle", "control/admin", "gateway", "record-kinds"],
+    why: "starts several composition roots, and speaks for them",
+  },
+  terraform: { may: ["shared", "policy", "settings", "config"], why: "a separate process: configuration only" },
+  kubernetes: {
+    may: ["shared", "settings", "features", "config", "http", "terraform"],
+    why: "a publisher like the provider, with its targets and seals",
+  },
+  package: { may: ["terraform"], why: "makes what is published; never published itself" },
+  "record-kinds": {
+    may: ["store", "identity", "oauth/server", "oauth/client"],
+    why: "the kinds of records, from their owners",
+  },
+  "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },
+  "tools/import": { may: ["shared", "policy", "settings", "features", "config"], why: "another product's text in" },
+  "tools/explain": { may: ["shared", "policy", "config"], why: "a command over configuration and policy" },
+  "tools/check": { may: ["config", "features"], why: "what `gateway check` says of a configuration" },
+  "tools/commands": {
+    may: [
+      "shared",
+      "policy",
+      "settings",
+      "features",
+      "config",
+      "http",
+      "store",
+      "identity",
+      "oauth/server",
+      "control/bundle",
+      "record-kinds",
+      "tools/check",
+    ],
     why: "administration from outside: records, no sockets",
   },
-  terraform: { may: pure, why: "a separate process: configuration and policy only" },
-  import: { may: ["errors", "ports", "config", "policy"], why: "pure: another product's text in, programs out" },
-  package: { may: ["terraform", ...pure], why: "makes what is published; never published itself" },
-  verify: { may: ["errors"], why: "a public entry for upstream applications: small on purpose" },
+  verify: { may: [], why: "a public entry for upstream applications: small on purpose" },
   gateway: { may: ["*"], why: "the composition root" },
-  workers: { may: ["*"], why: "starts several composition roots, and speaks for them" },
   run: { may: ["*"], why: "starts the composition root" },
-  explain: { may: ["*"], why: "a command over configuration and policy" },
   main: { may: ["*"], why: "starts the composition root" },
   cli: { may: ["*"], why: "text in and out" },
 };
+
+/**
+ * What rooms of features/ may take of each other, beside settings.ts and compiled.ts: parsers of one value, and what belongs
+ * to connections. Never what another one compiles, applies or judges.
+ */
+const BETWEEN_FEATURES = new Set([
+  "connection/failure",
+  "connection/pool-key",
+  "headers/names",
+  "headers/template",
+  "process/owners",
+  "routing/from",
+  "routing/own-paths",
+  "routing/path-rewrite",
+]);
 
 /** Packages whose use is confined to one place. */
 const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: string }>> = {
@@ -66,29 +113,44 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "@opentelemetry/exporter-trace-otlp-http": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "@opentelemetry/resources": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
-  zod: { where: /^runtime\/config\/kinds\.ts$/, why: "one vocabulary (kinds.ts)" },
+  zod: { where: /^runtime\/settings\/types\//, why: "one vocabulary" },
   undici: {
-    where: /^runtime\/(proxy\/forward[\w-]*|http\/\w+-fetch|proxy\/upgrade|kubernetes\/client)\.ts$/,
+    where: /^runtime\/(upstreams\/(http2|failure)|http\/fetch\/\w+-fetch|kubernetes\/controller\/client)\.ts$/,
     why: "outgoing connections are opened in few places",
   },
-  "openid-client": { where: /^runtime\/session\//, why: "sign-in at the provider" },
-  "@simplewebauthn/server": { where: /^runtime\/device\/webauthn\.ts$/, why: "loaded at the first ceremony" },
-  "@simplewebauthn/server/helpers": { where: /^runtime\/device\/webauthn\.ts$/, why: "the same" },
-  oauth4webapi: { where: /^runtime\/upstream\//, why: "upstream OAuth" },
-  "@kubernetes/client-node": { where: /^runtime\/kubernetes\/client\.ts$/, why: "only the controller loads it" },
+  "openid-client": { where: /^runtime\/identity\/provider\//, why: "sign-in at the provider" },
+  "@simplewebauthn/server": {
+    where: /^runtime\/identity\/devices\/webauthn\.ts$/,
+    why: "loaded at the first ceremony",
+  },
+  "@simplewebauthn/server/helpers": { where: /^runtime\/identity\/devices\/webauthn\.ts$/, why: "the same" },
+  oauth4webapi: { where: /^runtime\/oauth\/client\//, why: "upstream OAuth" },
+  "@kubernetes/client-node": {
+    where: /^runtime\/kubernetes\/controller\/client\.ts$/,
+    why: "only the controller loads it",
+  },
   pg: { where: /^runtime\/store\//, why: "database driver" },
   "node:sqlite": { where: /^runtime\/store\//, why: "database driver" },
   "@grpc/grpc-js": { where: /^runtime\/terraform\//, why: "the provider process" },
   protobufjs: { where: /^runtime\/terraform\//, why: "the provider process" },
-  "protobufjs/minimal.js": { where: /^runtime\/proxy\/health-check-grpc\.ts$/, why: "one message each way" },
+  "protobufjs/minimal.js": {
+    where: /^runtime\/upstreams\/health\/health-check-grpc\.ts$/,
+    why: "one message each way",
+  },
   "@msgpack/msgpack": { where: /^runtime\/terraform\//, why: "the provider process" },
-  re2js: { where: /^runtime\/(config|policy|proxy)\//, why: "patterns are compiled with the configuration" },
-  "ipaddr.js": { where: /^runtime\/(http|policy|config|issuer|session|proxy)\//, why: "addresses" },
-  commander: { where: /^runtime\/(cli|commands\/program)\.ts$/, why: "the command line" },
+  re2js: {
+    where: /^runtime\/(settings\/re2|policy\/[\w-]+|features\/[\w-]+\/[\w-]+|config\/[\w-/]+)\.ts$/,
+    why: "patterns are compiled with the configuration",
+  },
+  "ipaddr.js": { where: /^runtime\//, why: "addresses" },
+  commander: { where: /^runtime\/(cli|tools\/commands\/program)\.ts$/, why: "the command line" },
   cdktf: { where: /^cdktf\//, why: "a running proxy never loads it" },
   cdktn: { where: /^never/, why: "the build puts it in the place of cdktf" },
   constructs: { where: /^cdktf\//, why: "a running proxy never loads it" },
 };
+
+/** Of node:, what only waits a turn. */
+const HARMLESS = new Set(["node:timers/promises"]);
 
 interface Import {
   readonly file: string;
@@ -116,28 +178,64 @@ function importsOf(file: string): Import[] {
   }));
 }
 
-/** "runtime/proxy/handle.ts" → "proxy"; "runtime/gateway.ts" → "gateway". */
+/** "runtime/proxy/handle.ts" → "proxy"; "runtime/oauth/server/token.ts" → "oauth/server"; "runtime/gateway.ts" → "gateway". */
 function partOf(file: string): string {
-  return (file.split("/")[1] ?? "").replace(/\.(ts|js)$/, "");
+  const [, part = "", room = ""] = file.split("/");
+  const whole = ["oauth", "control", "tools"].includes(part) ? `${part}/${room}` : part;
+  return whole.replace(/\.(ts|js)$/, "");
+}
+
+function targetOf({ file, target }: Import): string {
+  return relative(root, resolve(root, dirname(file), target));
 }
 
 const runtime = sources("runtime").flatMap(importsOf);
+const inside = runtime.filter(({ target }) => target.startsWith("."));
 
 describe("imports", () => {
-  test("every part of runtime/ has a rule", () => {
+  test("every part of runtime/ has a rule, and every rule a part", () => {
     const parts = new Set(sources("runtime").map(partOf));
-    expect([...parts].filter((part) => !(part in rules) && part !== "bin")).toEqual([]);
+    parts.delete("bin");
+    expect([...parts].toSorted()).toEqual(Object.keys(rules).toSorted());
   });
 
-  test("parts import only what the table allows", () => {
-    const wrong = runtime.filter(({ file, target }) => {
-      if (!target.startsWith(".")) return false;
-      const from = partOf(file);
-      const to = partOf(relative(root, resolve(root, dirname(file), target)));
-      const may = rules[from]?.may ?? ["*"];
-      return from !== to && !may.includes("*") && !may.includes(to);
+  test("parts import only what the table allows, types included", () => {
+    const wrong = inside.filter((each) => {
+      const from = partOf(each.file);
+      const to = partOf(targetOf(each));
+      const may = rules[from]?.may ?? [];
+      return from !== to && !may.includes("*") && !may.includes(to) && !targetOf(each).endsWith("package.json");
     });
     expect(wrong.map(({ file, target }) => `${file} imports ${target}: ${rules[partOf(file)]?.why}`)).toEqual([]);
+  });
+
+  test("the table allows nothing that nobody uses", () => {
+    const used = new Set(inside.map((each) => `${partOf(each.file)} ${partOf(targetOf(each))}`));
+    const unused = Object.entries(rules).flatMap(([from, { may }]) =>
+      may.filter((to) => to !== "*" && !used.has(`${from} ${to}`)).map((to) => `${from} may import ${to}`),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  test("rooms of features take settings, types and single values of each other, nothing else", () => {
+    const roomOf = (file: string): string => file.split("/").slice(2, -1).join("/");
+    const wrong = inside.filter((each) => {
+      const to = targetOf(each);
+      if (partOf(each.file) !== "features" || partOf(to) !== "features" || roomOf(each.file) === roomOf(to))
+        return false;
+      const name = to.replace(/^runtime\/features\/|\.ts$/g, "");
+      return !/\/(?:settings|compiled)$/.test(name) && !BETWEEN_FEATURES.has(name);
+    });
+    expect(wrong.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+  });
+
+  test("policy, settings and features open nothing: no file, socket, process or thread", () => {
+    const wrong = runtime.filter(
+      ({ file, target }) => /^runtime\/(?:policy|settings|features)\//.test(file) && target.startsWith("node:"),
+    );
+    expect(wrong.filter(({ target }) => !HARMLESS.has(target)).map(({ file, target }) => `${file}: ${target}`)).toEqual(
+      [],
+    );
   });
 
   test("confined packages are imported only where the table says", () => {

@@ -4,27 +4,19 @@ import { createSecureContext } from "node:tls";
 import { errorText, GatewayError } from "../shared/errors.ts";
 import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
-import type {
-  CompiledRoute,
-  HeaderRules,
-  HostRule,
-  LiveSettings,
-  McpClient,
-  McpServer,
-  ResponseHeaderRules,
-  Upstream,
-  UpstreamConnect,
-  UpstreamOAuth,
-} from "./compiled.ts";
+import type { CompiledRoute, LiveSettings } from "./compiled.ts";
+import type { HeaderRules, HostRule, ResponseHeaderRules } from "../features/headers/compiled.ts";
+import type { McpClient, McpServer, UpstreamOAuth } from "../features/mcp/compiled.ts";
+import type { Upstream, UpstreamConnect } from "../features/connection/compiled.ts";
 import { compileBalancing, compileLimits, durationMs } from "../features/balancing/compile.ts";
 import { baseOf, compileAnswer, compileMatch, compileRewrite } from "../features/routing/compile.ts";
 import { parseExtraPath } from "../features/mcp/extra-paths.ts";
 import { type From, parseFrom } from "../features/routing/from.ts";
-import { headerValueWish } from "../features/headers/names.ts";
+import { headerValueWish } from "../shared/http/header-syntax.ts";
 import { compileHostRegex } from "../features/headers/host-regex.ts";
 import type { CheckedRoute } from "./load.ts";
 import { DEFAULT_MAX_REQUEST_BYTES } from "../features/mcp/settings.ts";
-import type { McpServerDoc } from "../features/mcp/rules.ts";
+import type { McpServerDoc } from "../features/mcp/settings.ts";
 import type { RouteDoc } from "./route.ts";
 import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
 import { canonicalJson, sha256 } from "./slice.ts";

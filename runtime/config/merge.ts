@@ -1,7 +1,9 @@
 /** Settings of several slices → one: lists are joined, blocks and maps member by member, anything else must agree. */
 import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
-import { type BootDoc, type SettingsDoc, settingsFields } from "./settings.ts";
+import type { BootDoc } from "../features/process/settings.ts";
+import type { SettingsDoc } from "../features/sign-in/settings.ts";
+import { settingsFields } from "./settings.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
 

@@ -7,7 +7,7 @@
 import { unknownMember } from "../settings/types/kinds.ts";
 import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
 import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "../settings/problem.ts";
-import { routeNameWish } from "./route.ts";
+import { routeNameWish } from "../features/routing/settings.ts";
 
 export interface Outline {
   readonly owner: string;

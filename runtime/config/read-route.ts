@@ -14,7 +14,8 @@ import { judge } from "../settings/validate.ts";
 import { mcpRules } from "../features/mcp/rules.ts";
 import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
-import { pathRules, upstreamTlsRules } from "../features/routing/path-rules.ts";
+import { pathRules } from "../features/routing/path-rules.ts";
+import { upstreamTlsRules } from "../features/connection/rules.ts";
 import { type Finding, isMembers } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
@@ -84,14 +85,14 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
   const route = judged.sound;
   const wrote = (name: keyof RouteDoc): boolean => isMembers(value) && Object.hasOwn(value, name);
   findings.push(...secretRules(routeFields, route, publisher));
-  findings.push(...headerRules(route, wrote));
+  findings.push(...headerRules(route, wrote, tokenFor(route)));
   if (route.mcp) findings.push(...mcpRules(route.mcp));
   findings.push(...pathRules(route, wrote));
   findings.push(...extraPathRules(route));
   if (isMembers(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
   findings.push(...upstreamTlsRules(route));
   findings.push(...balancingRules(route));
-  if (judged.complete) findings.push(...accessRules(route, wrote));
+  if (judged.complete) findings.push(...accessRules(route, wrote, mcpKind(route)));
   const isSound = judged.complete && findings.every(({ severity }) => severity !== "error");
   const from = parseFrom(route.from ?? "");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
@@ -110,6 +111,15 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
       return last.canonical;
     },
   };
+}
+
+function mcpKind({ mcp }: Partial<RouteDoc>): "server" | "client" | undefined {
+  return mcp?.server ? "server" : mcp && "client";
+}
+
+/** Which of our tokens the upstream gets in Authorization. */
+function tokenFor({ mcp }: Partial<RouteDoc>): "External" | "Internal" | undefined {
+  return mcp?.client ? "External" : mcp?.server?.upstream_oauth2 && "Internal";
 }
 
 function upstreamsOf({ to = [] }: Partial<RouteDoc>): readonly PlacedUpstream[] {

@@ -17,7 +17,9 @@ import {
 } from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
-import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
+import { type BootDoc, bootNames } from "../features/process/settings.ts";
+import type { SettingsDoc } from "../features/sign-in/settings.ts";
+import { settingsFields, settingsSchema } from "./settings.ts";
 import { settingsRules } from "../features/process/rules.ts";
 import { readSource, type SourceText } from "../settings/source.ts";
 

@@ -8,7 +8,8 @@ import { type PlacedProblem, type Problem, quote } from "../settings/problem.ts"
 import type { RouteMemory } from "./read-route.ts";
 import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
 import { type Refusal, refuse } from "./refusals.ts";
-import type { BootDoc, SettingsDoc } from "./settings.ts";
+import type { BootDoc } from "../features/process/settings.ts";
+import type { SettingsDoc } from "../features/sign-in/settings.ts";
 
 export interface ReadSlices {
   /** By file and place. */

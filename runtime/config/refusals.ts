@@ -3,7 +3,8 @@ import { canonicalJson } from "./slice.ts";
 import { below, fault } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { secretUses } from "../settings/secret-spellings.ts";
-import { type SettingsDoc, settingsFields } from "./settings.ts";
+import type { SettingsDoc } from "../features/sign-in/settings.ts";
+import { settingsFields } from "./settings.ts";
 
 export interface Refusal {
   /** Of the route or certificate; undefined: the merged settings. */

@@ -1,4 +1,4 @@
-import type { Snapshot } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**

@@ -6,7 +6,8 @@
  * configuration, and a token of a route that it does not know opens nothing.
  */
 import { matchesOwner } from "../features/process/owners.ts";
-import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import type { TokenAudience } from "./interfaces.ts";
 
 /**

@@ -6,7 +6,7 @@
  * `HARD_MS`, so that changed claims and disabled users reach decisions within that; while the store is away, who was
  * verified goes on for `STALE_MS`, and everybody else is `unavailable`. No failure ever yields a principal.
  */
-import type { Snapshots } from "../config/compiled.ts";
+import type { Snapshots } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Log } from "../shared/log.ts";

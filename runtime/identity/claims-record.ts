@@ -1,7 +1,7 @@
 /** One user's record: how an answer of the provider changes it, and what decisions read from it. Pure but for the seal. */
 import { isDeepStrictEqual } from "node:util";
 
-import type { IdpSettings } from "../config/compiled.ts";
+import type { IdpSettings } from "../features/sign-in/compiled.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { User } from "./principal.ts";

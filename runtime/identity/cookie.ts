@@ -4,7 +4,7 @@
  * Promises: host-only, HttpOnly, `__Host-` and Secure wherever the host is https (so no neighbour host can plant one);
  * without prefix only on plain-http loopback; a cookie made for one host name opens on no other.
  */
-import type { CookieSettings } from "../config/compiled.ts";
+import type { CookieSettings } from "../features/sign-in/compiled.ts";
 import { parseCookies, readCookie, serializeCookie } from "../http/cookies.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../shared/keys.ts";

@@ -8,7 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 
-import type { Snapshots } from "../config/compiled.ts";
+import type { Snapshots } from "../config/snapshot.ts";
 import { GatewayError, errorText } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";

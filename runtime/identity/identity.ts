@@ -1,5 +1,6 @@
 /** Puts the parts of session/ together: who calls, how they sign in and out, and what is said of them to upstreams. */
-import type { BootSettings, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { BootSettings } from "../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-fetch.ts";

@@ -1,5 +1,6 @@
 /** What the rest of the gateway asks of session/: the interfaces; their implementations are in the files beside. */
-import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 

@@ -2,7 +2,7 @@
  * The hosts we answer for, as the configuration has them. The Host header only chooses among them; addresses in
  * redirects, cookies and audiences are built from the configured origin, never from what a client sent.
  */
-import type { Snapshot } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 
 export interface Site {
   /** "https://app.example.com" */

@@ -7,7 +7,8 @@
  * message; which tool is called counts as unknown.
  * @see requirements, "List MCP servers"; design D19
  */
-import type { CompiledRoute, Snapshot } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { errorText, GatewayError } from "../shared/errors.ts";
 import { readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";

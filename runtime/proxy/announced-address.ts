@@ -4,16 +4,12 @@
  * Untrusted input: the upstream's event stream. Promise: what a client is told is an address of ours that leads to that
  * upstream and belongs to that caller; another one ends the stream.
  */
-import type { Upstream } from "../config/compiled.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
 import { EndpointEvents } from "../mcp/endpoint-events.ts";
 import { parseMessageAddress, type MessageAddresses } from "../mcp/message-address.ts";
 import type { SessionBinding } from "../mcp/sessions.ts";
-import {
-  upstreamHeader,
-  type UpstreamFailure,
-  type UpstreamHeaders,
-  type UpstreamReceiver,
-} from "../upstreams/transport-types.ts";
+import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { Passage } from "./request-context.ts";
 import { upstreamPath } from "./forwarding/upstream-path.ts";
 

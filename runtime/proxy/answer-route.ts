@@ -1,5 +1,5 @@
 /** Routes that answer by themselves, redirects and fixed responses: the last step of a request that its policy allows. */
-import type { RouteAnswer } from "../config/compiled.ts";
+import type { RouteAnswer } from "../features/routing/compiled.ts";
 import { redirect, respondError, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Passage } from "./request-context.ts";

@@ -2,7 +2,8 @@
  * Our own addresses. Promise: what belongs to us is answered by us or with 404, and never reaches an upstream: an
  * upstream that answered below `/.gateway/` could speak in our name.
  */
-import type { Snapshot } from "../config/compiled.ts";
+import { isOwnPath } from "../features/routing/own-paths.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -16,14 +17,6 @@ export interface EndpointFinder {
   /** The same for endpoints that stand at the end of an MCP route's own path; call only for such a route. */
   answerBelowRoute(exchange: Exchange, snapshot: Snapshot): boolean;
 }
-
-/** Well-known names that are ours on every host (D25); each also with a path behind it. */
-const OWN_WELL_KNOWN = [
-  "gateway",
-  "oauth-authorization-server",
-  "openid-configuration",
-  "oauth-protected-resource",
-].map((name) => `/.well-known/${name}`);
 
 export function createEndpointFinder(deps: {
   readonly endpoints: readonly Endpoint[];
@@ -103,14 +96,6 @@ export function createEndpointFinder(deps: {
       return true;
     },
   };
-}
-
-/** True for paths that never reach an upstream, whether or not something stands there. */
-export function isOwnPath(path: string): boolean {
-  if (path.startsWith("/.gateway")) return path.length === 9 || path.charCodeAt(9) === 47;
-  return OWN_WELL_KNOWN.some(
-    (own) => path.startsWith(own) && (path.length === own.length || path.charCodeAt(own.length) === 47),
-  );
 }
 
 function allowedMethods(endpoints: readonly Endpoint[], cors: boolean): string {

@@ -5,7 +5,8 @@
  * operator's or the user's credential goes along. Compared whole and case by case: an upstream that reads more loosely
  * gets nothing that it could read so.
  */
-import type { CompiledRoute, McpServer } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { McpServer } from "../features/mcp/compiled.ts";
 import { canonicalPath } from "../shared/http/target.ts";
 
 export interface McpPaths {

@@ -1,5 +1,6 @@
 /** One request on its way through the proxy: what each step has found out for the next ones. */
-import type { CompiledRoute, Snapshot, Snapshots } from "../config/compiled.ts";
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Keys } from "../shared/keys.ts";

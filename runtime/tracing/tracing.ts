@@ -4,7 +4,8 @@
  * Promises: a span carries what this file lists and nothing else, so no token, cookie, path, query or tool argument can be
  * in one; a request never waits for the receiver; without the `tracing` setting nothing of this is loaded.
  */
-import type { BootSettings, CompiledRoute, Upstream } from "../config/compiled.ts";
+import type { BootSettings, CompiledRoute } from "../config/compiled.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
 import type { Log } from "../shared/log.ts";

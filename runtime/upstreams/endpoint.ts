@@ -1,7 +1,7 @@
 /** Where connections to an upstream go, read from its `to`; for every part that opens some. */
 import { isIP } from "node:net";
 
-import type { Upstream } from "../config/compiled.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
 
 export interface UpstreamEndpoint {
   /** Name or address, without brackets. */

@@ -1,5 +1,5 @@
 /** What a failed connection to an upstream is called, whichever of our clients met it. */
-import type { UpstreamFailure } from "./transport-types.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 import { REFUSED_ADDRESS } from "./reach.ts";
 
 /** Marks an error of the request body so that it is not taken for the upstream's. */

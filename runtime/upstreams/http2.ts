@@ -7,15 +7,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import { buildConnector, Pool, type Dispatcher } from "undici";
 
 import { errorText } from "../shared/errors.ts";
-import type { Upstream } from "../config/compiled.ts";
-import {
-  poolKeyOf,
-  type Transport,
-  type UpstreamCall,
-  type UpstreamFailure,
-  type UpstreamHeaders,
-  type UpstreamReceiver,
-} from "./transport-types.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
+import { poolKeyOf } from "../features/connection/pool-key.ts";
+import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from "./transport-types.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 import { MAX_HEAD_BYTES } from "./http1/reader.ts";
 import {
   DEFAULT_CONNECT_TIMEOUT_MS,

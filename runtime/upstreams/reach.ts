@@ -9,7 +9,7 @@
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 
-import type { Upstream, UpstreamReach } from "../config/compiled.ts";
+import type { Upstream, UpstreamReach } from "../features/connection/compiled.ts";
 import { isOwnAddress } from "../shared/own-address.ts";
 import { addressKind } from "../shared/safe-address.ts";
 import { endpointOf } from "./endpoint.ts";

@@ -1,6 +1,7 @@
 /** What both transports, for HTTP/1.1 and HTTP/2, take from the settings, and how they say no. */
-import type { Upstream } from "../config/compiled.ts";
-import type { UpstreamCall, UpstreamFailure, UpstreamReceiver } from "./transport-types.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
+import type { UpstreamCall, UpstreamReceiver } from "./transport-types.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */

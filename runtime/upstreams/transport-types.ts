@@ -1,7 +1,8 @@
 /** The narrow door to upstreams: request head and body in; head, chunks and end, or one failure, out. */
+import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { Readable } from "node:stream";
 
-import type { Upstream } from "../config/compiled.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
 
 export interface UpstreamRequest {
   readonly upstream: Upstream;
@@ -27,27 +28,6 @@ export function upstreamHeader(headers: UpstreamHeaders, lowerName: string): rea
   return headers.filter((_, index) => index % 2 === 1 && headers[index - 1] === lowerName);
 }
 
-export type UpstreamFailure =
-  /** No connection: nothing was sent. */
-  | "unreachable"
-  | "connect-timeout"
-  /** Too many requests are under way to this upstream: nothing was sent. */
-  | "overloaded"
-  /** No upstream of the route is healthy, and it takes only healthy ones. */
-  | "unhealthy"
-  /** The request has come through this gateway too often. */
-  | "loop"
-  /** Connection lost before the answer was complete. */
-  | "reset"
-  | "timeout"
-  /** What came was no HTTP, or contradicted itself. */
-  | "protocol"
-  /** The client's body broke off. */
-  | "request-body"
-  /** We gave up: the client went away or the right to the answer ended. */
-  | "aborted"
-  | "closed";
-
 /** Calls come in this order: head, data…, then exactly one of end and failure. None after a failure. */
 export interface UpstreamReceiver {
   onHead(status: number, headers: UpstreamHeaders): void;
@@ -70,9 +50,4 @@ export interface Transport {
   /** Closes the connections that no route asks for any more, once their requests are done. @param keys see `poolKeyOf` */
   retain(keys: ReadonlySet<string>): void;
   close(): Promise<void>;
-}
-
-/** Upstreams with the same key share connections. */
-export function poolKeyOf({ origin, connect }: Upstream): string {
-  return connect?.poolKey ?? origin;
 }

@@ -3,8 +3,9 @@
  * median of several rounds; every look-up has a host and a path of its own. `node --expose-gc test/bench/steps-routes.ts`
  */
 import { compileMatch } from "../../runtime/features/routing/compile.ts";
-import type { CompiledRoute, LiveSettings, Snapshot } from "../../runtime/config/compiled.ts";
-import { buildRouteTable, type RouteTable } from "../../runtime/features/routing/apply-find-route.ts";
+import type { CompiledRoute, LiveSettings } from "../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
+import { buildRouteTable, type RouteTable } from "../../runtime/proxy/route-table.ts";
 import { snapshotFrom } from "../support/config.ts";
 
 const ROUNDS = 9;

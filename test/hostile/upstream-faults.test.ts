@@ -6,7 +6,7 @@ import { TLSSocket, type TlsOptions } from "node:tls";
 import * as fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 
-import type { Upstream } from "../../runtime/config/compiled.ts";
+import type { Upstream } from "../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../runtime/upstreams/transport-types.ts";
 import { createHttp1Transport } from "../../runtime/upstreams/http1/transport.ts";
 import { ask, violations, type Asked } from "../support/ask-upstream.ts";

@@ -16,7 +16,7 @@ import { createFlows, type Flows } from "../../runtime/oauth/client/connect/flow
 import { createNeeds, type Needs } from "../../runtime/oauth/client/need.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
 import { createVault, type Vault } from "../../runtime/oauth/client/tokens/token-store.ts";
-import type { Snapshot } from "../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
 
 const SERVER = "https://upstream.example.com";

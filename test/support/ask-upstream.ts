@@ -3,11 +3,11 @@
 import type {
   Transport,
   UpstreamCall,
-  UpstreamFailure,
   UpstreamReceiver,
   UpstreamRequest,
 } from "../../runtime/upstreams/transport-types.ts";
-import type { Upstream } from "../../runtime/config/compiled.ts";
+import type { UpstreamFailure } from "../../runtime/features/connection/failure.ts";
+import type { Upstream } from "../../runtime/features/connection/compiled.ts";
 
 export interface Outcome {
   /** 0 without a head. */

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 
-import type { Upstream, UpstreamConnect } from "../../runtime/config/compiled.ts";
+import type { Upstream, UpstreamConnect } from "../../runtime/features/connection/compiled.ts";
 import type { Verdict } from "../../runtime/upstreams/health/health-check.ts";
 
 export interface CheckedServer {

@@ -5,7 +5,8 @@ import {
   compileSettings,
   type SecretSource,
 } from "../../runtime/config/compile-settings.ts";
-import type { BootSettings, CompiledRoute, Snapshot } from "../../runtime/config/compiled.ts";
+import type { BootSettings, CompiledRoute } from "../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { type CheckedConfig, formatProblem, loadSlices } from "../../runtime/config/load.ts";
 
 export interface SnapshotOptions {

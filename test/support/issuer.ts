@@ -7,7 +7,7 @@ import { afterEach } from "vitest";
 import { createIssuer, type IssuerModule } from "../../runtime/oauth/server/issuer.ts";
 import type { IssuerDeps } from "../../runtime/oauth/server/deps.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
-import type { Snapshot } from "../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { readCookie } from "../../runtime/http/cookies.ts";
 import { respondText } from "../../runtime/http/respond.ts";
 import { createHttpServer } from "../../runtime/http/listener/server.ts";

@@ -4,7 +4,7 @@
  *
  * Routes in the YAML use hosts of their own ("https://app.example"); requests name them in Host.
  */
-import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/compiled.ts";
+import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/snapshot.ts";
 import { parseCookies } from "../../runtime/http/cookies.ts";
 import { respondError } from "../../runtime/http/respond.ts";
 import type { Certificates } from "../../runtime/http/listener/certificates.ts";

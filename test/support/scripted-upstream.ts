@@ -2,7 +2,7 @@
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
-import type { Upstream } from "../../runtime/config/compiled.ts";
+import type { Upstream } from "../../runtime/features/connection/compiled.ts";
 import { takeRequest, type VictimRequest } from "./victim.ts";
 
 export interface ScriptedUpstream {

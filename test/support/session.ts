@@ -9,7 +9,7 @@ import {
   type IdentityProvider,
   type IdentityProviderOptions,
 } from "../../examples/demo/identity-provider.ts";
-import type { Snapshot, Snapshots } from "../../runtime/config/compiled.ts";
+import type { Snapshot, Snapshots } from "../../runtime/config/snapshot.ts";
 import type { Exchange } from "../../runtime/http/exchange.ts";
 import { respondError, respondJson } from "../../runtime/http/respond.ts";
 import type { OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";

@@ -1,7 +1,7 @@
 /** The vault and what hangs on it, on a store that can break and an upstream that can lie; several of them are replicas. */
 import { pino } from "pino";
 
-import type { Snapshot } from "../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { createSafeFetch, type SafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { createTokenAttacher, type TokenAttacher } from "../../runtime/oauth/client/attach-token.ts";

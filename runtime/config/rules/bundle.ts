@@ -10,7 +10,8 @@ import { ownerProblems } from "./owners.ts";
 import { below, doubt, fault, type Finding, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
-import type { BootDoc, SettingsDoc } from "../settings.ts";
+import type { BootDoc } from "../../features/process/settings.ts";
+import type { SettingsDoc } from "../../features/sign-in/settings.ts";
 import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in.ts";
 import { parseOrigin } from "../../settings/values.ts";
 

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import type { BootDoc } from "../settings.ts";
+import type { BootDoc } from "../../features/process/settings.ts";
 import { isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";

@@ -12,7 +12,8 @@ import { below, doubt, fault, type Finding, quote, type ValuePath } from "../../
 import type { ReadSlice } from "../read-slice.ts";
 import { routeFields } from "../route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
-import { type BootDoc, settingsFields } from "../settings.ts";
+import type { BootDoc } from "../../features/process/settings.ts";
+import { settingsFields } from "../settings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
 

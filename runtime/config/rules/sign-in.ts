@@ -6,7 +6,8 @@ import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
-import type { BootDoc, SettingsDoc } from "../settings.ts";
+import type { BootDoc } from "../../features/process/settings.ts";
+import type { SettingsDoc } from "../../features/sign-in/settings.ts";
 import { isLoopbackHost, parseOrigin } from "../../settings/values.ts";
 
 const WISH = "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";

@@ -1,6 +1,6 @@
 /** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
 import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
-import type { PublishToken } from "../../config/compiled.ts";
+import type { PublishToken } from "../../features/process/compiled.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";

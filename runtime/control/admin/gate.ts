@@ -7,7 +7,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 
-import type { PublishToken } from "../../config/compiled.ts";
+import type { PublishToken } from "../../features/process/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { type PublishScope, publishScope } from "./publish-scope.ts";

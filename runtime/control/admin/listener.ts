@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
 import type { TLSSocket } from "node:tls";
 
-import type { PublishToken } from "../../config/compiled.ts";
+import type { PublishToken } from "../../features/process/compiled.ts";
 import { parseListener } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Certificates } from "../../http/listener/certificates.ts";

@@ -2,13 +2,13 @@
  * Boot settings as written → compiled, with their own secrets read. Done once, at start, and before anything else: they
  * say where the store is that has the published slices.
  */
-import { decodeSharedSecret } from "../../features/process/settings.ts";
+import { decodeSharedSecret, type BootDoc } from "../../features/process/settings.ts";
 import { compileBoot } from "../../config/compile-settings.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { formatProblem, loadSlices, type Problem } from "../../config/load.ts";
 import { readSlice } from "../../config/read-slice.ts";
 import { secretUses, secretValues } from "../../settings/secret-spellings.ts";
-import { type BootDoc, settingsFields } from "../../config/settings.ts";
+import { settingsFields } from "../../config/settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { compileHostCertificate } from "../../features/listener/compile-certificate.ts";
-import type { HostCertificate } from "../../config/compiled.ts";
+import type { HostCertificate } from "../../features/listener/compiled.ts";
 import {
   HOST_CERTIFICATES,
   hostCertificateFields,

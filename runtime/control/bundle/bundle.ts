@@ -11,7 +11,8 @@ import { resolve } from "node:path";
 
 import type { JWK } from "jose";
 
-import type { BootSettings, Snapshot, Snapshots } from "../../config/compiled.ts";
+import type { BootSettings } from "../../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import type { Problem } from "../../config/load.ts";
 import { canonicalJson } from "../../config/slice.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";

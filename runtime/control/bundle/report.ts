@@ -1,5 +1,5 @@
 /** What is told of loading the configuration: the status for operators, and log lines that are not repeated. */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { formatProblem, type Problem } from "../../config/load.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";

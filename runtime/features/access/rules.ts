@@ -3,14 +3,21 @@ import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria } from "../../policy/validate-rules.ts";
 import { type ActionDoc, isList, type PolicyDoc } from "../../policy/parse.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { AccessDoc } from "./settings.ts";
 
 const LISTS = ["allowed_users", "allowed_domains", "allowed_idp_claims"] as const;
 /** Each makes the narrower ones pointless. */
 const WIDE = ["allow_public_unauthenticated_access", "allow_any_authenticated_user"] as const;
 
-/** @param wrote whether the author wrote a member, sound or not */
-export function* accessRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+/**
+ * @param wrote whether the author wrote a member, sound or not
+ * @param mcp   what the route is in MCP
+ */
+export function* accessRules(
+  route: Partial<AccessDoc>,
+  wrote: (name: keyof AccessDoc) => boolean,
+  mcp: "server" | "client" | undefined,
+): Iterable<Finding> {
   if (!wrote("policy") && !ACCESS_KEYS.some((key) => wrote(key))) {
     yield doubt([], 'has no "policy", so everything is denied');
   }
@@ -25,13 +32,13 @@ export function* accessRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
     yield* emptyList(list, values);
   }
   for (const name of ["bearer_token_format", "idp_access_token_allowed_audiences", "show_error_details"] as const) {
-    const isOrdinary = name === "show_error_details" ? !route.mcp?.server : !route.mcp;
+    const isOrdinary = name === "show_error_details" ? mcp !== "server" : mcp === undefined;
     if (!isOrdinary && wrote(name))
       yield fault([name], "cannot stand on an MCP route, whose callers show External Tokens");
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
     yield fault(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
-  yield* criteriaOfOthers(route);
+  yield* criteriaOfOthers(route, mcp === "server");
   for (const { path, criteria, block } of listsOf(route.policy)) {
     if (criteria.length === 0 && hasCriteria(block))
       yield doubt(path, "is an empty list and adds nothing, should be left out");
@@ -50,8 +57,7 @@ function* emptyList(
 }
 
 /** Criteria that can never hold on a route of this kind. */
-function* criteriaOfOthers(route: Partial<RouteDoc>): Iterable<Finding> {
-  const isMcpServer = route.mcp?.server !== undefined;
+function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<Finding> {
   for (const { path, name, action } of criteriaOf(route.policy)) {
     if (name === "mcp_tool" && !isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
@@ -72,7 +78,7 @@ function* criteriaOfOthers(route: Partial<RouteDoc>): Iterable<Finding> {
 
 /** Criteria that need something of the file given to `gateway run`. */
 export function* certificateRules(
-  route: Partial<RouteDoc>,
+  route: Partial<AccessDoc>,
   mtls: { readonly enforcement?: string } | undefined,
 ): Iterable<Finding> {
   for (const { path, name } of criteriaOf(route.policy)) {

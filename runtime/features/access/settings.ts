@@ -2,7 +2,16 @@
 import { quotedWish, wishOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { ACCESS } from "../../settings/groups.ts";
-import { choice, domainPatternList, flag, grouped, textList, textListMap } from "../../settings/types/kinds.ts";
+import {
+  choice,
+  domainPatternList,
+  flag,
+  grouped,
+  policy,
+  type ShapeDoc,
+  textList,
+  textListMap,
+} from "../../settings/types/kinds.ts";
 
 export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token"] as const;
 
@@ -86,3 +95,14 @@ function routeBearerShape() {
     }),
   };
 }
+
+export const policyShape = {
+  policy: policy({
+    doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",
+    default: "- everything is denied",
+    annotation: "policy",
+  }),
+};
+
+/** What of a route is about who may pass. */
+export type AccessDoc = ShapeDoc<typeof policyShape & typeof accessShape>;

@@ -3,10 +3,11 @@
  * were ejected are left out; when nothing is left the turn goes on as if none were: a guess must not close a route,
  * unless `healthy_panic_threshold: 0` says so.
  */
-import type { CompiledRoute, Upstream } from "../../config/compiled.ts";
+import type { BalancedRoute } from "./compiled.ts";
+import type { Upstream } from "../connection/compiled.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { byMaglev, chooserOf, type Caller, type Peer } from "./apply-choose.ts";
-import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../connection/failure.ts";
 import { maglevOf } from "./apply-maglev-tables.ts";
 import { createOutliers } from "./apply-outliers.ts";
 import { hasState, statesOf, type UpstreamState } from "./apply-state.ts";
@@ -37,7 +38,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
 /** A route that answers by itself (`redirect`, `response`) has no upstream, and none is ever picked. */
-export function createBalancer(route: Pick<CompiledRoute, "key" | "to" | "balancing">): Balancer {
+export function createBalancer(route: BalancedRoute): Balancer {
   const { to, balancing } = route;
   const [only] = to;
   if (!hasState(route)) return { pick: () => only, failed: () => {}, reached: () => {}, tracker: undefined };

@@ -1,5 +1,6 @@
 /** The ways to choose one of several upstreams that may all be used. */
-import type { Balancing, Upstream } from "../../config/compiled.ts";
+import type { Balancing } from "./compiled.ts";
+import type { Upstream } from "../connection/compiled.ts";
 import { hashText } from "./apply-hash.ts";
 import type { RouteMaglev } from "./apply-maglev-tables.ts";
 import type { UpstreamState } from "./apply-state.ts";

@@ -3,7 +3,7 @@
  * between requests, a little at a time. A request that comes before its table is full fills the rest: by default that is
  * less than 4 ms once, and nobody meets another upstream because of it.
  */
-import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import type { BalancedRoute } from "./compiled.ts";
 import { createMaglevTable, type MaglevTable } from "./apply-maglev.ts";
 import { addressOf } from "./apply-state.ts";
 
@@ -16,20 +16,18 @@ export interface RouteMaglev {
 }
 
 export interface MaglevTables {
-  /** Before the routes of the snapshot are used. Tables that no route asks for any more are forgotten. */
-  follow(snapshot: Snapshot): void;
+  /** Before the routes are used. Tables that no route asks for any more are forgotten. */
+  follow(next: { readonly routes: readonly BalancedRoute[] }): void;
   readonly size: number;
   close(): void;
 }
 
-type RouteUpstreams = Pick<CompiledRoute, "to" | "balancing">;
-
 /** Of a slice of filling: about half a millisecond. */
 const STEPS_AT_ONCE = 20_000;
 
-const byRoute = new WeakMap<RouteUpstreams, RouteMaglev>();
+const byRoute = new WeakMap<BalancedRoute, RouteMaglev>();
 
-export function maglevOf(route: RouteUpstreams): RouteMaglev {
+export function maglevOf(route: BalancedRoute): RouteMaglev {
   let known = byRoute.get(route);
   if (!known) byRoute.set(route, (known = maglevWith(route, (_, make) => make())));
   return known;
@@ -48,14 +46,14 @@ export function createMaglevTables(defer: (action: () => void) => () => void = a
   };
 
   return {
-    follow(snapshot) {
+    follow({ routes }) {
       const kept = new Map<string, MaglevTable>();
       const shared: Share = (key, make) => {
         const table = kept.get(key) ?? tables.get(key) ?? make();
         kept.set(key, table);
         return table;
       };
-      for (const route of snapshot.routes) {
+      for (const route of routes) {
         if (route.balancing?.policy !== "maglev" || route.to.length < 2) continue;
         const known = byRoute.get(route);
         if (known) shared(known.key, () => known.table);
@@ -85,7 +83,7 @@ interface Member {
   readonly index: number;
 }
 
-function maglevWith(route: RouteUpstreams, share: Share): RouteMaglev {
+function maglevWith(route: BalancedRoute, share: Share): RouteMaglev {
   const members = sortedMembers(route);
   const size = route.balancing?.maglevTableSize ?? 0;
   const key = `${size} ${members.map(({ name, weight }) => `${name},${weight}`).join(" ")}`;
@@ -94,7 +92,7 @@ function maglevWith(route: RouteUpstreams, share: Share): RouteMaglev {
 }
 
 /** By name, so that the order of `to` says nothing. */
-function sortedMembers({ to }: RouteUpstreams): readonly Member[] {
+function sortedMembers({ to }: BalancedRoute): readonly Member[] {
   const sorted = to
     .map((upstream, index) => ({ name: addressOf(upstream), weight: upstream.weight, index }))
     .sort((a, b) => (a.name === b.name ? a.weight - b.weight : a.name < b.name ? -1 : 1));

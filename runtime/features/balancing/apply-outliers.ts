@@ -3,8 +3,8 @@
  *
  * Promise: the last healthy upstream is never left out, and no more of them at once than the settings say.
  */
-import type { OutlierDetection } from "../../config/compiled.ts";
-import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { OutlierDetection } from "./compiled.ts";
+import type { UpstreamFailure } from "../connection/failure.ts";
 import type { UpstreamState } from "./apply-state.ts";
 
 /** Both tell whether the upstream is left out from now on. */

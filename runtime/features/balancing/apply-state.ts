@@ -2,8 +2,9 @@
  * What is known of each upstream of each route. It outlives reloads as long as the route keeps the upstream, so that a
  * change elsewhere does not send requests to what was known to be broken.
  */
-import type { CompiledRoute, Snapshot, Upstream } from "../../config/compiled.ts";
-import { poolKeyOf } from "../../upstreams/transport-types.ts";
+import type { BalancedRoute } from "./compiled.ts";
+import type { Upstream } from "../connection/compiled.ts";
+import { poolKeyOf } from "../connection/pool-key.ts";
 
 /** The latest word of one health check. */
 export interface CheckResult {
@@ -50,18 +51,16 @@ export function addressOf({ origin, basePath }: Upstream): string {
 }
 
 /** The states of a route's upstreams, in the order of `to`. */
-const byRoute = new WeakMap<RouteUpstreams, readonly UpstreamState[]>();
+const byRoute = new WeakMap<BalancedRoute, readonly UpstreamState[]>();
 
-type RouteUpstreams = Pick<CompiledRoute, "key" | "to" | "balancing">;
-
-export function statesOf(route: RouteUpstreams): readonly UpstreamState[] {
+export function statesOf(route: BalancedRoute): readonly UpstreamState[] {
   let states = byRoute.get(route);
   if (!states) byRoute.set(route, (states = route.to.map((upstream) => new UpstreamState(route.key, upstream))));
   return states;
 }
 
 /** Nothing need be known of an upstream that takes every request whatever happens. */
-export function hasState({ to, balancing }: Pick<CompiledRoute, "to" | "balancing">): boolean {
+export function hasState({ to, balancing }: Pick<BalancedRoute, "to" | "balancing">): boolean {
   return to.length > 1 || (to.length === 1 && balancing !== undefined);
 }
 
@@ -93,17 +92,17 @@ export function statusOf(state: UpstreamState, nowMs: number): UpstreamStatus {
 
 /** Hands states on from one configuration to the next. */
 export interface UpstreamStates {
-  /** Before the routes of the snapshot are used. What it no longer has is forgotten. */
-  follow(snapshot: Snapshot): void;
+  /** Before the routes are used. What it no longer has is forgotten. */
+  follow(next: { readonly routes: readonly BalancedRoute[] }): void;
   all(): Iterable<UpstreamState>;
 }
 
 export function createUpstreamStates(): UpstreamStates {
   let known = new Map<string, UpstreamState>();
   return {
-    follow(snapshot) {
+    follow({ routes }) {
       const kept = new Map<string, UpstreamState>();
-      for (const route of snapshot.routes) {
+      for (const route of routes) {
         if (!hasState(route)) continue;
         const keys = route.to.map((upstream) => `${route.key}\0${poolKeyOf(upstream)}\0${upstream.basePath}`);
         if (!byRoute.has(route)) {

@@ -1,14 +1,15 @@
 /** The upstream settings of a route → their compiled form, defaults filled in. */
-import type { Balancing, HealthCheck, UpstreamLimits } from "../../config/compiled.ts";
+import type { Balancing, HealthCheck } from "./compiled.ts";
+import type { UpstreamLimits } from "../connection/compiled.ts";
 import { payloadHex } from "./health-check-settings.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { BalancingDoc } from "./settings.ts";
 import { MAGLEV_TABLE_SIZE } from "./rules.ts";
 import { parseDuration } from "../../settings/values.ts";
 
-type HealthCheckDoc = NonNullable<RouteDoc["health_checks"]>[number];
+type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];
 
 /** @returns undefined where nothing was written: upstreams then take turns */
-export function compileBalancing(doc: RouteDoc): Balancing | undefined {
+export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
   const { load_balancing_policy: policy, health_checks: checks, outlier_detection: outliers } = doc;
   const panicPercent = doc.healthy_panic_threshold;
   if ([policy, checks, outliers, panicPercent].every((each) => each === undefined)) return undefined;
@@ -50,7 +51,7 @@ function compileProbe({ http_health_check: http, tcp_health_check: tcp, grpc_hea
   } as const;
 }
 
-export function compileLimits(doc: RouteDoc): UpstreamLimits | undefined {
+export function compileLimits(doc: BalancingDoc): UpstreamLimits | undefined {
   const limits = doc.circuit_breaker_thresholds;
   if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;
   const { max_connections: maxConnections } = limits;

@@ -1,6 +1,6 @@
 /** What Maglev tables may be like, each by itself and all together. */
 import { fault, type Finding } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { BalancingDoc } from "./settings.ts";
 
 /** The smaller and the larger of the sizes that the paper measures (§5.3). */
 export const MAGLEV_TABLE_SIZE = 65_537;
@@ -9,10 +9,12 @@ export const MAX_MAGLEV_TABLE_SIZE = 655_373;
 /** Places of all tables: 1,023 of the usual size, 64 MiB and 3 s of work while requests are served. */
 export const MAX_MAGLEV_PLACES = 67_108_864;
 
-type MaglevDoc = Pick<RouteDoc, "to" | "load_balancing_policy" | "maglev_lb_config">;
+export type MaglevDoc = Partial<Pick<BalancingDoc, "load_balancing_policy" | "maglev_lb_config">> & {
+  readonly to?: string | readonly string[];
+};
 
 /** @param route its sound members */
-export function* maglevRules(route: Partial<MaglevDoc>): Iterable<Finding> {
+export function* maglevRules(route: MaglevDoc): Iterable<Finding> {
   const { maglev_lb_config: config } = route;
   if (config !== undefined && route.load_balancing_policy !== "maglev")
     yield fault(["maglev_lb_config"], 'needs "load_balancing_policy" to be "maglev" beside it');
@@ -25,9 +27,7 @@ export function* maglevRules(route: Partial<MaglevDoc>): Iterable<Finding> {
 }
 
 /** @returns the first route whose table is one too many */
-export function firstBeyondPlaces<T>(
-  routes: Iterable<{ readonly doc: Partial<MaglevDoc>; readonly owner: T }>,
-): T | undefined {
+export function firstBeyondPlaces<T>(routes: Iterable<{ readonly doc: MaglevDoc; readonly owner: T }>): T | undefined {
   const tables = new Set<string>();
   let places = 0;
   for (const { doc, owner } of routes) {
@@ -43,7 +43,7 @@ export function firstBeyondPlaces<T>(
   return undefined;
 }
 
-function toList({ to = [] }: Partial<MaglevDoc>): readonly string[] {
+function toList({ to = [] }: MaglevDoc): readonly string[] {
   return typeof to === "string" ? [to] : to;
 }
 

@@ -1,9 +1,8 @@
 /** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
 import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
-import { block, choice, count, duration } from "../../settings/types/kinds.ts";
-import { MAX_MAGLEV_TABLE_SIZE, maglevRules } from "./rules.ts";
+import { block, choice, count, duration, type ShapeDoc } from "../../settings/types/kinds.ts";
+import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules } from "./rules.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
@@ -102,7 +101,10 @@ export const balancingShape = {
   ),
 };
 
-export function* balancingRules(route: Partial<RouteDoc>): Iterable<Finding> {
+/** What of a route is about which upstream takes a request. */
+export type BalancingDoc = ShapeDoc<typeof balancingShape>;
+
+export function* balancingRules(route: Partial<BalancingDoc> & MaglevDoc): Iterable<Finding> {
   yield* maglevRules(route);
   yield* healthCheckRules(route.health_checks ?? []);
   const outliers = route.outlier_detection;

@@ -1,30 +1,38 @@
 /** The Host that the upstream sees (requirements, "Header behavior" 4 and 5; D6). */
-import type { CompiledRoute, HostRule, Upstream } from "../../config/compiled.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { HostRule } from "./compiled.ts";
+import type { Upstream } from "../connection/compiled.ts";
+
+/** What of a request may choose the Host of the upstream. */
+export interface HostRequest {
+  readonly host: string;
+  readonly path: string;
+  /** @param name lower case; undefined when absent or when several values contradict each other */
+  header(name: string): string | undefined;
+}
 
 /**
  * Applies the route's host rule. What a rule cannot make — header missing, no match, not a `host[:port]` — falls back to
  * the host of `to`, so that no client chooses more than the rule allows.
  */
-export function upstreamHost(exchange: Exchange, route: CompiledRoute, upstream: Upstream): string {
-  return chooseHost(exchange, route.hostRule) ?? upstream.host;
+export function upstreamHost(request: HostRequest, rule: HostRule, upstream: Upstream): string {
+  return chooseHost(request, rule) ?? upstream.host;
 }
 
-function chooseHost(exchange: Exchange, rule: HostRule): string | undefined {
+function chooseHost(request: HostRequest, rule: HostRule): string | undefined {
   switch (rule.kind) {
     case "to":
       return undefined;
     case "preserve":
-      return exchange.host;
+      return request.host;
     case "fixed":
       return rule.value;
     case "header": {
       // Two different values are no value: the upstream would see another one than we judged.
-      const value = exchange.header(rule.name.toLowerCase())?.trim();
+      const value = request.header(rule.name.toLowerCase())?.trim();
       return value !== undefined && isHost(value) ? value : undefined;
     }
     case "path-regex": {
-      const value = rule.apply(exchange.path);
+      const value = rule.apply(request.path);
       return value !== undefined && isHost(value) ? value : undefined;
     }
     default:

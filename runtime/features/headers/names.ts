@@ -3,6 +3,7 @@
  *
  * The sets stand here once; header-settings.ts applies them at load, so that the hot path never has to.
  */
+import { isHeaderName } from "../../shared/http/header-syntax.ts";
 
 /** Headers of one connection, not of a message. @see RFC 9110 §7.6.1 */
 const HOP_BY_HOP = new Set([
@@ -20,23 +21,6 @@ const HOP_BY_HOP = new Set([
 
 /** Both names of the identity header; a request may also try their `_` spelling. */
 export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
-
-/** A field name. @see RFC 9110 §5.1 */
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-export function isHeaderName(name: string): boolean {
-  return TOKEN.test(name);
-}
-
-/** Text that may stand as a header value: no control characters but tab, nothing outside latin1 (it could not be sent). */
-export function headerValueWish(value: string): string | undefined {
-  // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value))
-    return "has a control character or line break, must be one line of text";
-  // oxlint-disable-next-line no-control-regex
-  if (/[^\u0000-\u00ff]/.test(value)) return "has a character outside latin1, which no header can carry";
-  return undefined;
-}
 
 /** The wish when `set_request_headers` may not set this name. */
 export function setRequestHeaderWish(name: string): string | undefined {

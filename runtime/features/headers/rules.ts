@@ -1,15 +1,20 @@
 /** Rules between the header settings of a route. @see requirements, "Header behavior on proxied requests"; decision D6 */
-import { groupCount, highestGroup, parsePattern, parseSubstitution } from "./host-regex.ts";
+import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../settings/re2.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { HeaderDoc } from "./settings.ts";
 
 /**
  * The rules no single setting can judge.
  *
  * @param route  its sound members
  * @param wrote  whether the author wrote a member, sound or not
+ * @param token  which of our tokens the upstream gets in Authorization
  */
-export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+export function* headerRules(
+  route: Partial<HeaderDoc>,
+  wrote: (name: keyof HeaderDoc) => boolean,
+  token: "External" | "Internal" | undefined,
+): Iterable<Finding> {
   const forms = hostForms(route, wrote);
   if (forms.length > 1) {
     yield fault(
@@ -28,8 +33,8 @@ export function* headerRules(route: Partial<RouteDoc>, wrote: (name: keyof Route
       yield doubt(["remove_request_headers", index], message);
     }
   }
-  yield* authorizationRule(route);
-  yield* removedTokenRule(route);
+  yield* authorizationRule(route, token);
+  yield* removedTokenRule(route, token);
 }
 
 /** Header names that stand twice in one map in different case. */
@@ -43,7 +48,7 @@ export function* twiceNamed(names: readonly string[], setting: string): Iterable
   }
 }
 
-function hostForms(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): readonly string[] {
+function hostForms(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): readonly string[] {
   const forms: string[] = [];
   // `preserve_host_header: false` is the default spelled out, not a choice.
   if (route.preserve_host_header === true) forms.push("preserve_host_header");
@@ -53,7 +58,7 @@ function hostForms(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => bo
   return forms;
 }
 
-function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => boolean): Iterable<Finding> {
+function* regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): Iterable<Finding> {
   const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
@@ -71,12 +76,12 @@ function* regexPair(route: Partial<RouteDoc>, wrote: (name: keyof RouteDoc) => b
 }
 
 /** Names of headers set on requests, with the setting that sets them. */
-export function setNames(route: Partial<RouteDoc>): readonly (readonly [setting: string, name: string])[] {
+export function setNames(route: Partial<HeaderDoc>): readonly (readonly [setting: string, name: string])[] {
   const settings = ["set_request_headers", "set_request_headers_secret"] as const;
   return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
 }
 
-function* secretHeaders(route: Partial<RouteDoc>): Iterable<Finding> {
+function* secretHeaders(route: Partial<HeaderDoc>): Iterable<Finding> {
   const secret = Object.keys(route.set_request_headers_secret ?? {});
   yield* twiceNamed(secret, "set_request_headers_secret");
   const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
@@ -88,18 +93,21 @@ function* secretHeaders(route: Partial<RouteDoc>): Iterable<Finding> {
   }
 }
 
-function* authorizationRule(route: Partial<RouteDoc>): Iterable<Finding> {
+function* authorizationRule(route: Partial<HeaderDoc>, token: "External" | "Internal" | undefined): Iterable<Finding> {
   const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
   if (path === undefined) return;
-  if (route.mcp?.client) yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
-  if (route.mcp?.server?.upstream_oauth2) {
+  if (token === "External")
+    yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
+  if (token === "Internal") {
     yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
   }
 }
 
 /** Legal, since removal always wins, but it takes away what the route is for. */
-function* removedTokenRule({ mcp, remove_request_headers: removed = [] }: Partial<RouteDoc>): Iterable<Finding> {
-  const token = mcp?.client ? "External" : mcp?.server?.upstream_oauth2 ? "Internal" : undefined;
+function* removedTokenRule(
+  { remove_request_headers: removed = [] }: Partial<HeaderDoc>,
+  token: "External" | "Internal" | undefined,
+): Iterable<Finding> {
   const index = removed.findIndex((name) => name.toLowerCase() === "authorization");
   if (token === undefined || index === -1) return;
   yield doubt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);

@@ -5,27 +5,23 @@
  * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
  */
 import { quotedWish, wishOf } from "../../settings/types/checks.ts";
-import {
-  headerValueWish,
-  hostSourceWish,
-  removeRequestHeaderWish,
-  responseHeaderWish,
-  setRequestHeaderWish,
-} from "./names.ts";
+import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { hostSourceWish, removeRequestHeaderWish, responseHeaderWish, setRequestHeaderWish } from "./names.ts";
 import { HEADERS } from "../../settings/groups.ts";
-import { parsePattern, parseSubstitution } from "./host-regex.ts";
+import { parsePattern, parseSubstitution } from "../../settings/re2.ts";
 import {
   blockList,
   flag,
   grouped,
   labelled,
   secret,
+  type ShapeDoc,
   templateMap,
   text,
   textList,
   textMap,
 } from "../../settings/types/kinds.ts";
-import { parseStaticValue } from "./template.ts";
+import { parseStaticValue, parseTemplate } from "./template.ts";
 import { parseHostHeader } from "../../settings/values.ts";
 
 /** Static response headers; the same setting exists globally and per route. */
@@ -80,6 +76,7 @@ export const headerShape = {
     default: "- no headers are set",
     annotation: "set_request_headers",
     checkName: setRequestHeaderWish,
+    parse: parseTemplate,
   }),
   ...grouped(HEADERS, {
     set_request_headers_secret: labelled(
@@ -139,3 +136,14 @@ export const headerShape = {
 function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
   return (name) => quotedWish(name, wish(name));
 }
+
+export const identityShape = {
+  pass_identity_headers: flag({
+    doc: "Send the signed identity header and claim headers to the upstream.",
+    default: "- the global `pass_identity_headers`",
+    annotation: "pass_identity_headers",
+  }),
+};
+
+/** What of a route is about headers. */
+export type HeaderDoc = ShapeDoc<typeof headerShape & typeof identityShape>;

@@ -4,7 +4,7 @@ import { createSecureContext } from "node:tls";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { checkKey } from "./certificate.ts";
-import type { HostCertificate } from "../../config/compiled.ts";
+import type { HostCertificate } from "./compiled.ts";
 import type { HostCertificateDoc } from "./host-certificates.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 

@@ -13,7 +13,7 @@ import { parseDomainPattern } from "../../settings/domains.ts";
 import { type DocOf, document, fieldsOf, labelled, secret, text } from "../../settings/types/kinds.ts";
 import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../../config/read-slice.ts";
-import type { BootDoc } from "../../config/settings.ts";
+import type { BootDoc } from "../process/settings.ts";
 
 export const HOST_CERTIFICATES = "host_certificates";
 

@@ -5,10 +5,10 @@
  * below. There is no entry for everything: the gateway's own credential goes along with each of these requests.
  */
 import { quotedWish, readable } from "../../settings/types/checks.ts";
-import { OWN_PREFIXES } from "../routing/path-rules.ts";
+import { OWN_PREFIXES } from "../routing/own-paths.ts";
 import { pathTextWish } from "../routing/path-rewrite.ts";
 import { fault, type Finding, quote } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { McpDoc } from "./settings.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
 const MAX_EXTRA_PATHS = 100;
@@ -39,7 +39,9 @@ export function extraPathWish(text: string): string | undefined {
 }
 
 /** Rules between the entries, and with the route. */
-export function* extraPathRules(route: Partial<RouteDoc>): Iterable<Finding> {
+export function* extraPathRules(
+  route: Partial<McpDoc> & { readonly prefix?: string; readonly path?: string },
+): Iterable<Finding> {
   const { extra_paths: entries, path = "" } = route.mcp?.server ?? {};
   if (!entries) return;
   const place = ["mcp", "server", "extra_paths"];

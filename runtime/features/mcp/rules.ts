@@ -1,11 +1,9 @@
 /** Rules between the members of a route's `mcp` block, D5. */
 import { fault, type Finding } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
-
-export type McpServerDoc = NonNullable<NonNullable<RouteDoc["mcp"]>["server"]>;
+import type { McpDoc, McpServerDoc } from "./settings.ts";
 
 /** Rules between the members of the block. */
-export function* mcpRules(mcp: NonNullable<RouteDoc["mcp"]>): Iterable<Finding> {
+export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<Finding> {
   if (mcp.server && mcp.client) yield fault(["mcp"], 'has both "server" and "client", must have exactly one');
   if (!mcp.server && !mcp.client) yield fault(["mcp"], 'is empty, must have "server" or "client"');
   const oauth = mcp.server?.upstream_oauth2;

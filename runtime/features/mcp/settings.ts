@@ -5,7 +5,17 @@
  */
 import { checkScope, quotedWish, readable } from "../../settings/types/checks.ts";
 import { extraPathWish } from "./extra-paths.ts";
-import { block, choice, count, secret, text, textList, textMap, url } from "../../settings/types/kinds.ts";
+import {
+  block,
+  choice,
+  count,
+  secret,
+  type ShapeDoc,
+  text,
+  textList,
+  textMap,
+  url,
+} from "../../settings/types/kinds.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
 import { parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";
 
@@ -135,3 +145,8 @@ export const mcpShape = {
     { doc: "Model Context Protocol: exactly one of `server` and `client`.", default: "- an ordinary route" },
   ),
 };
+
+/** What of a route is about MCP. */
+export type McpDoc = ShapeDoc<typeof mcpShape>;
+
+export type McpServerDoc = NonNullable<NonNullable<McpDoc["mcp"]>["server"]>;

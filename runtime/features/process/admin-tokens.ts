@@ -5,10 +5,10 @@
  * message quotes a token.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import type { PublishToken } from "../../config/compiled.ts";
+import type { PublishToken } from "./compiled.ts";
 import { fault, type Finding, type ValuePath } from "../../settings/problem.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
-import type { BootDoc } from "../../config/settings.ts";
+import type { BootDoc } from "./settings.ts";
 
 /** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
 const LEAST_TOKEN_LENGTH = 20;

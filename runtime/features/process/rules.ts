@@ -2,8 +2,8 @@
 import { adminTokenRules } from "./admin-tokens.ts";
 import { hostCertificateRules } from "../listener/host-certificates.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
-import { decodeSharedSecret } from "./settings.ts";
-import type { BootDoc, SettingsDoc } from "../../config/settings.ts";
+import { decodeSharedSecret, type BootDoc } from "./settings.ts";
+import type { SettingsDoc } from "../sign-in/settings.ts";
 import { isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {

@@ -1,6 +1,7 @@
 /** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
-import { quotedWish, readable } from "../../settings/types/checks.ts";
 import {
+  type DocOf,
+  document,
   block,
   blockList,
   choice,
@@ -14,10 +15,11 @@ import {
   textList,
   url,
 } from "../../settings/types/kinds.ts";
+import { quotedWish, readable } from "../../settings/types/checks.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { HOST_CERTIFICATES } from "../listener/host-certificates.ts";
 import { liveShape } from "../sign-in/settings.ts";
-import { isHeaderName } from "../headers/names.ts";
+import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { ownerPatternProblem } from "./owners.ts";
 import { quote } from "../../settings/problem.ts";
 import { isProxyClaimName } from "../../shared/http/proxy-claims.ts";
@@ -265,3 +267,10 @@ export function decodeSharedSecret(value: string): Buffer | undefined {
   const bytes = decodeBase64(value.trim());
   return bytes !== undefined && bytes.length >= 32 ? bytes : undefined;
 }
+
+const bootSchema = document(bootShape);
+
+/** Boot settings as written. */
+export type BootDoc = DocOf<typeof bootSchema>;
+
+export const bootNames: ReadonlySet<string> = new Set(Object.keys(bootShape));

@@ -5,36 +5,35 @@
  * matters. Patterns hang in the tree of prefixes at their literal beginning, so that a path is tried only against those
  * that it could match.
  */
-import type { CompiledRoute } from "../../config/compiled.ts";
 import { MAX_MATCHED_PATH } from "./path-pattern.ts";
 import { canonicalPath, otherReading } from "../../shared/http/target.ts";
-import { isOwnPath } from "../../proxy/endpoints.ts";
+import { isOwnPath } from "./own-paths.ts";
 import { PathNode } from "./apply-path-tree.ts";
 import { createAutomata, PatternPlaces } from "./apply-patterns.ts";
-import type { RoutePlan } from "../../proxy/prepared-route.ts";
+import type { RoutedRoute } from "./compiled.ts";
 
 export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
 
-export type FoundRoute =
+export type FoundRoute<P> =
   | {
       readonly ok: true;
-      readonly plan: RoutePlan;
+      readonly plan: P;
       /** The path as servers read it that cut parameters off; undefined where both are the same. */
       readonly otherPath: string | undefined;
     }
   | { readonly ok: false; readonly reason: NoRouteReason };
 
 /** What one host serves. The authenticate host may serve no route at all, only our own endpoints. */
-export interface HostTable {
+export interface HostTable<P> {
   /** How its users reach it. */
   readonly scheme: "http" | "https";
-  findRoute(path: string): FoundRoute;
+  findRoute(path: string): FoundRoute<P>;
 }
 
 /** A route, and how it is served once a request has come for it. */
-interface Slot {
-  readonly route: CompiledRoute;
-  plan: RoutePlan | undefined;
+interface Slot<R, P> {
+  readonly route: R;
+  plan: P | undefined;
 }
 
 /** Kept over reloads: automata say nothing about routes. */
@@ -43,23 +42,18 @@ const automata = createAutomata();
 /** A path that no pattern is tried on, see `MAX_MATCHED_PATH`. */
 const TOO_LONG = "path-too-long";
 
-export class HostRoutes implements HostTable {
-  readonly #exact = new Map<string, Slot>();
-  readonly #paths = new PathNode<Slot, PatternPlaces<Slot>>();
-  readonly #plan: (route: CompiledRoute) => RoutePlan;
+export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
+  readonly #exact = new Map<string, Slot<R, P>>();
+  readonly #paths = new PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>>();
+  readonly #plan: (route: R) => P;
   /** Of the wildcard host that this one lies below; it takes what is not found here. */
-  readonly #wider: HostRoutes | undefined;
+  readonly #wider: HostRoutes<R, P> | undefined;
   readonly scheme: "http" | "https";
   /** Not laid out yet. */
-  #waiting: Iterator<CompiledRoute> | undefined;
+  #waiting: Iterator<R> | undefined;
 
   /** @param plan called with the first request for a route */
-  constructor(
-    routes: readonly CompiledRoute[],
-    scheme: "http" | "https",
-    plan: (route: CompiledRoute) => RoutePlan,
-    wider?: HostRoutes,
-  ) {
+  constructor(routes: readonly R[], scheme: "http" | "https", plan: (route: R) => P, wider?: HostRoutes<R, P>) {
     this.#plan = plan;
     this.#wider = wider;
     this.scheme = scheme;
@@ -80,7 +74,7 @@ export class HostRoutes implements HostTable {
     return false;
   }
 
-  findRoute(path: string): FoundRoute {
+  findRoute(path: string): FoundRoute<P> {
     const slot = this.#find(path);
     if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
     // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
@@ -92,18 +86,18 @@ export class HostRoutes implements HostTable {
     return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)), otherPath };
   }
 
-  #add(slot: Slot): void {
+  #add(slot: Slot<R, P>): void {
     const { match } = slot.route;
     if (match.kind === "exact") this.#exact.set(canonical(match.path), slot);
     else if (match.kind === "prefix") this.#nodeAt(match.prefix).prefix = slot;
     // Every path that another pattern takes would begin with what no request's path does.
     else if (match.beginning === "" || isCanonical(match.beginning)) {
-      const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces(automata, byPrecedence));
+      const places = (this.#nodeAt(match.beginning).patterns ??= new PatternPlaces<Slot<R, P>>(automata, byPrecedence));
       places.add(match.pattern, match.stem, match.rest, slot);
     }
   }
 
-  #nodeAt(path: string): PathNode<Slot, PatternPlaces<Slot>> {
+  #nodeAt(path: string): PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>> {
     let node = this.#paths;
     // Prefixes go by whole segments: "/a/" says the same as "/a".
     for (const segment of canonical(path).split("/").slice(1)) {
@@ -113,13 +107,13 @@ export class HostRoutes implements HostTable {
     return node;
   }
 
-  #find(path: string): Slot | typeof TOO_LONG | undefined {
+  #find(path: string): Slot<R, P> | typeof TOO_LONG | undefined {
     if (this.#waiting !== undefined) this.layOut(Number.POSITIVE_INFINITY);
     const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path);
     if (exact !== undefined) return exact;
     let node = this.#paths;
     let { prefix } = node;
-    let pattern: Slot | undefined;
+    let pattern: Slot<R, P> | undefined;
     let start = 1;
     for (;;) {
       const { patterns } = node;
@@ -140,8 +134,12 @@ export class HostRoutes implements HostTable {
   }
 }
 
+interface Matched {
+  readonly route: Pick<RoutedRoute, "match">;
+}
+
 /** Patterns by priority, then by the length of their literal beginning, then by their text. */
-function byPrecedence({ route: { match: a } }: Slot, { route: { match: b } }: Slot): number {
+function byPrecedence({ route: { match: a } }: Matched, { route: { match: b } }: Matched): number {
   if (a.kind !== "regex" || b.kind !== "regex") return 0;
   return (
     b.priority - a.priority ||

@@ -5,11 +5,11 @@
  * send (`//`, dot segments, half an escape): such a request is refused, not repaired, because the policy judged the path
  * that came in and nobody can say which of the readings the upstream takes.
  */
-import type { CompiledRoute, PathRewrite } from "../../config/compiled.ts";
+import type { PathRewrite, RoutedRoute } from "./compiled.ts";
 import { canonicalPath, hasPathParameter, withoutPathParameters } from "../../shared/http/target.ts";
 
 /** @returns undefined when the result is no path with one reading */
-export function rewritePath(path: string, route: CompiledRoute, rewrite: PathRewrite): string | undefined {
+export function rewritePath(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {
   const rewritten = apply(path, route, rewrite);
   if (rewritten === undefined || !isPlain(rewritten)) return undefined;
   // What a server reads that cuts parameters off must be what the rewrite makes of the path without them.
@@ -19,12 +19,12 @@ export function rewritePath(path: string, route: CompiledRoute, rewrite: PathRew
   return rewritten;
 }
 
-function apply(path: string, route: CompiledRoute, rewrite: PathRewrite): string | undefined {
+function apply(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {
   return rewrite.kind === "regex" ? rewrite.apply(path) : swapPrefix(path, route, rewrite.text);
 }
 
 /** The base of the route in the path exchanged; of routes that are no prefix the whole path. */
-export function swapPrefix(path: string, { match, base }: CompiledRoute, text: string): string {
+export function swapPrefix(path: string, { match, base }: RoutedRoute, text: string): string {
   const rest = match.kind === "prefix" ? path.slice(base.length) : "";
   if (rest === "") return text;
   return (text.endsWith("/") ? text.slice(0, -1) : text) + rest;

@@ -1,10 +1,10 @@
 /** How a route's requests are matched, changed or answered → compiled form. */
-import type { PathMatch, PathRewrite, RouteAnswer } from "../../config/compiled.ts";
+import type { PathMatch, PathRewrite, RouteAnswer } from "./compiled.ts";
 import { startOf } from "./path-pattern.ts";
 import { compilePathRewrite } from "./path-rewrite.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { RoutingDoc } from "./settings.ts";
 
-export function compileMatch(doc: RouteDoc): PathMatch {
+export function compileMatch(doc: RoutingDoc): PathMatch {
   if (doc.path !== undefined) return { kind: "exact", path: doc.path };
   if (doc.regex === undefined) return { kind: "prefix", prefix: doc.prefix ?? "/" };
   const { regex: pattern, regex_priority_order: priority = 0 } = doc;
@@ -18,14 +18,14 @@ export function baseOf(match: PathMatch): string {
   return path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-export function compileRewrite(doc: RouteDoc): PathRewrite | undefined {
+export function compileRewrite(doc: RoutingDoc): PathRewrite | undefined {
   if (doc.prefix_rewrite !== undefined) return { kind: "prefix", text: doc.prefix_rewrite };
   const { regex_rewrite_pattern: pattern, regex_rewrite_substitution: substitution } = doc;
   if (pattern === undefined || substitution === undefined) return undefined;
   return { kind: "regex", apply: compilePathRewrite(pattern, substitution) };
 }
 
-export function compileAnswer({ redirect, response }: RouteDoc): RouteAnswer | undefined {
+export function compileAnswer({ redirect, response }: RoutingDoc): RouteAnswer | undefined {
   if (response) return { kind: "response", status: response.status, body: response.body ?? "" };
   if (!redirect) return undefined;
   const { path_redirect: path = "" } = redirect;

@@ -3,7 +3,7 @@ import { parseFrom } from "./from.ts";
 import { parsePathPattern } from "./path-pattern.ts";
 import { rewritePairWish } from "./path-rewrite.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import type { RouteDoc } from "../../config/route.ts";
+import type { RoutingDoc } from "./settings.ts";
 import { parseUpstream } from "../../settings/values.ts";
 
 /** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
@@ -11,7 +11,16 @@ export function asksUpstream(setting: string): boolean {
   return OF_UPSTREAMS.test(setting);
 }
 
-type Wrote = (name: keyof RouteDoc) => boolean;
+type Wrote = (name: keyof RoutingDoc | "to") => boolean;
+
+/** What a route has beside its routing that does not go with some of it. */
+export interface BesideRouting {
+  readonly to?: string | readonly string[];
+  readonly mcp?: { readonly server?: object | undefined } | undefined;
+  readonly set_response_headers?: Readonly<Record<string, string>>;
+}
+
+type Routed = Partial<RoutingDoc> & BesideRouting;
 
 /** Instructions from which a pattern is worth a warning: common ones have some thirty. */
 const COSTLY_PATTERN = 150;
@@ -30,7 +39,7 @@ const OF_UPSTREAMS =
  * @param wrote  whether the author wrote a member, sound or not
  * @param names  everything the author wrote
  */
-export function* routingRules(route: Partial<RouteDoc>, wrote: Wrote, names: readonly string[]): Iterable<Finding> {
+export function* routingRules(route: Routed, wrote: Wrote, names: readonly string[]): Iterable<Finding> {
   yield* patternRules(route, wrote);
   yield* rewriteRules(route, wrote);
   yield* answerRules(wrote, names);
@@ -42,7 +51,7 @@ export function* routingRules(route: Partial<RouteDoc>, wrote: Wrote, names: rea
   yield* hostRules(route);
 }
 
-function* patternRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding> {
+function* patternRules(route: Routed, wrote: Wrote): Iterable<Finding> {
   if (wrote("regex")) {
     for (const other of ["prefix", "path"] as const) {
       if (wrote(other)) yield fault(["regex"], `cannot stand beside "${other}", must be one of them`);
@@ -63,7 +72,7 @@ function* costRule(pattern: string | undefined): Iterable<Finding> {
   yield doubt(["regex"], `is a large pattern (${size} instructions), ${wish}`);
 }
 
-function* rewriteRules(route: Partial<RouteDoc>, wrote: Wrote): Iterable<Finding> {
+function* rewriteRules(route: Routed, wrote: Wrote): Iterable<Finding> {
   const [pattern, substitution] = ["regex_rewrite_pattern", "regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
@@ -105,7 +114,7 @@ function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<Finding>
   }
 }
 
-function* redirectRules(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc["redirect"]>): Iterable<Finding> {
+function* redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): Iterable<Finding> {
   const { response_code: code } = redirect;
   if (code !== undefined && !REDIRECT_CODES.includes(code)) {
     yield fault(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`);
@@ -125,7 +134,7 @@ function* redirectRules(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc
 }
 
 /** Whether every request of the route would be sent to its own address again. */
-function leadsBack(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc["redirect"]>): boolean {
+function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): boolean {
   const from = parseFrom(route.from ?? "");
   if (!from.ok) return false;
   const { scheme, hostname, port } = from.value;
@@ -140,7 +149,7 @@ function leadsBack(route: Partial<RouteDoc>, redirect: NonNullable<RouteDoc["red
   return redirect.prefix_rewrite === (route.path ?? (route.regex === undefined ? (route.prefix ?? "/") : undefined));
 }
 
-function* hostRules(route: Partial<RouteDoc>): Iterable<Finding> {
+function* hostRules(route: Routed): Iterable<Finding> {
   const from = parseFrom(route.from ?? "");
   if (!from.ok || !from.value.isWildcard || !route.mcp) return;
   const what = route.mcp.server
@@ -149,7 +158,7 @@ function* hostRules(route: Partial<RouteDoc>): Iterable<Finding> {
   yield fault(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
 }
 
-function toList(route: Partial<RouteDoc>): readonly string[] {
+function toList(route: Routed): readonly string[] {
   const { to = [] } = route;
   return typeof to === "string" ? [to] : to;
 }

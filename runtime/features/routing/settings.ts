@@ -3,10 +3,11 @@
  * upstream. Rules between them are in routing-rules.ts.
  */
 import { quotedWish, readable, wishOf } from "../../settings/types/checks.ts";
-import { block, choice, count, flag, text } from "../../settings/types/kinds.ts";
+import { block, choice, count, flag, type ShapeDoc, text, url } from "../../settings/types/kinds.ts";
+import { parseFrom } from "./from.ts";
 import { parsePathPattern } from "./path-pattern.ts";
 import { checkPathSubstitution, pathTextWish } from "./path-rewrite.ts";
-import { parsePattern } from "../headers/host-regex.ts";
+import { parsePattern } from "../../settings/re2.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
@@ -133,3 +134,41 @@ export const routingShape = {
     },
   ),
 };
+
+/** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
+export function routeNameWish(name: string): string | undefined {
+  if (name.length > 100) return "is longer than 100 characters";
+  return /^[\p{L}\p{N}]([\p{L}\p{N} ._:*+()&'-]*[\p{L}\p{N}).*])?$/u.test(name)
+    ? undefined
+    : 'must begin and end with a letter or digit and have only letters, digits, spaces and "._:-" between';
+}
+
+export const addressShape = {
+  name: text({
+    doc: "Name of the route: part of its key, and what lists and pages show.",
+    default: "- made from `from` and the path",
+    annotation: "name",
+    check: routeNameWish,
+  }),
+  from: url({
+    doc: "Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",
+    required: true,
+    read: parseFrom,
+  }),
+};
+
+export const pathShape = {
+  prefix: text({
+    doc: "The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base.",
+    default: "- every path of the host",
+    check: readable(parseRoutePath),
+  }),
+  path: text({
+    doc: "The route takes requests with exactly this path. Not together with `prefix`.",
+    default: "- every path of the host",
+    check: readable(parseRoutePath),
+  }),
+};
+
+/** What of a route is about which requests it takes and what becomes of them. */
+export type RoutingDoc = ShapeDoc<typeof addressShape & typeof pathShape & typeof routingShape>;

@@ -1,11 +1,7 @@
 /** Settings that published slices may carry too: MCP, sign-in, tokens, headers of all routes. */
-import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
-import { bearerShape } from "../access/settings.ts";
-import { checkScope, readable } from "../../settings/types/checks.ts";
-import { setRequestHeaderWish } from "../headers/names.ts";
-import { responseHeaderMap } from "../headers/settings.ts";
-import { hostCertificateShape } from "../listener/host-certificates.ts";
 import {
+  type DocOf,
+  document,
   block,
   choice,
   count,
@@ -18,7 +14,14 @@ import {
   textMap,
   url,
 } from "../../settings/types/kinds.ts";
-import { nearest, quote } from "../../settings/problem.ts";
+import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
+import { bearerShape } from "../access/settings.ts";
+import { checkScope, readable } from "../../settings/types/checks.ts";
+import { setRequestHeaderWish } from "../headers/names.ts";
+import { responseHeaderMap } from "../headers/settings.ts";
+import { hostCertificateShape } from "../listener/host-certificates.ts";
+import { nearest } from "../../settings/nearest.ts";
+import { quote } from "../../settings/problem.ts";
 import { hasUnsafeCharacter, parseHttpUrl, parseOrigin } from "../../settings/values.ts";
 
 export const liveShape = {
@@ -171,3 +174,8 @@ function privateRedirectUri(value: string): string | undefined {
   }
   return undefined;
 }
+
+const liveSchema = document(liveShape);
+
+/** Live settings as written. */
+export type SettingsDoc = DocOf<typeof liveSchema>;

@@ -12,7 +12,7 @@ import { isIP } from "node:net";
 
 import { Client } from "undici";
 
-import type { UpstreamReach } from "../../config/compiled.ts";
+import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { findDomain, type DomainPattern } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import { isOwnAddress } from "../../shared/own-address.ts";

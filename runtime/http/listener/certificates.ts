@@ -10,7 +10,7 @@ import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 
 import { checkKey, namesOf, wildcardAbove } from "../../features/listener/certificate.ts";
-import type { HostCertificate } from "../../config/compiled.ts";
+import type { HostCertificate } from "../../features/listener/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";

@@ -4,7 +4,8 @@
  * Untrusted input: names that clients ask for, and certificates, each of which is one owner's word about its own hosts.
  * Promise: nobody is shown an owner's certificate for a host that is served by others alone.
  */
-import type { HostCertificate, Snapshot, Snapshots } from "../../config/compiled.ts";
+import type { HostCertificate } from "../../features/listener/compiled.ts";
+import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 
 export interface HostCertificates {
   /** @param pattern the name itself, or the wildcard one label above it */

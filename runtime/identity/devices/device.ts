@@ -9,7 +9,7 @@
  */
 import { isIP } from "node:net";
 
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
 import { readForm } from "../../http/body.ts";
 import type { Endpoint } from "../../http/endpoint.ts";

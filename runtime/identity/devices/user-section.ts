@@ -1,5 +1,5 @@
 /** What the user page says of the user's devices, and the form with which one is removed. */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";

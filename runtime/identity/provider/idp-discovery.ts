@@ -1,7 +1,7 @@
 /** The provider's metadata: asked for when needed, kept for an hour, asked again after a failure or a change of settings. */
 import * as openid from "openid-client";
 
-import type { IdpSettings } from "../../config/compiled.ts";
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { hashSecret } from "../../shared/keys.ts";

@@ -1,5 +1,5 @@
 /** Which scopes a sign-in asks for. Pure. */
-import type { IdpSettings } from "../../config/compiled.ts";
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 
 const USUAL_SCOPES = ["openid", "profile", "email"];
 

@@ -9,7 +9,7 @@
 import * as jose from "jose";
 import * as openid from "openid-client";
 
-import type { IdpSettings } from "../../config/compiled.ts";
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";

@@ -7,7 +7,7 @@
  */
 import * as openid from "openid-client";
 
-import type { IdpSettings } from "../../config/compiled.ts";
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";

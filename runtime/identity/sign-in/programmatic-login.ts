@@ -10,7 +10,8 @@
  * own page, with the session's token, since a link can be sent to anybody; it is good for that host's ordinary routes
  * alone and ends with the session.
  */
-import type { LiveSettings, Snapshot } from "../../config/compiled.ts";
+import type { LiveSettings } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";

@@ -6,7 +6,8 @@
  * in the browser that was sent to the provider (it carries nonce and verifier, sealed, in a cookie), and is tried once; the
  * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
  */
-import type { IdpSettings, Snapshot } from "../../config/compiled.ts";
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
@@ -20,8 +21,7 @@ import type { IdentityService } from "../identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
-import { withStore } from "./sign-in.ts";
-import type { RouteSignIn } from "./sign-in.ts";
+import { withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { createTickets, type Ticket } from "./ticket.ts";

@@ -6,7 +6,7 @@
  * it was; a session cookie is never made from anything but a code that the authenticate host stored. Strangers who only
  * begin leave nothing behind, but for a few addresses too long for a cookie.
  */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";

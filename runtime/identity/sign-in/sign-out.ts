@@ -5,7 +5,7 @@
  * session itself, so every host's cookie is worth nothing as soon as the revocation is known there (within 2 s). Nobody
  * is told that they are signed out before the store has it.
  */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondError, respondHtml } from "../../http/respond.ts";

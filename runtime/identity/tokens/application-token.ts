@@ -1,5 +1,5 @@
 /** External Tokens for the back ends of MCP client routes: minted with a request, good for the user's MCP servers. */
-import type { Snapshots } from "../../config/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { applicationAudience, type ExternalTokens } from "../external-token.ts";
 import type { Principal } from "../principal.ts";

@@ -7,7 +7,8 @@
  * `FRESH_MS` and never past the token's end; a revoked user is asked about again at once. The provider is asked about
  * one token once at a time, and about few tokens at once.
  */
-import type { CompiledRoute, Snapshots } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { hashSecret } from "../../shared/keys.ts";

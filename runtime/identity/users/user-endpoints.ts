@@ -1,5 +1,5 @@
 /** What a signed-in person, and an application in front of them, can ask: who am I, and with which keys do you sign. */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect, respondBytes, respondError, respondHtml, respondJson } from "../../http/respond.ts";
 import type { Html } from "../../pages/html.ts";

@@ -5,7 +5,8 @@
  * background every `SOFT_MS` and waited for after `HARD_MS` besides; a token is renewed in the background before it ends;
  * while the store is away, a token that has not ended goes on.
  */
-import type { CompiledRoute, Snapshots } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";

@@ -1,7 +1,8 @@
 /**
  * What is known of a route's upstream: does it want a token? Learnt from its 401, or from metadata found at it (D19).
  */
-import type { LiveSettings, Snapshots } from "../../config/compiled.ts";
+import type { LiveSettings } from "../../config/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
 import { matchesDomain } from "../../settings/domains.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";

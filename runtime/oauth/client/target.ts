@@ -1,6 +1,8 @@
 /** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
 import { matchesDomain } from "../../settings/domains.ts";
-import type { CompiledRoute, LiveSettings, McpServer, UpstreamOAuth, UpstreamReach } from "../../config/compiled.ts";
+import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
+import type { McpServer, UpstreamOAuth } from "../../features/mcp/compiled.ts";
+import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
 
 /**

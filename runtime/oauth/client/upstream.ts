@@ -6,7 +6,8 @@
  * guarded-oauth and token-endpoint (requests of ours), vault and vault-* (tokens), attach-token and refusal (requests of
  * others), changes (what replicas tell each other), records (what is kept).
  */
-import type { CompiledRoute, Snapshot, Snapshots } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import { GatewayError, errorText } from "../../shared/errors.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";

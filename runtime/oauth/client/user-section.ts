@@ -1,5 +1,6 @@
 /** What the user page says of MCP servers, and the form with which users end a connection. */
-import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";

@@ -1,5 +1,6 @@
 /** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
-import type { CompiledRoute, Snapshot, Snapshots } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";

@@ -3,7 +3,9 @@
  *
  * Every host with an MCP server route is one issuer; its identifier is the origin, without path and trailing slash.
  */
-import type { CompiledRoute, McpServer, Snapshot } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { McpServer } from "../../features/mcp/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 
 export type McpServerRoute = CompiledRoute & { readonly mcp: McpServer };
 

@@ -4,7 +4,8 @@
  * The files beside: metadata and challenge (how clients find us), register and client* (who they are), authorize and
  * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), records (what is kept).
  */
-import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError, errorText } from "../../shared/errors.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";

@@ -2,7 +2,7 @@
  * The documents by which clients find us: authorization server metadata (RFC 8414, and under the OpenID name that some
  * clients try instead) and protected resource metadata (RFC 9728). Readable by anybody; they say nothing about users.
  */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { namesMessageAddress } from "../../shared/http/query.ts";

@@ -1,5 +1,5 @@
 /** The revocation endpoint (RFC 7009): a client gives its tokens back, and the grant behind them ends. */
-import type { Snapshot } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";

@@ -1,6 +1,6 @@
 /** What a client is told when its upstream did not answer. Never a 4xx: MCP clients take those for an answer of the server. */
 import { respondError } from "../../http/respond.ts";
-import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Passage } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 

@@ -6,7 +6,7 @@
  */
 import type { Readable } from "node:stream";
 
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readBodyInto } from "../../http/body.ts";
 import { respondError } from "../../http/respond.ts";
@@ -14,13 +14,8 @@ import type { Log } from "../../shared/log.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { announcementReader } from "../announced-address.ts";
-import type {
-  Transport,
-  UpstreamCall,
-  UpstreamFailure,
-  UpstreamHeaders,
-  UpstreamReceiver,
-} from "../../upstreams/transport-types.ts";
+import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
 import type { Passage, ProxyMetrics } from "../request-context.ts";

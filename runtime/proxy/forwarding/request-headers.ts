@@ -5,7 +5,7 @@
  * claims by itself reaches the upstream, in any spelling; what the connection names as its own is gone before ours are added.
  * Order (D6): client's, forwarding, identity, `set_request_headers`; `remove_request_headers` wins over all of them.
  */
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { renderTemplate, type TemplateValues } from "../../features/headers/template.ts";
 import { withoutCookies } from "../../http/cookies.ts";
 import { connectionTokens, foldHeaderName, headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
@@ -28,7 +28,7 @@ export interface RequestHeaderDeps {
 
 /** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. @throws RequestLoop */
 export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstream: Upstream): string[] {
-  const headers = ["host", upstreamHost(passage.exchange, passage.plan.route, upstream)];
+  const headers = ["host", upstreamHost(passage.exchange, passage.plan.route.hostRule, upstream)];
   const own = addClientHeaders(headers, deps, passage);
   // Before our own headers: a client may list them in Connection and have them dropped.
   if (own.length > 0) dropNamed(headers, own);

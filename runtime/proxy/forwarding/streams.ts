@@ -5,7 +5,8 @@
  * Promise: after the principal's credential has ended, no open answer of it goes on for more than about a second past
  * this process learning of it; who they belong to is asked every `RECHECK_MS`.
  */
-import type { CompiledRoute, Snapshot } from "../../config/compiled.ts";
+import type { CompiledRoute } from "../../config/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
 import { evaluate } from "../../policy/evaluate.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";

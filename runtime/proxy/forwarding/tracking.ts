@@ -1,9 +1,9 @@
 /** One sending to one upstream, as the route's balancer hears of it (balance.ts, `Tracker`). */
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
-import type { UpstreamFailure } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Passage } from "../request-context.ts";
 
 export class Tracking {

@@ -10,7 +10,7 @@ import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import { headerTraits } from "../../shared/http/header-traits.ts";
 import type { UpgradeOffer } from "../../http/exchange.ts";
@@ -19,7 +19,8 @@ import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../../http
 import { answerFailure } from "./failure.ts";
 import type { ForwardDeps } from "./forward.ts";
 import type { Attempt } from "../../tracing/tracing.ts";
-import type { UpstreamFailure, UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { Passage } from "../request-context.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { refuseStream } from "./refuse-stream.ts";

@@ -1,5 +1,5 @@
 /** The path of the upstream request (D5). */
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Passage } from "../request-context.ts";
 
 /**

@@ -24,9 +24,9 @@ import {
 import { parseDomainPattern } from "../domains.ts";
 import type { Field, Kind } from "../field.ts";
 import type { FieldGroup } from "../groups.ts";
-import { headerValueWish } from "../../features/headers/names.ts";
-import { nearest, quote } from "../problem.ts";
-import { parseTemplate } from "../../features/headers/template.ts";
+import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { nearest } from "../nearest.ts";
+import { quote } from "../problem.ts";
 import { parseDuration, type Reading } from "../values.ts";
 
 /** What every setting tells about itself. */
@@ -170,9 +170,11 @@ export function textListMap<const A extends About>(
   return made(schema.check(names(undefined)), "text-list-map", about);
 }
 
-/** Header names to templates, see template.ts. */
-export function templateMap<const A extends About & { readonly checkName: Check }>(about: A): Made<Entries, A> {
-  const checkValue: Check = (value) => headerValueWish(value) ?? wishOf(() => parseTemplate(value));
+/** Header names to templates, each of which `parse` must take. */
+export function templateMap<
+  const A extends About & { readonly checkName: Check; readonly parse: (value: string) => unknown },
+>(about: A): Made<Entries, A> {
+  const checkValue: Check = (value) => headerValueWish(value) ?? wishOf(() => about.parse(value));
   return made(mapOf(about.checkName, checkValue), "template-map", about);
 }
 
@@ -242,6 +244,9 @@ export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
 
 /** A value as a schema accepts it. */
 export type DocOf<S extends z.ZodType> = z.infer<S>;
+
+/** What may be written with the settings of a shape. */
+export type ShapeDoc<S extends Shape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
 
 /** Judges values of one type, see judge.ts. */
 export type Schema<T> = z.ZodType<T>;

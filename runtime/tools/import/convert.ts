@@ -2,7 +2,7 @@
 import { derivedName } from "../../config/canonical.ts";
 import { formatPath, isMembers, type Members } from "../../settings/problem.ts";
 import { loadSlices } from "../../config/load.ts";
-import { routeNameWish } from "../../config/route.ts";
+import { routeNameWish } from "../../features/routing/settings.ts";
 import { readSource } from "../../settings/source.ts";
 import { formatProblem } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";

@@ -4,7 +4,7 @@
  * Theirs knows `$$`, `${name.name["text"]}` with blanks around the parts, and the older `$name.name`; what it cannot read
  * stands for itself, and a reference that it does not know is sent as empty text. Ours refuses both, so each is decided here.
  */
-import { isHeaderName } from "../../features/headers/names.ts";
+import { isHeaderName } from "../../shared/http/header-syntax.ts";
 
 export type ConvertedTemplate =
   | { readonly ok: true; readonly text: string }

@@ -17,7 +17,8 @@ import { TLSSocket } from "node:tls";
 
 import protobuf from "protobufjs/minimal.js";
 
-import type { GrpcProbe, Upstream } from "../../config/compiled.ts";
+import type { GrpcProbe } from "../../features/balancing/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { openCheckSocket } from "./health-check-socket.ts";
 import type { Verdict } from "./health-check.ts";
 

@@ -1,5 +1,6 @@
 /** A health check by an HTTP request, over the transport of users' requests. The answer's status alone is looked at. */
-import type { HttpProbe, Upstream } from "../../config/compiled.ts";
+import type { HttpProbe } from "../../features/balancing/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import type { Transport, UpstreamCall } from "../transport-types.ts";
 import type { Verdict } from "./health-check.ts";
 

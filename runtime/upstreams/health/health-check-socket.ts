@@ -2,7 +2,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { endpointOf } from "../endpoint.ts";
 import { connectGuard } from "../reach.ts";
 

@@ -3,7 +3,8 @@
  *
  * Untrusted input: what the upstream sends, compared and forgotten; no more than `MAX_ANSWER_BYTES` of it are read.
  */
-import type { TcpProbe, Upstream } from "../../config/compiled.ts";
+import type { TcpProbe } from "../../features/balancing/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { openCheckSocket } from "./health-check-socket.ts";
 import type { Verdict } from "./health-check.ts";
 

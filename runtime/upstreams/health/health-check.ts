@@ -4,7 +4,8 @@
  * Promise: a check never lasts longer than its timeout, leaves no connection behind when it is given up, and at most one is
  * under way.
  */
-import type { HealthCheck as CheckSettings, Upstream } from "../../config/compiled.ts";
+import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Transport } from "../transport-types.ts";
 import { checkGrpc } from "./health-check-grpc.ts";

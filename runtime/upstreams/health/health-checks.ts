@@ -2,9 +2,12 @@
  * The health checks that the configuration in force asks for: begun when a route comes, stopped when it goes, and kept
  * with what they found as long as upstream and check stay the same. Routes that check the same upstream alike share one.
  */
-import type { HealthCheck as CheckSettings, Snapshot, Upstream, UpstreamConnect } from "../../config/compiled.ts";
+import type { HealthCheck as CheckSettings } from "../../features/balancing/compiled.ts";
+import type { Snapshot } from "../../config/snapshot.ts";
+import type { Upstream, UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { Log } from "../../shared/log.ts";
-import { poolKeyOf, type Transport } from "../transport-types.ts";
+import { poolKeyOf } from "../../features/connection/pool-key.ts";
+import type { Transport } from "../transport-types.ts";
 import { HealthCheck, type Schedule } from "./health-check.ts";
 import { statesOf, type UpstreamState } from "../../features/balancing/apply-state.ts";
 

@@ -7,7 +7,8 @@
 import type { Socket } from "node:net";
 
 import { errorText } from "../../shared/errors.ts";
-import type { UpstreamFailure, UpstreamRequest } from "../transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { UpstreamRequest } from "../transport-types.ts";
 import { failureOfEstablished, failureOfOpening } from "../failure.ts";
 import { departSoon, type Departure } from "./write-batching.ts";
 import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";

@@ -2,7 +2,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-import type { UpstreamConnect } from "../../config/compiled.ts";
+import type { UpstreamConnect } from "../../features/connection/compiled.ts";
 import type { UpstreamEndpoint } from "../endpoint.ts";
 import type { ConnectGuard } from "../reach.ts";
 

@@ -1,7 +1,8 @@
 /** The connections of one upstream, and the requests that wait for one. */
-import type { Upstream } from "../../config/compiled.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
-import type { UpstreamCall, UpstreamFailure, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { OVERLOADED, Places, refuse } from "../transport-limits.ts";
 import { endpointOf } from "../endpoint.ts";
 import { failureOf } from "../failure.ts";

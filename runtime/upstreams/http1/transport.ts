@@ -3,8 +3,9 @@
  *
  * A second request behind a slow one would wait for it, and a broken one would take the others with it: no pipelining.
  */
-import type { Upstream } from "../../config/compiled.ts";
-import { poolKeyOf, type Transport } from "../transport-types.ts";
+import type { Upstream } from "../../features/connection/compiled.ts";
+import { poolKeyOf } from "../../features/connection/pool-key.ts";
+import type { Transport } from "../transport-types.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS, maxUnderWayOf, type TransportOptions } from "../transport-limits.ts";
 import { CLOSED, Pool, refuseRequest } from "./pool.ts";
 

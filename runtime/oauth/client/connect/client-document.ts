@@ -3,7 +3,7 @@
  *
  * One per host, since its callback is on the host; only where some route is its own client.
  */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondError, respondJson } from "../../../http/respond.ts";
 import { clientMetadata } from "./register.ts";

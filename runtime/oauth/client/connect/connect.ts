@@ -6,7 +6,8 @@
  *
  * @see requirements, "Start upstream OAuth", "Upstream OAuth callback"
  */
-import type { CompiledRoute, Snapshot } from "../../../config/compiled.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../../http/respond.ts";

@@ -8,7 +8,8 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { CompiledRoute, LiveSettings, Snapshot } from "../../../config/compiled.ts";
+import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { randomSecret, type Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";

@@ -4,7 +4,8 @@
  * Tickets carry a journey from a page of another host of ours to the host of the routes. Promise: a ticket is made by us,
  * for one user, and opens for ten minutes; where it leads back to was judged when it was made.
  */
-import type { CompiledRoute, Snapshot } from "../../../config/compiled.ts";
+import type { CompiledRoute } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { reaches } from "../../../identity/application-reach.ts";

@@ -6,7 +6,8 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { LiveSettings, UpstreamReach } from "../../../config/compiled.ts";
+import type { LiveSettings } from "../../../config/compiled.ts";
+import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { errorText } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";

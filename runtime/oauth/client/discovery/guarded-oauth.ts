@@ -5,7 +5,8 @@
  */
 import * as oauth from "oauth4webapi";
 
-import type { LiveSettings, UpstreamReach } from "../../../config/compiled.ts";
+import type { LiveSettings } from "../../../config/compiled.ts";
+import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { TOKEN_ANSWER_BYTES, type FetchTarget, type SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { isPlainObject, parseJson } from "../json.ts";
 

@@ -6,7 +6,7 @@
  * secret of the client is read anew for each request. When the answer of a rotating server was lost, the old refresh token
  * is tried once more, and its refusal ends the connection.
  */
-import type { Snapshots } from "../../../config/compiled.ts";
+import type { Snapshots } from "../../../config/snapshot.ts";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";

@@ -5,7 +5,7 @@
  * known to belong together, a refusal is a page; only then do refusals travel to the redirect URI. Nobody can register a
  * client to make links that begin with our name and lead elsewhere.
  */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect } from "../../../http/respond.ts";

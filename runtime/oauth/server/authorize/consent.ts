@@ -5,7 +5,7 @@
  * an approval by this very user for this client, resource and metadata; an approval comes from our own page (Origin,
  * Fetch Metadata, a token bound to session and request); each waiting request is answered once.
  */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import { readForm } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";

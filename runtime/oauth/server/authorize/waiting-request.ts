@@ -1,5 +1,5 @@
 /** An authorization request that waits for a person, and what that person approved before. */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";

@@ -7,7 +7,7 @@
  */
 import { timingSafeEqual } from "node:crypto";
 
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { pass, refuse, type Step } from "../answer.ts";

@@ -1,5 +1,5 @@
 /** Who a client id is: a client registered with this issuer, or a client ID metadata document. */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { randomSecret } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";

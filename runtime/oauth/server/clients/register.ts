@@ -3,7 +3,7 @@
  *
  * Open to everybody by nature, so: bounded body, a rate limit per peer, and registrations that nobody uses end.
  */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import { hasNoContentCoding, readBody } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";

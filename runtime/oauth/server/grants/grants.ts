@@ -1,5 +1,5 @@
 /** Codes and grants: how an approval becomes the right to get tokens, and how that right ends. */
-import type { Lifetimes } from "../../../config/compiled.ts";
+import type { Lifetimes } from "../../../features/mcp/compiled.ts";
 import { hashSecret, randomSecret, type Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";

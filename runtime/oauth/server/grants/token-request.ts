@@ -1,5 +1,5 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Step } from "../answer.ts";
 import type { ClientKeys } from "../clients/client-keys.ts";

@@ -3,7 +3,7 @@
  *
  * Untrusted input: header and form. Promise: answers with tokens or about tokens are never cached (RFC 6749 §5.1).
  */
-import type { Snapshot } from "../../../config/compiled.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
 import { readForm } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";

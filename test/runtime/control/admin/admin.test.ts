@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createAdmin, type Admin } from "../../../../runtime/control/admin/admin.ts";
 import { createMetrics, type Metrics } from "../../../../runtime/control/admin/metrics.ts";
 import type { BundleStatus } from "../../../../runtime/control/bundle/bundle.ts";
-import type { Snapshot } from "../../../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { VERSION } from "../../../../runtime/shared/version.ts";
 import { createTestClock } from "../../../support/clock.ts";

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { openBundle, type Bundle, type BundleDeps } from "../../../../runtime/control/bundle/bundle.ts";
 import { createSealing } from "../../../../runtime/control/bundle/secrets.ts";
-import type { CompiledRoute, Snapshot } from "../../../../runtime/config/compiled.ts";
+import type { CompiledRoute } from "../../../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../../runtime/shared/log.ts";
 import { sealSecret } from "../../../../runtime/terraform/resource/seal.ts";

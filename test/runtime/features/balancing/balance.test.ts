@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Balancing, Upstream } from "../../../../runtime/config/compiled.ts";
+import type { Balancing } from "../../../../runtime/features/balancing/compiled.ts";
+import type { Upstream } from "../../../../runtime/features/connection/compiled.ts";
 import { createBalancer, type Balancer } from "../../../../runtime/features/balancing/apply-balance.ts";
 import { statesOf } from "../../../../runtime/features/balancing/apply-state.ts";
 import { createTestClock, type TestClock } from "../../../support/clock.ts";

@@ -1,7 +1,7 @@
 /** When Maglev tables are made, filled, shared and forgotten. */
 import { describe, expect, test } from "vitest";
 
-import type { Snapshot } from "../../../../runtime/config/compiled.ts";
+import type { Snapshot } from "../../../../runtime/config/snapshot.ts";
 import { createMaglevTables, maglevOf } from "../../../../runtime/features/balancing/apply-maglev-tables.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import {
-  buildRouteTable,
-  prepareRouteTable,
-  type RouteTable,
-} from "../../../../runtime/features/routing/apply-find-route.ts";
+import { buildRouteTable, prepareRouteTable, type RouteTable } from "../../../../runtime/proxy/route-table.ts";
 import { snapshotFrom } from "../../../support/config.ts";
 
 const policy = "policy: [{ allow: { and: [{ accept: true }] } }]";

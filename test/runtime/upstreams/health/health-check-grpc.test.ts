@@ -20,7 +20,8 @@ import {
 import protobuf from "protobufjs";
 import { afterEach, describe, expect, test } from "vitest";
 
-import type { GrpcProbe, UpstreamConnect } from "../../../../runtime/config/compiled.ts";
+import type { GrpcProbe } from "../../../../runtime/features/balancing/compiled.ts";
+import type { UpstreamConnect } from "../../../../runtime/features/connection/compiled.ts";
 import { checkGrpc } from "../../../../runtime/upstreams/health/health-check-grpc.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 import { type CheckedServer, listen, upstreamAt, verdictOf } from "../../../support/check-verdict.ts";

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:tls";
 
 import { afterEach, describe, expect, test } from "vitest";
 
-import type { TcpProbe } from "../../../../runtime/config/compiled.ts";
+import type { TcpProbe } from "../../../../runtime/features/balancing/compiled.ts";
 import { checkTcp, createFinder } from "../../../../runtime/upstreams/health/health-check-tcp.ts";
 import { makeTestCertificate } from "../../../support/certificates.ts";
 import { type CheckedServer, listen, upstreamAt, verdictOf } from "../../../support/check-verdict.ts";

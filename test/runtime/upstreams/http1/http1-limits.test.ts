@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { Upstream, UpstreamLimits } from "../../../../runtime/config/compiled.ts";
+import type { Upstream, UpstreamLimits } from "../../../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
-import { poolKeyOf } from "../../../../runtime/upstreams/transport-types.ts";
+import { poolKeyOf } from "../../../../runtime/features/connection/pool-key.ts";
 import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { ask, loopTurns, outcome } from "../../../support/ask-upstream.ts";
 import { freePort } from "../../../support/ports.ts";

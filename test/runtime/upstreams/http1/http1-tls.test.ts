@@ -4,7 +4,7 @@ import type { TlsOptions, TLSSocket } from "node:tls";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { Upstream, UpstreamConnect } from "../../../../runtime/config/compiled.ts";
+import type { Upstream, UpstreamConnect } from "../../../../runtime/features/connection/compiled.ts";
 import type { Transport } from "../../../../runtime/upstreams/transport-types.ts";
 import { createHttp1Transport } from "../../../../runtime/upstreams/http1/transport.ts";
 import { loopTurns, outcome } from "../../../support/ask-upstream.ts";

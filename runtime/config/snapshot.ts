@@ -1,0 +1,32 @@
+/** The configuration in force. */
+import type { HostCertificate } from "../features/listener/compiled.ts";
+import type { LiveSettings, CompiledRoute } from "./compiled.ts";
+
+/** One consistent configuration in force. */
+export interface Snapshot {
+  /** SHA-256 (hex) of the canonical JSON of settings, routes and certificates. */
+  readonly digest: string;
+  /** Grows by one with each swap of this process. */
+  readonly generation: number;
+  readonly settings: LiveSettings;
+  /** Of slices, one for a host at most. */
+  readonly certificates?: readonly HostCertificate[];
+  /** Sorted by key. */
+  readonly routes: readonly CompiledRoute[];
+  /** The boot file has `owners`: their applications are held apart. */
+  readonly holdsOwnersApart?: boolean;
+}
+
+/** The configuration in force and its changes; implemented by bundle/. */
+export interface Snapshots {
+  current(): Snapshot;
+  /** Called after each swap, synchronously, with the new snapshot. @returns unsubscribe */
+  subscribe(listener: (next: Snapshot, previous: Snapshot) => void): () => void;
+  /** Called with a snapshot before it is put in force, which waits for what takes long. @returns takes it back */
+  prepare?(work: (next: Snapshot) => Promise<void>): () => void;
+}
+
+/** A fixed snapshot source, for tests and one-shot commands. */
+export function fixedSnapshot(snapshot: Snapshot): Snapshots {
+  return { current: () => snapshot, subscribe: () => () => {} };
+}

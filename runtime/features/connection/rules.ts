@@ -1,0 +1,13 @@
+/** Rules of the settings about connections to upstreams. */
+import { fault, type Finding } from "../../settings/problem.ts";
+import type { ConnectionDoc } from "./settings.ts";
+
+/** Rules of the `tls_…` settings. */
+export function* upstreamTlsRules(route: Partial<ConnectionDoc>): Iterable<Finding> {
+  const has = (name: "tls_client_cert" | "tls_client_key"): boolean =>
+    ["", "_ref", "_sealed"].some((suffix) => Object.hasOwn(route, name + suffix));
+  if (has("tls_client_cert") && !has("tls_client_key"))
+    yield fault(["tls_client_cert"], 'needs "tls_client_key" beside it');
+  if (has("tls_client_key") && !has("tls_client_cert"))
+    yield fault(["tls_client_key"], 'needs "tls_client_cert" beside it');
+}

@@ -1,0 +1,45 @@
+/** MCP settings as requests read them. */
+import type { ExtraPath } from "./extra-paths.ts";
+
+/** All in seconds. */
+export interface Lifetimes {
+  readonly accessToken: number;
+  readonly clientRouteToken: number;
+  readonly refreshToken: number;
+  /** From a grant's beginning; undefined = it goes on while it is used. */
+  readonly refreshTokenAbsolute: number | undefined;
+  readonly authorizationCode: number;
+}
+
+export interface UpstreamOAuth {
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly endpoint: { readonly authUrl: string; readonly tokenUrl: string } | undefined;
+  readonly authStyle: "header" | "params" | undefined;
+  readonly scopes: readonly string[];
+  readonly authorizationUrlParams: ReadonlyMap<string, string>;
+}
+
+export interface McpServer {
+  readonly kind: "server";
+  /** "" or "/sub/path" without trailing slash. */
+  readonly path: string;
+  /** Below the base, see extra-paths.ts. */
+  readonly extraPaths: readonly ExtraPath[];
+  readonly maxRequestBytes: number;
+  /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
+  readonly resource: string;
+  readonly upstreamOAuth: UpstreamOAuth | undefined;
+  readonly authorizationServerUrl: string | undefined;
+  /** Owners whose applications may call it, beside its own, as features/process/owners.ts reads them. */
+  readonly allowedApplications: readonly string[];
+}
+
+export interface McpClient {
+  readonly kind: "client";
+}
+
+/** What a route is in MCP. */
+export interface McpRoute {
+  readonly mcp: McpServer | McpClient | undefined;
+}

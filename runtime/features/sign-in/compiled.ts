@@ -1,0 +1,23 @@
+/** Settings of sign-in as requests read them. */
+
+export interface IdpSettings {
+  readonly providerUrl: string;
+  readonly clientId: string;
+  /** Absent = public client. */
+  readonly clientSecret: string | undefined;
+  /** As they are configured; undefined = the usual ones, of which the provider's metadata decides (identity/provider/idp-scopes.ts). */
+  readonly scopes: readonly string[] | undefined;
+  /** Claim that carries the groups. */
+  readonly groupsClaim: string;
+  /** An address that the provider does not say is verified counts as none. */
+  readonly requireEmailVerified: boolean;
+  readonly requestParams: ReadonlyMap<string, string>;
+}
+
+export interface CookieSettings {
+  /** Without the `__Host-` prefix, which is added whenever the listener is secure. */
+  readonly name: string;
+  /** Upper bound of a browser session, seconds. */
+  readonly expirationSeconds: number;
+  readonly sameSite: "lax" | "strict" | "none";
+}
