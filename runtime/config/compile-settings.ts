@@ -1,10 +1,11 @@
 /** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
+import { type BootDoc, type SettingsDoc } from "./settings.ts";
 import { createPrivateKey, randomBytes } from "node:crypto";
 
 import { GatewayError } from "../shared/errors.ts";
 import { DEFAULT_RECORD_FIELDS } from "../audit/record.ts";
 import { compileAdminTokens } from "../features/process/admin-tokens.ts";
-import { decodeSharedSecret, DEFAULT_STORAGE_URL, type BootDoc } from "../features/process/settings.ts";
+import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "../features/process/settings.ts";
 import type { BootSettings, LiveSettings } from "./compiled.ts";
 import type { IdpSettings } from "../features/sign-in/compiled.ts";
 import { canonicalHost, parseDomainPattern } from "../settings/domains.ts";
@@ -12,7 +13,6 @@ import { parseClientIdDomains } from "../features/mcp/known-clients.ts";
 import { headerValueWish } from "../shared/http/header-syntax.ts";
 import { DEFAULT_ADMIN_ADDRESS, publicAddress } from "./rules/own-addresses.ts";
 import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
-import type { SettingsDoc } from "../features/sign-in/settings.ts";
 import { parseStaticValue } from "../features/headers/template.ts";
 import { decodeBase64, parseDuration, parseOrigin } from "../settings/values.ts";
 

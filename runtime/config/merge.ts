@@ -1,8 +1,7 @@
 /** Settings of several slices → one: lists are joined, blocks and maps member by member, anything else must agree. */
+import { type BootDoc, type SettingsDoc } from "./settings.ts";
 import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
-import type { BootDoc } from "../features/process/settings.ts";
-import type { SettingsDoc } from "../features/sign-in/settings.ts";
 import { settingsFields } from "./settings.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);

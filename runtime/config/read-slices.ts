@@ -1,4 +1,5 @@
 /** Sources → their slices, with what is wrong with each and between them. */
+import { type BootDoc, type SettingsDoc } from "./settings.ts";
 import { judgeBundle } from "./rules/bundle.ts";
 import { judgeConflicts } from "./rules/conflicts.ts";
 import { judgeHostCertificates } from "../features/listener/host-certificates.ts";
@@ -8,8 +9,6 @@ import { type PlacedProblem, type Problem, quote } from "../settings/problem.ts"
 import type { RouteMemory } from "./read-route.ts";
 import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
 import { type Refusal, refuse } from "./refusals.ts";
-import type { BootDoc } from "../features/process/settings.ts";
-import type { SettingsDoc } from "../features/sign-in/settings.ts";
 
 export interface ReadSlices {
   /** By file and place. */

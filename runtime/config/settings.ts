@@ -1,9 +1,51 @@
-/** Everything that may be written beside the routes. */
-import { bootShape } from "../features/process/settings.ts";
-import { document, fieldsOf } from "../settings/types/kinds.ts";
-import { liveShape } from "../features/sign-in/settings.ts";
+/** Everything that may be written beside the routes: the settings of all features, in the order of the reference. */
+import { bearerShape } from "../features/access/settings.ts";
+import { upstreamTimeoutShape } from "../features/connection/settings.ts";
+import { headerSettingsShape } from "../features/headers/settings.ts";
+import { adminListenerShape, listenerShape, streamShape } from "../features/listener/settings.ts";
+import { HOST_CERTIFICATES, hostCertificateShape } from "../features/listener/host-certificates.ts";
+import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
+import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
+import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
+import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
+import { type DocOf, document, fieldsOf } from "../settings/types/kinds.ts";
+
+/** Settings that published slices may carry too. */
+const liveShape = {
+  ...mcpSettingsShape,
+  ...recordFieldsShape,
+  ...signInShape,
+  ...bearerShape,
+  ...cookieShape,
+  ...lifetimeShape,
+  ...headerSettingsShape,
+  ...hostCertificateShape,
+  ...streamShape,
+  ...upstreamTimeoutShape,
+};
+
+/** Settings that only the file given to `gateway run` may carry: what a process needs before it reads any slice. */
+const bootShape = {
+  ...listenerShape,
+  ...developmentShape,
+  ...adminListenerShape,
+  ...keysShape,
+  ...recordsShape,
+  ...logShape,
+  // Certificates hold for the owner's own hosts, for which there is leave already.
+  ...ownersShape(Object.keys(liveShape).filter((name) => name !== HOST_CERTIFICATES)),
+};
 
 export const settingsSchema = document({ ...bootShape, ...liveShape });
+const bootSchema = document(bootShape);
+const liveSchema = document(liveShape);
+
+/** Boot settings as written. */
+export type BootDoc = DocOf<typeof bootSchema>;
+/** Live settings as written. */
+export type SettingsDoc = DocOf<typeof liveSchema>;
+
+export const bootNames: ReadonlySet<string> = new Set(Object.keys(bootShape));
 
 /** Every setting beside the routes, boot first. */
 export const settingsFields = [...fieldsOf(bootShape, "boot"), ...fieldsOf(liveShape, "live")];

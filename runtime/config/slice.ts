@@ -1,8 +1,8 @@
 /** The unit of publishing, and the canonical JSON by which slices and snapshots are compared. */
+import { type SettingsDoc } from "./settings.ts";
 import { createHash } from "node:crypto";
 
 import type { RouteDoc } from "./route.ts";
-import type { SettingsDoc } from "../features/sign-in/settings.ts";
 
 /** What one owner publishes. A hand-written file with a `routes` list is the same with owner "default". */
 export interface Slice {

@@ -1,4 +1,5 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
+import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
@@ -10,8 +11,6 @@ import { ownerProblems } from "./owners.ts";
 import { below, doubt, fault, type Finding, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
-import type { BootDoc } from "../../features/process/settings.ts";
-import type { SettingsDoc } from "../../features/sign-in/settings.ts";
 import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in.ts";
 import { parseOrigin } from "../../settings/values.ts";
 

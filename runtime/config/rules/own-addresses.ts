@@ -1,9 +1,9 @@
 /** Upstreams that are this gateway itself: one would hand out the power of the admin listener, the other go round without end. */
+import { type BootDoc } from "../settings.ts";
 import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import type { BootDoc } from "../../features/process/settings.ts";
 import { isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";

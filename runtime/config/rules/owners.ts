@@ -5,6 +5,7 @@
  * of all, secrets, tokens with which an application acts for its users elsewhere) is refused unless the boot file says
  * that this owner may. Without `owners` nothing but secret references is held back.
  */
+import { type BootDoc } from "../settings.ts";
 import { coversHosts, parseDomainPattern } from "../../settings/domains.ts";
 import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
 import { findOwnerRights } from "../../features/process/owners.ts";
@@ -12,7 +13,6 @@ import { below, doubt, fault, type Finding, quote, type ValuePath } from "../../
 import type { ReadSlice } from "../read-slice.ts";
 import { routeFields } from "../route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
-import type { BootDoc } from "../../features/process/settings.ts";
 import { settingsFields } from "../settings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
 import { isLoopbackHost } from "../../settings/values.ts";

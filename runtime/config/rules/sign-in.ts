@@ -2,12 +2,11 @@
  * Where people can sign in: only under https, and on this machine's own hosts, because anybody on the way could read or
  * plant a cookie otherwise (identity/sign-in/sign-in.ts refuses it). What loads must not need what run time refuses.
  */
+import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
-import type { BootDoc } from "../../features/process/settings.ts";
-import type { SettingsDoc } from "../../features/sign-in/settings.ts";
 import { isLoopbackHost, parseOrigin } from "../../settings/values.ts";
 
 const WISH = "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";

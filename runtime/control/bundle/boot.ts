@@ -2,7 +2,8 @@
  * Boot settings as written → compiled, with their own secrets read. Done once, at start, and before anything else: they
  * say where the store is that has the published slices.
  */
-import { decodeSharedSecret, type BootDoc } from "../../features/process/settings.ts";
+import { type BootDoc } from "../../config/settings.ts";
+import { decodeSharedSecret } from "../../features/process/settings.ts";
 import { compileBoot } from "../../config/compile-settings.ts";
 import type { BootSettings } from "../../config/compiled.ts";
 import { formatProblem, loadSlices, type Problem } from "../../config/load.ts";

@@ -4,6 +4,7 @@
  * A compiled route is used again when its text, the settings and the secrets it read are the same, so that what hangs on
  * it (assertions, connections) survives a reload of others.
  */
+import { type SettingsDoc } from "../../config/settings.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { compileRoute, compileSettings } from "../../config/compile-settings.ts";
@@ -13,7 +14,6 @@ import { formatPath, type Problem } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
 import { type RouteDoc, routeFields } from "../../config/route.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
-import type { SettingsDoc } from "../../features/sign-in/settings.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { canonicalJson } from "../../config/slice.ts";
 import { errorText } from "../../shared/errors.ts";

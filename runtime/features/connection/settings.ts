@@ -72,3 +72,13 @@ export const idleTimeoutShape = {
 export type ConnectionDoc = ShapeDoc<
   typeof toShape & typeof websocketShape & typeof protocolShape & typeof timeoutShape & typeof idleTimeoutShape
 >;
+
+export const upstreamTimeoutShape = {
+  default_upstream_timeout: duration({
+    doc: 'Default of the routes\' `timeout`; "0s" means no limit.',
+    default: "30s",
+  }),
+};
+
+/** What may be written about the upstreams of all routes. */
+export type UpstreamSettingsDoc = ShapeDoc<typeof upstreamTimeoutShape>;

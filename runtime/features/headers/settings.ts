@@ -147,3 +147,24 @@ export const identityShape = {
 
 /** What of a route is about headers. */
 export type HeaderDoc = ShapeDoc<typeof headerShape & typeof identityShape>;
+
+export const headerSettingsShape = {
+  pass_identity_headers: flag({
+    doc: "Send the signed identity header and claim headers to upstreams.",
+    default: "true",
+  }),
+  jwt_claims_headers: textMap({
+    doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims).",
+    default: "- none",
+    checkName: setRequestHeaderWish,
+    checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
+  }),
+  set_response_headers: textMap({
+    doc: "Static response headers of all routes; a route's own `set_response_headers` take precedence.",
+    default: "- none",
+    ...responseHeaderMap,
+  }),
+};
+
+/** What may be written about the headers of all routes. */
+export type HeaderSettingsDoc = ShapeDoc<typeof headerSettingsShape>;

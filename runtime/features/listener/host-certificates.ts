@@ -5,6 +5,7 @@
  * route, so that leave for the host is leave for its certificate. Kept apart from settings when a slice is read, so that a
  * renewal changes nothing else.
  */
+import { type BootDoc } from "../../config/settings.ts";
 import { X509Certificate } from "node:crypto";
 
 import { certificateWish, coversHost, namesOf } from "./certificate.ts";
@@ -13,7 +14,6 @@ import { parseDomainPattern } from "../../settings/domains.ts";
 import { type DocOf, document, fieldsOf, labelled, secret, text } from "../../settings/types/kinds.ts";
 import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../../config/read-slice.ts";
-import type { BootDoc } from "../process/settings.ts";
 
 export const HOST_CERTIFICATES = "host_certificates";
 

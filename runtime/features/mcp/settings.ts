@@ -3,12 +3,18 @@
  *
  * @see requirements, "Route: MCP server" and "Route: MCP client"; decision D5
  */
+import { quote } from "../../settings/problem.ts";
+import { hasUnsafeCharacter } from "../../settings/values.ts";
+import { parseOrigin } from "../../settings/values.ts";
 import { checkScope, quotedWish, readable } from "../../settings/types/checks.ts";
 import { extraPathWish } from "./extra-paths.ts";
 import {
   block,
   choice,
   count,
+  domainPatternList,
+  duration,
+  flag,
   secret,
   type ShapeDoc,
   text,
@@ -150,3 +156,77 @@ export const mcpShape = {
 export type McpDoc = ShapeDoc<typeof mcpShape>;
 
 export type McpServerDoc = NonNullable<NonNullable<McpDoc["mcp"]>["server"]>;
+
+export const mcpSettingsShape = {
+  runtime_flags: block(
+    {
+      mcp: flag({ doc: "Must be true to enable MCP; until then MCP routes answer 503.", default: "false" }),
+    },
+    { doc: "Switches of experimental parts.", default: "- all off" },
+  ),
+  mcp_allowed_client_id_domains: domainPatternList({
+    doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect.",
+    default: "- URL-based client IDs are refused, and clients register themselves",
+  }),
+  mcp_allowed_as_metadata_domains: domainPatternList({
+    doc: "Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`.",
+    default: "- no discovery",
+  }),
+  mcp_allowed_origins: textList({
+    doc: "Browser origins that may call MCP routes beside the route's own and loopback ones.",
+    default: "- same host and loopback",
+    check: readable(parseOrigin),
+  }),
+  mcp_allowed_private_redirect_uris: textList({
+    doc: 'Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".',
+    default: "- https and loopback redirect URIs only",
+    check: privateRedirectUri,
+  }),
+  mcp_dynamic_registration: flag({
+    doc: "Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on.",
+    default: "true",
+  }),
+};
+
+export const lifetimeShape = {
+  access_token_lifetime: duration({
+    doc: "Life of External Tokens given to MCP clients.",
+    default: "15m",
+    minMs: 60_000,
+  }),
+  client_route_token_lifetime: duration({
+    doc: "Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out with less than 4 left.",
+    default: "5m",
+    minMs: 300_000,
+  }),
+  refresh_token_lifetime: duration({
+    doc: "Life of MCP refresh tokens, from their last use.",
+    default: "90d",
+    minMs: 60_000,
+  }),
+  refresh_token_absolute_lifetime: duration({
+    doc: "Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh.",
+    default: "- none: it ends when it is not used for `refresh_token_lifetime`",
+    minMs: 60_000,
+  }),
+  authorization_code_lifetime: duration({ doc: "Life of MCP authorization codes.", default: "60s", minMs: 5000 }),
+};
+
+/** Schemes that a browser runs, reads or fetches itself instead of handing the answer to an application. */
+const NOT_PRIVATE_USE =
+  /^(?:https?|wss?|ftp|file|javascript|vbscript|data|blob|about|view-source|filesystem|chrome|resource|mailto|tel)$/;
+
+/**
+ * RFC 8252 §7.1 wants schemes that are based on a domain name, with a period. Products in wide use have others (Cursor:
+ * "cursor://anysphere.cursor-mcp/oauth/callback"), so the operator, who lists each URI exactly, decides.
+ */
+function privateRedirectUri(value: string): string | undefined {
+  const scheme = /^([a-z][a-z0-9+.-]*):[^#]+$/i.exec(value)?.[1]?.toLowerCase();
+  if (scheme === undefined || hasUnsafeCharacter(value) || !URL.canParse(value) || NOT_PRIVATE_USE.test(scheme)) {
+    return `is ${quote(value)}, must be a URI with a private-use scheme such as "com.example.app:/callback"`;
+  }
+  return undefined;
+}
+
+/** What may be written about the settings of all MCP routes. */
+export type McpSettingsDoc = ShapeDoc<typeof mcpSettingsShape & typeof lifetimeShape>;

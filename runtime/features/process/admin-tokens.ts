@@ -4,11 +4,11 @@
  * One token has one power: the same text in two places is refused, so that a copied line gives nobody another's. No
  * message quotes a token.
  */
+import { type BootDoc } from "../../config/settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { PublishToken } from "./compiled.ts";
 import { fault, type Finding, type ValuePath } from "../../settings/problem.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
-import type { BootDoc } from "./settings.ts";
 
 /** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
 const LEAST_TOKEN_LENGTH = 20;

@@ -1,9 +1,9 @@
 /** Rules between the settings of one source. */
+import { type BootDoc, type SettingsDoc } from "../../config/settings.ts";
 import { adminTokenRules } from "./admin-tokens.ts";
 import { hostCertificateRules } from "../listener/host-certificates.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
-import { decodeSharedSecret, type BootDoc } from "./settings.ts";
-import type { SettingsDoc } from "../sign-in/settings.ts";
+import { decodeSharedSecret } from "./settings.ts";
 import { isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {

@@ -1,11 +1,10 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
+import { type BootDoc, type SettingsDoc } from "../../../config/settings.ts";
 import type { Standing } from "../../../config/load-by-owner.ts";
 import type { Problem, SliceSource } from "../../../config/load.ts";
 import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import type { Refusal } from "../../../config/refusals.ts";
 import type { ValuePath } from "../../../settings/problem.ts";
-import type { BootDoc } from "../../../features/process/settings.ts";
-import type { SettingsDoc } from "../../../features/sign-in/settings.ts";
 import type { SecretNeeds } from "../secret-needs.ts";
 
 export interface SliceStatus {

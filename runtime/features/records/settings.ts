@@ -1,0 +1,32 @@
+/** Settings of the authorization log. */
+import { DEFAULT_RECORD_FIELDS } from "../../audit/record.ts";
+import { RECORD_FIELDS } from "../../audit/record.ts";
+import { nearest } from "../../settings/nearest.ts";
+import { quote } from "../../settings/problem.ts";
+import { text, textList, type ShapeDoc } from "../../settings/types/kinds.ts";
+
+export const recordFieldsShape = {
+  authorize_log_fields: textList({
+    doc: `Fields included in authorization records: ${RECORD_FIELDS.join(", ")}.`,
+    default: DEFAULT_RECORD_FIELDS.join(", "),
+    itemValues: RECORD_FIELDS,
+    check: recordField,
+  }),
+};
+
+export const recordsShape = {
+  authorize_log: text({
+    doc: 'Where authorization records go: "stdout" or the path of a file.',
+    default: "stdout",
+    check: (value) => (value === "" || value.includes("\0") ? 'must be "stdout" or a path' : undefined),
+  }),
+};
+
+function recordField(value: string): string | undefined {
+  if ((RECORD_FIELDS as readonly string[]).includes(value)) return undefined;
+  const near = nearest(value, RECORD_FIELDS);
+  return `is ${quote(value)}, ${near === undefined ? `must be one of ${RECORD_FIELDS.join(", ")}` : `did you mean "${near}"?`}`;
+}
+
+/** What may be written about the authorization log. */
+export type RecordsDoc = ShapeDoc<typeof recordFieldsShape & typeof recordsShape>;
