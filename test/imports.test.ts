@@ -26,7 +26,7 @@ const rules: Readonly<Record<string, Rule>> = {
     why: "the wire knows no users and no routes' business",
   },
   store: { may: ["shared"], why: "records belong to their owners above" },
-  upstreams: { may: ["shared", "features", "config", "http"], why: "connections and what is known of them" },
+  upstreams: { may: ["shared", "features", "config"], why: "connections and what is known of them" },
   identity: {
     may: ["shared", "policy", "settings", "features", "config", "http", "pages", "store"],
     why: "who calls; knows nothing of OAuth clients or MCP messages",
@@ -56,7 +56,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   terraform: { may: ["shared", "policy", "settings", "config"], why: "a separate process: configuration only" },
   kubernetes: {
-    may: ["shared", "settings", "features", "config", "http", "terraform"],
+    may: ["shared", "settings", "features", "config", "terraform"],
     why: "a publisher like the provider, with its targets and seals",
   },
   package: { may: ["terraform"], why: "makes what is published; never published itself" },
@@ -149,8 +149,8 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   constructs: { where: /^cdktf\//, why: "a running proxy never loads it" },
 };
 
-/** Of node:, what only waits a turn. */
-const HARMLESS = new Set(["node:timers/promises"]);
+/** Of node:, what only computes, or waits a turn. */
+const HARMLESS = new Set(["node:crypto", "node:timers/promises", "node:tls"]);
 
 interface Import {
   readonly file: string;

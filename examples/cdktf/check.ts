@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify, stripVTControlCharacters } from "node:util";
 
-import { digestOf } from "../../runtime/config/slice.ts";
+import { digestOf } from "../../runtime/shared/canonical-json.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { startLiveGateway } from "../../test/support/live-gateway.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../../test/support/terraform.ts";

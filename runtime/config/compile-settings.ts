@@ -1,20 +1,20 @@
 /** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
-import { type BootDoc, type SettingsDoc } from "./settings.ts";
-import { createPrivateKey, randomBytes } from "node:crypto";
+import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
+import { compileForwardedFor } from "../features/listener/compile.ts";
+import { compileIdp } from "../features/sign-in/compile.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
+import { randomBytes } from "node:crypto";
 
-import { GatewayError } from "../shared/errors.ts";
 import { DEFAULT_RECORD_FIELDS } from "../audit/record.ts";
 import { compileAdminTokens } from "../features/process/admin-tokens.ts";
-import { decodeSharedSecret, DEFAULT_STORAGE_URL } from "../features/process/settings.ts";
+import { DEFAULT_STORAGE_URL } from "../features/process/settings.ts";
 import type { BootSettings, LiveSettings } from "./compiled.ts";
-import type { IdpSettings } from "../features/sign-in/compiled.ts";
 import { canonicalHost, parseDomainPattern } from "../settings/domains.ts";
 import { parseClientIdDomains } from "../features/mcp/known-clients.ts";
-import { headerValueWish } from "../shared/http/header-syntax.ts";
 import { DEFAULT_ADMIN_ADDRESS, publicAddress } from "./rules/own-addresses.ts";
 import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
 import { parseStaticValue } from "../features/headers/template.ts";
-import { decodeBase64, parseDuration, parseOrigin } from "../settings/values.ts";
+import { parseDuration, parseOrigin } from "../settings/values.ts";
 
 export { compileRoute } from "./compile-route.ts";
 export type { SecretSource } from "../settings/secret-spellings.ts";
@@ -64,30 +64,6 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
   };
 }
 
-function compileTracing(
-  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<BootDoc["tracing"]>,
-  secrets: SecretSource,
-): BootSettings["tracing"] {
-  const values = Object.entries(headers ?? {}).map(([name, header]) => {
-    const value = secretValues(header, "value", secrets)[0];
-    const wish = value === undefined ? "must have a value" : headerValueWish(value);
-    if (value !== undefined && wish === undefined) return [name, value] as const;
-    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${wish}`);
-  });
-  return {
-    endpoint,
-    headers: new Map(values),
-    serviceName: service_name ?? "gateway",
-    sampleOneIn: sample_one_in ?? 1,
-    continueTraces: continue_traces ?? false,
-  };
-}
-
-function compileForwardedFor(doc: BootDoc): BootSettings["forwardedFor"] {
-  const { xff_num_trusted_hops: trustedHops = 0, skip_xff_append: skipAppend = false } = doc;
-  return trustedHops === 0 && !skipAppend ? undefined : { trustedHops, skipAppend };
-}
-
 /** @throws GatewayError `config.secret` */
 export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSettings {
   return {
@@ -129,38 +105,6 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     defaultUpstreamTimeoutMs: durationMs(doc.default_upstream_timeout, "30s"),
     maxStreamsPerUser: doc.max_streams_per_user ?? 250,
   };
-}
-
-function compileIdp(doc: SettingsDoc, secrets: SecretSource): IdpSettings | undefined {
-  if (doc.idp_provider_url === undefined || doc.idp_client_id === undefined) return undefined;
-  return {
-    providerUrl: doc.idp_provider_url,
-    clientId: doc.idp_client_id,
-    clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
-    scopes: doc.idp_scopes,
-    groupsClaim: doc.idp_groups_claim ?? "groups",
-    requireEmailVerified: doc.idp_require_email_verified ?? false,
-    requestParams: new Map(Object.entries(doc.idp_request_params ?? {})),
-  };
-}
-
-function sharedSecret(name: string, value: string): Buffer {
-  const bytes = decodeSharedSecret(value);
-  if (!bytes) throw new GatewayError("config.secret", `Cannot use "${name}": it must be base64 of at least 32 bytes`);
-  return bytes;
-}
-
-/** PEM, or base64 of PEM so that it fits an environment variable. */
-function signingKey(value: string): string {
-  const pem = value.includes("-----BEGIN") ? value : (decodeBase64(value.replace(/\s/g, ""))?.toString("utf8") ?? "");
-  const fault = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';
-  try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
-  } catch (error) {
-    throw new GatewayError("config.secret", fault, { cause: error });
-  }
-  throw new GatewayError("config.secret", fault);
 }
 
 function origin(text: string): string {

@@ -8,76 +8,15 @@ import type { HeaderRoute } from "../features/headers/compiled.ts";
 import type { AccessRoute, BearerTokenFormat } from "../features/access/compiled.ts";
 import type { ConnectionRoute } from "../features/connection/compiled.ts";
 import type { McpRoute, Lifetimes } from "../features/mcp/compiled.ts";
-import type { PublishToken } from "../features/process/compiled.ts";
+import type { ListenerSettings } from "../features/listener/compiled.ts";
+import type { ProcessSettings } from "../features/process/compiled.ts";
 import type { IdpSettings, CookieSettings } from "../features/sign-in/compiled.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
 /** Settings that only the file given to `gateway run` may carry. */
-export interface BootSettings {
-  /** Public listener, "host:port" or ":port". */
-  readonly address: string;
-  /** Plain HTTP on the public listener, for development or behind a terminating load balancer. */
-  readonly insecureServer: boolean;
-  /** Of the public listener, the first for hosts that no other names; [] = plain HTTP. */
-  readonly certificates: readonly { readonly certificateFile: string; readonly keyFile: string }[];
-  /** Client certificates; undefined = clients are not asked. */
-  readonly downstreamMtls:
-    | {
-        readonly caFile: string;
-        readonly enforcement: "policy_with_default_deny" | "policy" | "reject_connection";
-      }
-    | undefined;
-  /** Plain listener that redirects to https; undefined = none. */
-  readonly httpRedirectAddress: string | undefined;
-  /** Connections begin with a PROXY head. */
-  readonly useProxyProtocol: boolean;
-  /** Proxies whose X-Forwarded-For is believed; undefined: the usual, none. */
-  readonly forwardedFor: { readonly trustedHops: number; readonly skipAppend: boolean } | undefined;
-  /** What proxies say of the client and is sent on, lower case. */
-  readonly trustedProxyHeaders: ReadonlySet<string>;
-  /** Open connections of the public listener. */
-  readonly maxConnections: number | undefined;
-  /** Loopback http origins and upstream discovery over http are accepted; listeners must be loopback. */
-  readonly development: boolean;
-  readonly adminAddress: string;
-  /** Names by which the admin listener is asked, beside addresses and localhost; canonical. */
-  readonly adminHosts: ReadonlySet<string>;
-  /** Undefined: the admin listener speaks plain HTTP. */
-  readonly adminTls:
-    | {
-        readonly certificateFile: string;
-        readonly keyFile: string;
-        /** Set: clients need a certificate. */
-        readonly clientCaFile: string | undefined;
-      }
-    | undefined;
-  readonly adminToken: string | undefined;
-  /** Good for some owners' slices only. */
-  readonly publishTokens: readonly PublishToken[];
-  /** Current first, then previous ones; raw bytes. */
-  readonly sharedSecrets: readonly Buffer[];
-  /** PEM of the assertion keys, first signs; [] = derived from shared_secret. */
-  readonly signingKeys: readonly string[];
-  /** "memory:", "sqlite:///path", "postgres://…". */
-  readonly storageUrl: string;
-  readonly drainTimeoutMs: number;
-  /** Before the listener closes. */
-  readonly drainDelayMs: number;
+export interface BootSettings extends ListenerSettings, ProcessSettings {
   /** Where authorization records go: "stdout" or a file path. */
   readonly authorizeLog: string;
-  readonly logLevel: string;
-  /** Undefined: no trace context of ours, no spans. */
-  readonly tracing:
-    | {
-        /** Undefined: spans are not exported. */
-        readonly endpoint: string | undefined;
-        readonly headers: ReadonlyMap<string, string>;
-        readonly serviceName: string;
-        readonly sampleOneIn: number;
-        /** Clients' traces are gone on with. */
-        readonly continueTraces: boolean;
-      }
-    | undefined;
 }
 
 /** Settings that a published slice may carry too. */

@@ -6,7 +6,7 @@
  */
 import { precedence, type ReadRoute, readSlice, type ReadSlice, type SliceSource } from "./read-slice.ts";
 import type { ValuePath } from "../settings/problem.ts";
-import { canonicalJson } from "./slice.ts";
+import { canonicalJson } from "../shared/canonical-json.ts";
 
 /** An owner's slice as it was last in force, read when somebody asks. */
 export interface InForce {

@@ -4,7 +4,7 @@
  * Untrusted input: the texts. Promises: pure and total (it never throws); the same slices in any order give the same
  * configuration, digest included; nothing bad comes through, since a single error leaves `config` out.
  */
-import { type BootDoc, type SettingsDoc } from "./settings.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
 import type { UpstreamReach } from "../features/connection/compiled.ts";
 import { findOwnerRights } from "../features/process/owners.ts";
 import type { Problem } from "../settings/problem.ts";
@@ -13,7 +13,7 @@ import type { HostCertificateDoc } from "../features/listener/host-certificates.
 import type { ReadSlice, SliceSource } from "./read-slice.ts";
 import { compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
-import { canonicalJson, sha256 } from "./slice.ts";
+import { canonicalJson, sha256 } from "../shared/canonical-json.ts";
 
 export { formatProblem, type Problem } from "../settings/problem.ts";
 export { createRouteMemory, type RouteMemory } from "./read-route.ts";

@@ -20,7 +20,7 @@ import { type Finding, isMembers } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
-import { canonicalJson } from "./slice.ts";
+import { canonicalJson } from "../shared/canonical-json.ts";
 import { parseUpstream } from "../settings/values.ts";
 
 export interface RouteReading {

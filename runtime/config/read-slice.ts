@@ -1,5 +1,5 @@
 /** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
-import { type BootDoc, bootNames, type SettingsDoc } from "./settings.ts";
+import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
 import type { Field } from "../settings/field.ts";
 import { twiceNamed } from "../features/headers/rules.ts";
 import { HOST_CERTIFICATES, type ReadHostCertificate } from "../features/listener/host-certificates.ts";
@@ -18,8 +18,7 @@ import {
 } from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
-import { settingsFields, settingsSchema } from "./settings.ts";
-import { settingsRules } from "../features/process/rules.ts";
+import { settingsRules } from "./rules/settings.ts";
 import { readSource, type SourceText } from "../settings/source.ts";
 
 export interface SliceSource {

@@ -1,8 +1,8 @@
 /** Sources → their slices, with what is wrong with each and between them. */
-import { type BootDoc, type SettingsDoc } from "./settings.ts";
+import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { judgeBundle } from "./rules/bundle.ts";
 import { judgeConflicts } from "./rules/conflicts.ts";
-import { judgeHostCertificates } from "../features/listener/host-certificates.ts";
+import { judgeHostCertificates } from "./rules/host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
 import { DEFAULT_OWNER } from "../features/process/owners.ts";
 import { type PlacedProblem, type Problem, quote } from "../settings/problem.ts";

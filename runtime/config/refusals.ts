@@ -1,10 +1,9 @@
 /** What only shows when a checked text is compiled (a secret that is missing, a key that is none), told to its source. */
-import { type SettingsDoc } from "./settings.ts";
-import { canonicalJson } from "./slice.ts";
+import { type SettingsDoc, settingsFields } from "./settings.ts";
+import { canonicalJson } from "../shared/canonical-json.ts";
 import { below, fault } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { secretUses } from "../settings/secret-spellings.ts";
-import { settingsFields } from "./settings.ts";
 
 export interface Refusal {
   /** Of the route or certificate; undefined: the merged settings. */

@@ -1,7 +1,8 @@
 /** A translation as text: the slice for standard output, what is wrong for standard error. */
 import { stringify } from "yaml";
 
-import { canonicalJson, type Slice } from "../config/slice.ts";
+import { canonicalJson } from "../shared/canonical-json.ts";
+import type { Slice } from "../config/slice.ts";
 import { leftAloneText } from "./translate/left-alone.ts";
 import { formatIngressProblem } from "./translate/ingress-problem.ts";
 import type { Translation } from "./translate/translate.ts";

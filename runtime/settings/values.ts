@@ -142,3 +142,16 @@ export function parseHostHeader(text: string): string | undefined {
   const bracketed = host.includes(":") ? `[${host}]` : host;
   return match?.[2] === undefined ? bracketed : `${bracketed}:${Number(match[2])}`;
 }
+
+/** What timers can count; longer settings are as good as no limit. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** Milliseconds that a timer can be set to. */
+export function timerMs(text: string | undefined, fallback: string): number {
+  const parsed = parseDuration(text ?? fallback);
+  return parsed.ok ? Math.min(parsed.value, MAX_TIMER_MS) : 0;
+}
+
+export function trimSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}

@@ -24,7 +24,7 @@ import {
 } from "../../cdktf/index.ts";
 import { buildDemo } from "../../examples/demo/gateway.ts";
 import { loadSlices } from "../../runtime/config/load.ts";
-import { digestOf } from "../../runtime/config/slice.ts";
+import { digestOf } from "../../runtime/shared/canonical-json.ts";
 import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/features/headers/template.ts";
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { createWorkspace, terraformMissing, type Workspace } from "../support/terraform.ts";

@@ -1,10 +1,10 @@
 /** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
-import { type BootDoc, type SettingsDoc } from "../settings.ts";
+import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
 import { setNames } from "../../features/headers/rules.ts";
 import { routePrecedence } from "../in-force.ts";
-import { hostCertificateProblems } from "../../features/listener/host-certificates.ts";
+import { hostCertificateProblems } from "./host-certificates.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "../../features/balancing/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems } from "./owners.ts";

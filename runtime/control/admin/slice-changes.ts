@@ -6,7 +6,7 @@
  */
 import { isOwner } from "../../features/process/owners.ts";
 import { isMembers, quote } from "../../settings/problem.ts";
-import { canonicalJson, digestOf } from "../../config/slice.ts";
+import { canonicalJson, digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import type { Expected, SliceChange } from "../bundle/publisher.ts";
 

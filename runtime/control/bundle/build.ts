@@ -4,7 +4,7 @@
  * A compiled route is used again when its text, the settings and the secrets it read are the same, so that what hangs on
  * it (assertions, connections) survives a reload of others.
  */
-import { type SettingsDoc } from "../../config/settings.ts";
+import { type SettingsDoc, settingsFields } from "../../config/settings.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { compileRoute, compileSettings } from "../../config/compile-settings.ts";
@@ -14,8 +14,7 @@ import { formatPath, type Problem } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
 import { type RouteDoc, routeFields } from "../../config/route.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
-import { settingsFields } from "../../config/settings.ts";
-import { canonicalJson } from "../../config/slice.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import { buildCertificates, type CompiledCertificates, sameCertificates } from "./build-certificates.ts";
 import type { CertificateText, RouteText } from "./validation/protocol.ts";

@@ -14,7 +14,7 @@ import type { JWK } from "jose";
 import type { BootSettings } from "../../config/compiled.ts";
 import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
 import type { Problem } from "../../config/load.ts";
-import { canonicalJson } from "../../config/slice.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";

@@ -1,10 +1,9 @@
 /** The upstream settings of a route → their compiled form, defaults filled in. */
+import { timerMs } from "../../settings/values.ts";
 import type { Balancing, HealthCheck } from "./compiled.ts";
-import type { UpstreamLimits } from "../connection/compiled.ts";
 import { payloadHex } from "./health-check-settings.ts";
 import type { BalancingDoc } from "./settings.ts";
 import { MAGLEV_TABLE_SIZE } from "./rules.ts";
-import { parseDuration } from "../../settings/values.ts";
 
 type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];
 
@@ -20,8 +19,8 @@ export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
     outliers: outliers && {
       consecutive5xx: outliers.consecutive_5xx ?? 5,
       consecutiveGatewayFailure: outliers.consecutive_gateway_failure ?? 0,
-      baseEjectionMs: durationMs(outliers.base_ejection_time, "30s"),
-      maxEjectionMs: durationMs(outliers.max_ejection_time, "5m"),
+      baseEjectionMs: timerMs(outliers.base_ejection_time, "30s"),
+      maxEjectionMs: timerMs(outliers.max_ejection_time, "5m"),
       maxEjectionPercent: outliers.max_ejection_percent ?? 10,
     },
     panicPercent,
@@ -30,8 +29,8 @@ export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
 
 function compileHealthCheck(doc: HealthCheckDoc): HealthCheck {
   return {
-    intervalMs: durationMs(doc.interval, "10s"),
-    timeoutMs: durationMs(doc.timeout, "5s"),
+    intervalMs: timerMs(doc.interval, "10s"),
+    timeoutMs: timerMs(doc.timeout, "5s"),
     unhealthyThreshold: doc.unhealthy_threshold ?? 3,
     healthyThreshold: doc.healthy_threshold ?? 2,
     probe: compileProbe(doc),
@@ -49,24 +48,4 @@ function compileProbe({ http_health_check: http, tcp_health_check: tcp, grpc_hea
     send: tcp?.send && payloadHex(tcp.send),
     receive: (tcp?.receive ?? []).map(payloadHex),
   } as const;
-}
-
-export function compileLimits(doc: BalancingDoc): UpstreamLimits | undefined {
-  const limits = doc.circuit_breaker_thresholds;
-  if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;
-  const { max_connections: maxConnections } = limits;
-  return {
-    maxConnections,
-    maxPending: maxConnections === undefined ? undefined : (limits.max_pending_requests ?? 1_024),
-    maxRequests: limits.max_requests,
-  };
-}
-
-/** What timers can count; longer settings are as good as no limit. */
-const MAX_TIMER_MS = 2_147_483_647;
-
-/** Milliseconds that a timer can be set to. */
-export function durationMs(text: string | undefined, fallback: string): number {
-  const parsed = parseDuration(text ?? fallback);
-  return parsed.ok ? Math.min(parsed.value, MAX_TIMER_MS) : 0;
 }

@@ -5,15 +5,13 @@
  * route, so that leave for the host is leave for its certificate. Kept apart from settings when a slice is read, so that a
  * renewal changes nothing else.
  */
-import { type BootDoc } from "../../config/settings.ts";
 import { X509Certificate } from "node:crypto";
 
 import { certificateWish, coversHost, namesOf } from "./certificate.ts";
 import { wishOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { type DocOf, document, fieldsOf, labelled, secret, text } from "../../settings/types/kinds.ts";
-import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
-import type { ReadSlice } from "../../config/read-slice.ts";
+import { fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
 
 export const HOST_CERTIFICATES = "host_certificates";
 
@@ -77,36 +75,4 @@ export interface ReadHostCertificate {
   readonly doc: HostCertificateDoc;
   /** In its source. */
   readonly path: ValuePath;
-}
-
-/** Of two owners with a certificate for one host the one that was there first stays. */
-export function judgeHostCertificates(slices: readonly ReadSlice[]): void {
-  const byHost = new Map<string, { readonly slice: ReadSlice; readonly path: ValuePath }>();
-  for (const slice of slices) {
-    for (const { host, path } of slice.certificates) {
-      const first = byHost.get(host);
-      if (!first) byHost.set(host, { slice, path });
-      else {
-        const message = `is a certificate for this host, for which ${first.slice.source.file} has one too`;
-        slice.report({ ...fault(path, message), rivals: [{ file: first.slice.source.file, path: first.path }] });
-      }
-    }
-  }
-}
-
-/** What depends on the boot file and the owner's routes. */
-export function* hostCertificateProblems(
-  slice: ReadSlice,
-  boot: BootDoc,
-  slices: readonly ReadSlice[],
-): Iterable<Finding> {
-  if (slice.certificates.length === 0) return;
-  const own = slices.filter(({ owner }) => owner === slice.owner).flatMap(({ routes }) => routes);
-  const hosts = new Set(own.flatMap(({ from }) => (from ? [from.hostname] : [])));
-  for (const { host, path } of slice.certificates) {
-    if (!hosts.has(host)) yield fault(path, `is for a host that no route of owner "${slice.owner}" has in "from"`);
-    if (boot.insecure_server === true) {
-      yield doubt(path, 'is never shown: with "insecure_server" the listener speaks plain HTTP');
-    }
-  }
 }

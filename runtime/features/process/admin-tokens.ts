@@ -4,7 +4,7 @@
  * One token has one power: the same text in two places is refused, so that a copied line gives nobody another's. No
  * message quotes a token.
  */
-import { type BootDoc } from "../../config/settings.ts";
+import type { ProcessDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { PublishToken } from "./compiled.ts";
 import { fault, type Finding, type ValuePath } from "../../settings/problem.ts";
@@ -19,7 +19,7 @@ interface Written {
 }
 
 /** Tokens in plain text; references and sealed ones are judged when they are read. */
-export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<BootDoc>): Iterable<Finding> {
+export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<ProcessDoc>): Iterable<Finding> {
   const written: Written[] = token === undefined ? [] : [{ path: ["admin_token"], token }];
   for (const [entry, { publish_token: tokens = [] }] of Object.entries(owners)) {
     const path = ["owners", entry, "publish_token"];
@@ -35,7 +35,7 @@ export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<Bo
 
 /** @throws GatewayError `config.secret` */
 export function compileAdminTokens(
-  doc: BootDoc,
+  doc: ProcessDoc,
   secrets: SecretSource,
 ): { readonly adminToken: string | undefined; readonly publishTokens: readonly PublishToken[] } {
   const known = new Set<string>();

@@ -1,5 +1,5 @@
 /** Events on Ingresses: what `kubectl describe` shows people about theirs. */
-import { sha256 } from "../../config/slice.ts";
+import { sha256 } from "../../shared/canonical-json.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";

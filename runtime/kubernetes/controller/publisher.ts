@@ -9,7 +9,8 @@
 import { readFile } from "node:fs/promises";
 
 import { isMembers } from "../../settings/problem.ts";
-import { digestOf, type Slice } from "../../config/slice.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
+import type { Slice } from "../../config/slice.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
 import { renderSlice } from "../render.ts";

@@ -2,7 +2,7 @@
  * Seals that stay the same while the value and the key do. Each sealing of one text gives another text, and a slice that
  * differs is published and put in force anew.
  */
-import { sha256 } from "../../config/slice.ts";
+import { sha256 } from "../../shared/canonical-json.ts";
 import type { Seal, SecretOrigin } from "../translate/secret-values.ts";
 
 export interface Seals {

@@ -1,7 +1,7 @@
 /** The status of Ingresses: the address at which the gateway serves them. */
 import { isIP } from "node:net";
 
-import { canonicalJson } from "../../config/slice.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
 import { isStatus, type KubeClient, objectPath } from "./kube-client.ts";
 import { type Ingress, type LoadBalancerAddress, namespaceOf, type Service } from "../translate/objects.ts";
 

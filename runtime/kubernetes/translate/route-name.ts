@@ -4,7 +4,7 @@
  * A route's key must outlive changes beside it (stored tokens hang on it), so its name comes from what the route is:
  * namespace, Ingress, host, path. Never from a position, never from how many siblings there are.
  */
-import { sha256 } from "../../config/slice.ts";
+import { sha256 } from "../../shared/canonical-json.ts";
 
 export interface RoutePlace {
   readonly namespace: string;

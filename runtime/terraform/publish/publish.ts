@@ -8,7 +8,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
-import { digestOf } from "../../config/slice.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { removeFile, replaceFile } from "./replace-file.ts";

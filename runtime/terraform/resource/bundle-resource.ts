@@ -5,7 +5,7 @@
  * the published slice as it was and the state saying so; only the owner's own slice is ever written or removed.
  */
 import { createRouteMemory } from "../../config/read-route.ts";
-import { digestOf } from "../../config/slice.ts";
+import { digestOf } from "../../shared/canonical-json.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Connection } from "../publish/admin-token.ts";
 import { publishedValues, renderSlice, sliceText } from "./bundle-document.ts";
@@ -15,7 +15,7 @@ import { moveBundle } from "./bundle-move.ts";
 import { publishingProblems } from "./bundle-rules.ts";
 import { publishBundle, targetOf } from "../publish/bundle-target.ts";
 import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
-import { type AttributePath, type Diagnostic } from "../protocol/diagnostics.ts";
+import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { noStandIn } from "../schema/document.ts";
 import { judgeBundle } from "./validate-bundle.ts";
 import type { Planned, Resource } from "../protocol/provider.ts";

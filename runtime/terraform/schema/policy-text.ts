@@ -3,7 +3,7 @@
  *
  * Two texts are the same policy when they decide alike; formatting and shorthands are no difference.
  */
-import { canonicalJson } from "../../config/slice.ts";
+import { canonicalJson } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import { canonicalPolicy, parsePolicy } from "../../policy/parse.ts";
 import type { Value } from "../protocol/value.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { canonicalRoute } from "../../../runtime/config/canonical.ts";
 import { type CheckedConfig, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
-import { canonicalJson, digestOf } from "../../../runtime/config/slice.ts";
+import { canonicalJson, digestOf } from "../../../runtime/shared/canonical-json.ts";
 import { checkedFrom } from "../../support/config.ts";
 
 const POLICY = { allow: { or: [{ accept: true }] } };

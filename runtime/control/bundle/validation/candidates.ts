@@ -5,7 +5,7 @@ import { isMembers } from "../../../settings/problem.ts";
 import { routeFields } from "../../../config/route.ts";
 import { secretUses } from "../../../settings/secret-spellings.ts";
 import { settingsFields } from "../../../config/settings.ts";
-import { canonicalJson } from "../../../config/slice.ts";
+import { canonicalJson } from "../../../shared/canonical-json.ts";
 import { readSource } from "../../../settings/source.ts";
 import type { CandidateCertificate, Judged, PublishedSource } from "./protocol.ts";
 

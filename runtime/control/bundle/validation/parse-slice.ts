@@ -1,6 +1,6 @@
 /** A slice that somebody sent, in the validating thread: thousands of routes take longer to parse than a request may wait. */
 import { isMembers } from "../../../settings/problem.ts";
-import { digestOf } from "../../../config/slice.ts";
+import { digestOf } from "../../../shared/canonical-json.ts";
 import { readSource } from "../../../settings/source.ts";
 import { publishedName, type ParsedSlice } from "./protocol.ts";
 

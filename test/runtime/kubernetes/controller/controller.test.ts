@@ -5,7 +5,8 @@ import { join } from "node:path";
 
 import { afterEach, describe, expect, test } from "vitest";
 
-import { digestOf, type Slice } from "../../../../runtime/config/slice.ts";
+import { digestOf } from "../../../../runtime/shared/canonical-json.ts";
+import type { Slice } from "../../../../runtime/config/slice.ts";
 import { GatewayError } from "../../../../runtime/shared/errors.ts";
 import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";

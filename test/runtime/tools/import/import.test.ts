@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
-import { canonicalJson } from "../../../../runtime/config/slice.ts";
+import { canonicalJson } from "../../../../runtime/shared/canonical-json.ts";
 import { parseTemplate } from "../../../../runtime/features/headers/template.ts";
 import { importConfig } from "../../../../runtime/tools/import/import.ts";
 import { convertTemplate } from "../../../../runtime/tools/import/template.ts";

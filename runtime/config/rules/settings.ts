@@ -1,0 +1,23 @@
+/** Rules between the settings of one source, feature by feature. */
+import { developmentListeners, tlsListener, proxyHeaders } from "../../features/listener/rules.ts";
+import { openidScope } from "../../features/sign-in/rules.ts";
+import type { BootDoc, SettingsDoc } from "../settings.ts";
+import { adminTokenRules } from "../../features/process/admin-tokens.ts";
+import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
+import { fault, type Finding } from "../../settings/problem.ts";
+import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
+
+export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
+  yield* openidScope(settings);
+  yield* sharedSecrets(settings);
+  yield* adminTokenRules(settings);
+  yield* developmentListeners(settings);
+  yield* tlsListener(settings);
+  yield* proxyHeaders(settings);
+  yield* tracingHeaders(settings);
+  yield* hostCertificateRules(settings.host_certificates ?? {});
+  const { storage_url: storage = "memory:" } = settings;
+  if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
+    yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
+  }
+}

@@ -1,0 +1,67 @@
+/** Settings about connections to upstreams → their compiled form. */
+import type { BalancingDoc } from "../balancing/settings.ts";
+import type { UpstreamLimits, Upstream, UpstreamConnect, UpstreamReach } from "./compiled.ts";
+import { createSecureContext } from "node:tls";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import type { ConnectionDoc } from "./settings.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { canonicalJson, sha256 } from "../../shared/canonical-json.ts";
+import { parseUpstream, trimSlash } from "../../settings/values.ts";
+
+/** @returns undefined where nothing but the address was written */
+export function compileConnect(
+  {
+    key: routeKey,
+    doc,
+    reach,
+  }: {
+    readonly key: string;
+    readonly doc: ConnectionDoc & Pick<BalancingDoc, "circuit_breaker_thresholds">;
+    readonly reach?: UpstreamReach | undefined;
+  },
+  secrets: SecretSource,
+): (Omit<UpstreamConnect, "poolKey"> & { readonly limitedFor?: string }) | undefined {
+  const [ca] = secretValues(doc, "tls_custom_ca", secrets);
+  const [cert] = secretValues(doc, "tls_client_cert", secrets);
+  const [key] = secretValues(doc, "tls_client_key", secrets);
+  const { http2 = false, tls_skip_verify: skipVerify = false, tls_server_name: servername } = doc;
+  const limits = compileLimits(doc);
+  const isPlain =
+    !http2 && !skipVerify && [servername, ca, cert, key, limits, reach].every((each) => each === undefined);
+  if (isPlain) return undefined;
+  const tls = {
+    rejectUnauthorized: !skipVerify,
+    ...(servername !== undefined && { servername }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    // OpenSSL's reason names no bytes of the key.
+    const message = `Cannot use the TLS settings of an upstream: ${errorText(cause)}`;
+    throw new GatewayError("config.secret", message, { cause });
+  }
+  return { http2, tls, ...(reach && { reach }), ...(limits && { limits, limitedFor: routeKey }) };
+}
+
+export function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): readonly Upstream[] {
+  const parsed = parseUpstream(text);
+  if (!parsed.ok) return [];
+  const { url, weight } = parsed.value;
+  const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight };
+  if (!connect) return [upstream];
+  return [{ ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } }];
+}
+
+export function compileLimits(doc: Pick<BalancingDoc, "circuit_breaker_thresholds">): UpstreamLimits | undefined {
+  const limits = doc.circuit_breaker_thresholds;
+  if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;
+  const { max_connections: maxConnections } = limits;
+  return {
+    maxConnections,
+    maxPending: maxConnections === undefined ? undefined : (limits.max_pending_requests ?? 1_024),
+    maxRequests: limits.max_requests,
+  };
+}

@@ -1,0 +1,62 @@
+/** Header settings of a route → their compiled form. */
+import type { HeaderDoc } from "./settings.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { HeaderRules, HostRule, ResponseHeaderRules } from "./compiled.ts";
+import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { compileHostRegex } from "./host-regex.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { parseStaticValue, parseTemplate } from "./template.ts";
+import { parseHostHeader } from "../../settings/values.ts";
+
+export function compileHostRule(doc: HeaderDoc): HostRule {
+  if (doc.preserve_host_header === true) return { kind: "preserve" };
+  if (doc.host_rewrite !== undefined) {
+    return { kind: "fixed", value: parseHostHeader(doc.host_rewrite) ?? doc.host_rewrite };
+  }
+  if (doc.host_rewrite_header !== undefined) return { kind: "header", name: doc.host_rewrite_header.toLowerCase() };
+  const { host_path_regex_rewrite_pattern: pattern, host_path_regex_rewrite_substitution: substitution } = doc;
+  if (pattern === undefined || substitution === undefined) return { kind: "to" };
+  return { kind: "path-regex", apply: compileHostRegex(pattern, substitution) };
+}
+
+export function compileRequestHeaders(doc: HeaderDoc, secrets: SecretSource): HeaderRules {
+  const written = Object.entries(doc.set_request_headers ?? {});
+  const secret = Object.entries(doc.set_request_headers_secret ?? {}).map(
+    ([name, of]) => [name, secretHeader(name, secretValues(of, "secret", secrets)[0])] as const,
+  );
+  return {
+    set: [...written, ...secret].map(([name, value]) => ({
+      name,
+      lower: name.toLowerCase(),
+      value: parseTemplate(value),
+    })),
+    remove: new Set((doc.remove_request_headers ?? []).map((name) => name.toLowerCase())),
+  };
+}
+
+/** The template of a secret value, in which `$` means itself. @throws GatewayError `config.secret` */
+function secretHeader(name: string, value = ""): string {
+  const wish = headerValueWish(value);
+  if (wish !== undefined)
+    throw new GatewayError("config.secret", `Cannot use the secret of header "${name}": it ${wish}`);
+  return value.replaceAll("$", "$$$$");
+}
+
+export function compileResponseHeaders(
+  doc: HeaderDoc,
+  settings: { readonly setResponseHeaders: readonly (readonly [name: string, value: string])[] },
+): ResponseHeaderRules {
+  const own = Object.entries(doc.set_response_headers ?? {}).map(
+    ([name, value]) => [name, parseStaticValue(value)] as const,
+  );
+  const overridden = new Set(own.map(([name]) => name.toLowerCase()));
+  const inherited = settings.setResponseHeaders.filter(([name]) => !overridden.has(name.toLowerCase()));
+  return {
+    set: [...inherited, ...own].map(([name, value]) => ({ name, lower: name.toLowerCase(), value })),
+    rewrite: (doc.rewrite_response_headers ?? []).map((rule) => ({
+      lower: rule.header.toLowerCase(),
+      prefix: rule.prefix,
+      value: parseStaticValue(rule.value),
+    })),
+  };
+}

@@ -1,0 +1,47 @@
+/** Settings of the process → their compiled form. */
+import type { ProcessDoc } from "./settings.ts";
+import { createPrivateKey } from "node:crypto";
+import { GatewayError } from "../../shared/errors.ts";
+import { decodeSharedSecret } from "./settings.ts";
+import type { ProcessSettings } from "./compiled.ts";
+import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { decodeBase64 } from "../../settings/values.ts";
+
+export function compileTracing(
+  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<ProcessDoc["tracing"]>,
+  secrets: SecretSource,
+): ProcessSettings["tracing"] {
+  const values = Object.entries(headers ?? {}).map(([name, header]) => {
+    const value = secretValues(header, "value", secrets)[0];
+    const wish = value === undefined ? "must have a value" : headerValueWish(value);
+    if (value !== undefined && wish === undefined) return [name, value] as const;
+    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${wish}`);
+  });
+  return {
+    endpoint,
+    headers: new Map(values),
+    serviceName: service_name ?? "gateway",
+    sampleOneIn: sample_one_in ?? 1,
+    continueTraces: continue_traces ?? false,
+  };
+}
+
+export function sharedSecret(name: string, value: string): Buffer {
+  const bytes = decodeSharedSecret(value);
+  if (!bytes) throw new GatewayError("config.secret", `Cannot use "${name}": it must be base64 of at least 32 bytes`);
+  return bytes;
+}
+
+/** PEM, or base64 of PEM so that it fits an environment variable. */
+export function signingKey(value: string): string {
+  const pem = value.includes("-----BEGIN") ? value : (decodeBase64(value.replace(/\s/g, ""))?.toString("utf8") ?? "");
+  const fault = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
+  } catch (error) {
+    throw new GatewayError("config.secret", fault, { cause: error });
+  }
+  throw new GatewayError("config.secret", fault);
+}

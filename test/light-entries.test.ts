@@ -1,0 +1,77 @@
+/**
+ * What the entries load that start often or beside others: the Terraform provider, constructs, the translation of Ingresses,
+ * the validating thread, the loader itself. They check what is written; nothing of what serves requests belongs there, and
+ * each file more is paid at every start.
+ */
+import { resolve } from "node:path";
+
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+
+const root = resolve(import.meta.dirname, "..");
+
+const ENTRIES = [
+  "runtime/terraform/main.ts",
+  "cdktf/index.ts",
+  "runtime/kubernetes/translate/translate.ts",
+  "runtime/control/bundle/validate-worker.ts",
+  "runtime/config/load.ts",
+];
+
+/** Of the runtime, what serves requests. */
+const HEAVY =
+  /^runtime\/(?:http|store|upstreams|identity|oauth|mcp|proxy|tracing)\/|\/(?:compile|prepare|apply)(?:-[\w-]+)?\.ts$/;
+
+/** Packages that they load, and no other. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "runtime/terraform/main.ts": [
+    "@grpc/grpc-js",
+    "@msgpack/msgpack",
+    "ipaddr.js",
+    "protobufjs/light.js",
+    "re2js",
+    "yaml",
+    "zod",
+  ],
+  "cdktf/index.ts": ["@msgpack/msgpack", "cdktf", "constructs", "ipaddr.js", "re2js", "yaml", "zod"],
+  "runtime/kubernetes/translate/translate.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+  "runtime/control/bundle/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+  "runtime/config/load.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+};
+
+/** Everything that is loaded at once with a file: imports of values, not of types, and not what is imported when needed. */
+async function loads(
+  entry: string,
+): Promise<{ readonly files: readonly string[]; readonly packages: readonly string[] }> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    metafile: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    logLevel: "error",
+  });
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const waiting = [entry];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    for (const { path, kind, external } of metafile.inputs[file]?.imports ?? []) {
+      if (kind !== "import-statement" || path.startsWith("node:")) continue;
+      if (external === true) packages.add(path);
+      else waiting.push(path);
+    }
+  }
+  return { files: [...files], packages: [...packages].toSorted() };
+}
+
+test.each(ENTRIES)("%s loads nothing that serves requests", async (entry) => {
+  const { files, packages } = await loads(entry);
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.filter((file) => HEAVY.test(file))).toEqual([]);
+  expect(packages).toEqual(PACKAGES[entry]);
+});
