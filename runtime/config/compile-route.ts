@@ -5,6 +5,9 @@ import { compileHostRule, compileRequestHeaders, compileResponseHeaders } from "
 
 import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
+import { accessShape } from "../features/access/settings.ts";
+import { websocketShape } from "../features/connection/settings.ts";
+import { withDefaults } from "../settings/types/kinds.ts";
 import type { CompiledRoute, LiveSettings } from "./compiled.ts";
 import { compileBalancing } from "../features/balancing/compile.ts";
 import { timerMs, parseDuration } from "../settings/values.ts";
@@ -42,14 +45,14 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     allowsAnonymous: policy.mayAllowAnonymous,
     bearerTokenFormat: doc.mcp ? "default" : (doc.bearer_token_format ?? settings.bearerTokenFormat),
     accessTokenAudiences: doc.idp_access_token_allowed_audiences ?? settings.accessTokenAudiences,
-    showErrorDetails: doc.show_error_details ?? false,
+    showErrorDetails: withDefaults(accessShape, doc).show_error_details,
     hostRule: compileHostRule(doc),
     requestHeaders: compileRequestHeaders(doc, secrets),
     responseHeaders: compileResponseHeaders(doc, settings),
     passIdentityHeaders: doc.pass_identity_headers ?? settings.passIdentityHeaders,
     timeoutMs: compileTimeout(doc, settings),
-    idleTimeoutMs: doc.idle_timeout === undefined ? undefined : timerMs(doc.idle_timeout, "0s"),
-    allowWebsockets: doc.allow_websockets ?? false,
+    idleTimeoutMs: doc.idle_timeout === undefined ? undefined : timerMs(doc.idle_timeout),
+    allowWebsockets: withDefaults(websocketShape, doc).allow_websockets,
     mcp: compileMcp(doc, from.origin + base, secrets),
   };
 }
@@ -64,5 +67,5 @@ function compileTimeout(doc: RouteDoc, settings: LiveSettings): number {
   // A tool call may take minutes and an event stream stays open: no limit unless somebody sets one.
   if (doc.timeout === undefined) return doc.mcp?.server ? 0 : settings.defaultUpstreamTimeoutMs;
   const parsed = parseDuration(doc.timeout);
-  return parsed.ok ? timerMs(doc.timeout, "0s") : settings.defaultUpstreamTimeoutMs;
+  return parsed.ok ? timerMs(doc.timeout) : settings.defaultUpstreamTimeoutMs;
 }

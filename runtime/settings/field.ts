@@ -23,6 +23,8 @@ export type Kind =
   | "labelled"
   | "policy";
 
+export type Default = string | number | boolean | readonly string[];
+
 export interface Field {
   /** snake_case, exactly as the requirements spell it. For a secret the base name; `_ref` and `_sealed` follow from it. */
   readonly name: string;
@@ -30,8 +32,10 @@ export interface Field {
   /** One or two sentences for users: what it does, unit, range. */
   readonly doc: string;
   readonly required: boolean;
-  /** For the documentation: a value, or a sentence beginning with "- " that says what happens without it. */
-  readonly default?: string;
+  /** What a gateway takes when the setting is left out. */
+  readonly default?: Default;
+  /** Where there is no such value: what is the case without it, as part of a sentence. */
+  readonly unset?: string;
   /** boot: only in the file given to `gateway run`; live: also in published slices; route: per route. */
   readonly scope: "boot" | "live" | "route";
   /** The change of this setting replaces the Terraform resource. */
@@ -48,4 +52,11 @@ export interface Field {
   readonly group?: FieldGroup;
   /** Members of a block, of each item of a block-list, of each value of a labelled map. */
   readonly fields?: readonly Field[];
+}
+
+/** What becomes of a setting that is left out, for the reference: a value in code marks, or words; undefined: not said. */
+export function fallbackText(field: Field): string | undefined {
+  const { default: fallback, unset } = field;
+  if (fallback === undefined) return unset;
+  return `\`${typeof fallback === "object" ? fallback.join(", ") : String(fallback)}\``;
 }

@@ -147,8 +147,8 @@ export function parseHostHeader(text: string): string | undefined {
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** Milliseconds that a timer can be set to. */
-export function timerMs(text: string | undefined, fallback: string): number {
-  const parsed = parseDuration(text ?? fallback);
+export function timerMs(text: string): number {
+  const parsed = parseDuration(text);
   return parsed.ok ? Math.min(parsed.value, MAX_TIMER_MS) : 0;
 }
 

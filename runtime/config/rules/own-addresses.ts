@@ -1,12 +1,11 @@
 /** Upstreams that are this gateway itself: one would hand out the power of the admin listener, the other go round without end. */
+import { DEFAULT_ADMIN_ADDRESS } from "../../features/listener/settings.ts";
 import { type BootDoc } from "../settings.ts";
 import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
 import { isLoopbackHost, parseListener } from "../../settings/values.ts";
-
-export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
 
 export interface PlacedUpstream {
   readonly origin: string;

@@ -1,6 +1,6 @@
 /** The JSON Schema of configuration files, for editors: completion, hovers, red lines. Made from the Field tree. */
 import { policyJsonSchema } from "../../policy/schema.ts";
-import type { Field, Kind } from "../../settings/field.ts";
+import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
@@ -111,7 +111,6 @@ function formOf(field: Field): JsonSchema {
 }
 
 function describe(field: Field): string {
-  if (field.default === undefined) return field.doc;
-  const fallback = field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
-  return `${field.doc} Default: ${fallback}.`;
+  const fallback = fallbackText(field);
+  return fallback === undefined ? field.doc : `${field.doc} Default: ${fallback}.`;
 }

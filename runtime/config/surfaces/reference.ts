@@ -2,7 +2,7 @@
 import { CRITERIA } from "../../policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
-import type { Field, Kind } from "../../settings/field.ts";
+import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
@@ -120,8 +120,7 @@ function typeOf(field: Field): string {
 
 function defaultOf(field: Field): string {
   if (field.required) return "required";
-  if (field.default === undefined) return "";
-  return field.default.startsWith("- ") ? field.default.slice(2) : `\`${field.default}\``;
+  return fallbackText(field) ?? "";
 }
 
 function escapeCell(text: string): string {

@@ -23,36 +23,36 @@ export const bearerShape = {
   }),
   idp_access_token_allowed_audiences: textList({
     doc: "Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.",
-    default: "- `idp_client_id`",
+    unset: "`idp_client_id`",
     check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
   }),
   programmatic_redirect_domain_whitelist: domainPatternList({
     doc: "Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com` matches subdomains, not `example.com`.",
-    default: "- localhost, 127.0.0.1 and [::1]",
+    unset: "localhost, 127.0.0.1 and [::1]",
   }),
 };
 
 export const accessShape = {
   allow_public_unauthenticated_access: flag({
     doc: "Everybody may pass, signed in or not. The policy's deny rules still hold.",
-    default: "false",
+    default: false,
     annotation: "allow_public_unauthenticated_access",
   }),
   allow_any_authenticated_user: flag({
     doc: "Everybody who is signed in may pass. The policy's deny rules still hold.",
-    default: "false",
+    default: false,
     annotation: "allow_any_authenticated_user",
   }),
   ...grouped(ACCESS, {
     allowed_users: textList({
       doc: "E-mail addresses or user ids of those who may pass, beside those whom the policy allows.",
-      default: "- only the policy allows",
+      unset: "only the policy allows",
       annotation: "allowed_users",
       check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),
     }),
     allowed_domains: textList({
       doc: "Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.",
-      default: "- only the policy allows",
+      unset: "only the policy allows",
       annotation: "allowed_domains",
       check: (value) =>
         quotedWish(
@@ -62,18 +62,18 @@ export const accessShape = {
     }),
     allowed_idp_claims: textListMap({
       doc: "Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.",
-      default: "- only the policy allows",
+      unset: "only the policy allows",
       annotation: "allowed_idp_claims",
     }),
     cors_allow_preflight: flag({
       doc: "CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in. Not on MCP server routes, where the gateway answers them.",
-      default: "false",
+      default: false,
       annotation: "cors_allow_preflight",
     }),
     ...routeBearerShape(),
     show_error_details: flag({
       doc: "Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules ask for are not shown. Not on MCP server routes.",
-      default: "false",
+      default: false,
       annotation: "show_error_details",
     }),
   }),
@@ -84,12 +84,12 @@ function routeBearerShape() {
   return {
     bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
       doc: "What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.",
-      default: "- the global `bearer_token_format`",
+      unset: "the global `bearer_token_format`",
       annotation: "bearer_token_format",
     }),
     idp_access_token_allowed_audiences: textList({
       doc: "Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.",
-      default: "- the global `idp_access_token_allowed_audiences`",
+      unset: "the global `idp_access_token_allowed_audiences`",
       annotation: "idp_access_token_allowed_audiences",
       check: (value) => (value === "" ? "is empty, must be an audience" : undefined),
     }),
@@ -99,7 +99,7 @@ function routeBearerShape() {
 export const policyShape = {
   policy: policy({
     doc: "Who may pass: `allow` and `deny` blocks of `and`, `or`, `not` and `nor` lists of criteria. Deny wins.",
-    default: "- everything is denied",
+    unset: "everything is denied",
     annotation: "policy",
   }),
 };

@@ -1,39 +1,43 @@
 /** The upstream settings of a route → their compiled form, defaults filled in. */
 import { timerMs } from "../../settings/values.ts";
 import type { Balancing, HealthCheck } from "./compiled.ts";
-import { payloadHex } from "./health-check-settings.ts";
-import type { BalancingDoc } from "./settings.ts";
+import { healthCheckShape, payloadHex } from "./health-check-settings.ts";
+import { type BalancingDoc, balancingShape } from "./settings.ts";
+import { withDefaults } from "../../settings/types/kinds.ts";
 import { MAGLEV_TABLE_SIZE } from "./rules.ts";
 
 type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];
 
 /** @returns undefined where nothing was written: upstreams then take turns */
 export function compileBalancing(doc: BalancingDoc): Balancing | undefined {
-  const { load_balancing_policy: policy, health_checks: checks, outlier_detection: outliers } = doc;
+  const { load_balancing_policy: policy, health_checks: checks } = doc;
   const panicPercent = doc.healthy_panic_threshold;
-  if ([policy, checks, outliers, panicPercent].every((each) => each === undefined)) return undefined;
+  if ([policy, checks, doc.outlier_detection, panicPercent].every((each) => each === undefined)) return undefined;
+  const filled = withDefaults(balancingShape, doc);
+  const outliers = filled.outlier_detection;
   return {
-    policy: policy ?? "round_robin",
+    policy: filled.load_balancing_policy,
     maglevTableSize: doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE,
     healthChecks: (checks ?? []).map(compileHealthCheck),
     outliers: outliers && {
-      consecutive5xx: outliers.consecutive_5xx ?? 5,
-      consecutiveGatewayFailure: outliers.consecutive_gateway_failure ?? 0,
-      baseEjectionMs: timerMs(outliers.base_ejection_time, "30s"),
-      maxEjectionMs: timerMs(outliers.max_ejection_time, "5m"),
-      maxEjectionPercent: outliers.max_ejection_percent ?? 10,
+      consecutive5xx: outliers.consecutive_5xx,
+      consecutiveGatewayFailure: outliers.consecutive_gateway_failure,
+      baseEjectionMs: timerMs(outliers.base_ejection_time),
+      maxEjectionMs: timerMs(outliers.max_ejection_time),
+      maxEjectionPercent: outliers.max_ejection_percent,
     },
     panicPercent,
   };
 }
 
-function compileHealthCheck(doc: HealthCheckDoc): HealthCheck {
+function compileHealthCheck(written: HealthCheckDoc): HealthCheck {
+  const doc = withDefaults(healthCheckShape, written);
   return {
-    intervalMs: timerMs(doc.interval, "10s"),
-    timeoutMs: timerMs(doc.timeout, "5s"),
-    unhealthyThreshold: doc.unhealthy_threshold ?? 3,
-    healthyThreshold: doc.healthy_threshold ?? 2,
-    probe: compileProbe(doc),
+    intervalMs: timerMs(doc.interval),
+    timeoutMs: timerMs(doc.timeout),
+    unhealthyThreshold: doc.unhealthy_threshold,
+    healthyThreshold: doc.healthy_threshold,
+    probe: compileProbe(written),
   };
 }
 

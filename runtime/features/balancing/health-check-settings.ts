@@ -19,47 +19,47 @@ const httpHealthCheck = block(
       required: true,
       check: readable(parseRoutePath),
     }),
-    host: text({ doc: "Value of the Host header.", default: "- the host of `to`", check: hostHeader }),
+    host: text({ doc: "Value of the Host header.", unset: "the host of `to`", check: hostHeader }),
     expected_statuses: blockList(
       {
         start: count({ doc: "First status that is expected.", required: true, min: 100, max: 599 }),
         end: count({ doc: "First status after those that are expected.", required: true, min: 101, max: 600 }),
       },
-      { doc: "Ranges of statuses that say the upstream is healthy.", default: "200 alone" },
+      { doc: "Ranges of statuses that say the upstream is healthy.", unset: "`200 alone`" },
     ),
   },
-  { doc: "Healthy: the answer to an HTTP request has an expected status.", default: "- another check is given" },
+  { doc: "Healthy: the answer to an HTTP request has an expected status.", unset: "another check is given" },
 );
 
 /** Not called "text": in Envoy's configuration that is what hexadecimal digits stand under. */
 const payload = {
   hex: text({
     doc: 'Bytes as hexadecimal digits, such as "50494e470d0a".',
-    default: "- `utf8` is given",
+    unset: "`utf8` is given",
     check: (value) =>
       quotedWish(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
   }),
   utf8: text({
     doc: 'Bytes as text, such as "PING\\r\\n".',
-    default: "- `hex` is given",
+    unset: "`hex` is given",
     check: (value) => (value === "" ? "is empty, must be text" : undefined),
   }),
 };
 
 const payloadSchema = block(payload, {
   doc: "Bytes that are sent once the connection is open. Not for secrets: configuration and state show them.",
-  default: "- nothing is sent",
+  unset: "nothing is sent",
 });
 const payloadList = blockList(payload, {
   doc: "Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at.",
-  default: "- opening the connection is enough",
+  unset: "opening the connection is enough",
 });
 
 const tcpHealthCheck = block(
   { send: payloadSchema, receive: payloadList },
   {
     doc: "Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes.",
-    default: "- another check is given",
+    unset: "another check is given",
   },
 );
 
@@ -67,40 +67,42 @@ const grpcHealthCheck = block(
   {
     service_name: text({
       doc: "Service that is asked about.",
-      default: "- the server as a whole",
+      unset: "the server as a whole",
       check: (value) => (value.length > 256 ? `has ${value.length} characters, must have at most 256` : undefined),
     }),
-    authority: text({ doc: "Value of `:authority`.", default: "- the host of `to`", check: hostHeader }),
+    authority: text({ doc: "Value of `:authority`.", unset: "the host of `to`", check: hostHeader }),
   },
   {
     doc: "Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.",
-    default: "- another check is given",
+    unset: "another check is given",
   },
 );
 
-export const healthChecks = blockList(
-  {
+export const healthCheckShape = {
     interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
     timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
     unhealthy_threshold: count({
       doc: "Failed checks in a row after which an upstream is unhealthy.",
-      default: "3",
+      default: 3,
       min: 1,
       max: 100,
     }),
     healthy_threshold: count({
       doc: "Good checks in a row after which it is healthy again.",
-      default: "2",
+      default: 2,
       min: 1,
       max: 100,
     }),
     http_health_check: httpHealthCheck,
     tcp_health_check: tcpHealthCheck,
     grpc_health_check: grpcHealthCheck,
-  },
+};
+
+export const healthChecks = blockList(
+  healthCheckShape,
   {
     doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
-    default: "- upstreams are not checked",
+    unset: "upstreams are not checked",
     annotation: "health_checks",
   },
 );

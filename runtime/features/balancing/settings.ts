@@ -16,14 +16,14 @@ export const balancingShape = {
     {
       table_size: count({
         doc: "Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.",
-        default: "65537",
+        default: 65_537,
         min: 2,
         max: MAX_MAGLEV_TABLE_SIZE,
       }),
     },
     {
       doc: "Table of `load_balancing_policy: maglev`. Routes with the same upstreams and weights share one.",
-      default: "- 65,537 places",
+      unset: "65,537 places",
       annotation: "maglev_lb_config",
     },
   ),
@@ -32,13 +32,13 @@ export const balancingShape = {
     {
       consecutive_5xx: count({
         doc: "Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
-        default: "5",
+        default: 5,
         min: 0,
         max: 1_000,
       }),
       consecutive_gateway_failure: count({
         doc: "Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked at.",
-        default: "0",
+        default: 0,
         min: 0,
         max: 1_000,
       }),
@@ -54,20 +54,20 @@ export const balancingShape = {
       }),
       max_ejection_percent: count({
         doc: "Largest share of the upstreams left out at once; one always may be, the last one never.",
-        default: "10",
+        default: 10,
         min: 1,
         max: 100,
       }),
     },
     {
       doc: "Leave out upstreams whose answers to users' requests are errors.",
-      default: "- only those that cannot be reached are left out, for up to 30 seconds",
+      unset: "only those that cannot be reached are left out, for up to 30 seconds",
       annotation: "outlier_detection",
     },
   ),
   healthy_panic_threshold: count({
     doc: "Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests are answered 503 when none is healthy.",
-    default: "- all are used when none is healthy",
+    unset: "all are used when none is healthy",
     annotation: "healthy_panic_threshold",
     min: 0,
     max: 100,
@@ -76,26 +76,26 @@ export const balancingShape = {
     {
       max_connections: count({
         doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
-        default: "- no limit",
+        unset: "no limit",
         min: 1,
         max: 1_000_000,
       }),
       max_pending_requests: count({
         doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
-        default: "1024",
+        default: 1024,
         min: 0,
         max: 1_000_000,
       }),
       max_requests: count({
         doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
-        default: "10000",
+        default: 10_000,
         min: 1,
         max: 1_000_000,
       }),
     },
     {
       doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
-      default: "- 10,000 requests under way",
+      unset: "10,000 requests under way",
       annotation: "circuit_breaker_thresholds",
     },
   ),

@@ -7,7 +7,7 @@ import { parseUpstream } from "../../settings/values.ts";
 export const toShape = {
   to: urlList({
     doc: 'Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless `redirect` or `response` answers.',
-    default: "- `redirect` or `response` answers",
+    unset: "`redirect` or `response` answers",
     read: parseUpstream,
   }),
 };
@@ -15,7 +15,7 @@ export const toShape = {
 export const websocketShape = {
   allow_websockets: flag({
     doc: "Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP server routes.",
-    default: "false",
+    default: false,
     annotation: "allow_websockets",
   }),
 };
@@ -23,39 +23,39 @@ export const websocketShape = {
 export const protocolShape = {
   http2: flag({
     doc: "Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).",
-    default: "false",
+    default: false,
     annotation: "http2",
   }),
   tls_skip_verify: flag({
     doc: "Take any certificate from the upstream. Whoever is between can then read and change everything.",
-    default: "false",
+    default: false,
     annotation: "tls_skip_verify",
   }),
   tls_server_name: text({
     doc: "Host that the upstream's certificate must be for, and that it is asked for (SNI).",
-    default: "- the host of `to`",
+    unset: "the host of `to`",
     annotation: "tls_server_name",
     check: (value) =>
       quotedWish(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
     doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",
-    default: "- the authorities that Node.js trusts",
+    unset: "the authorities that Node.js trusts",
   }),
   ...secret("tls_client_cert", {
     doc: "PEM of the certificate that the gateway shows to the upstream. Needs `tls_client_key`.",
-    default: "- no client certificate",
+    unset: "no client certificate",
   }),
   ...secret("tls_client_key", {
     doc: "PEM of the private key of `tls_client_cert`.",
-    default: "- no client certificate",
+    unset: "no client certificate",
   }),
 };
 
 export const timeoutShape = {
   timeout: duration({
     doc: 'Longest wait for the upstream\'s answer to begin; "0s" means no limit.',
-    default: "- `default_upstream_timeout`; no limit on MCP server routes",
+    unset: "`default_upstream_timeout`; no limit on MCP server routes",
     annotation: "timeout",
   }),
 };
@@ -63,7 +63,7 @@ export const timeoutShape = {
 export const idleTimeoutShape = {
   idle_timeout: duration({
     doc: 'Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.',
-    default: "- `timeout`; no limit for event streams and WebSocket",
+    unset: "`timeout`; no limit for event streams and WebSocket",
     annotation: "idle_timeout",
   }),
 };

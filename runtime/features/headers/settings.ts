@@ -33,12 +33,12 @@ export const responseHeaderMap = {
 export const headerShape = {
   preserve_host_header: flag({
     doc: "Pass the incoming Host header upstream instead of the host of the route's `to` URL.",
-    default: "false",
+    default: false,
     annotation: "preserve_host_header",
   }),
   host_rewrite: text({
     doc: "Set the Host header to this fixed `host` or `host:port`.",
-    default: "- the host of `to`",
+    unset: "the host of `to`",
     annotation: "host_rewrite",
     check: (value) =>
       quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
@@ -46,13 +46,13 @@ export const headerShape = {
   ...grouped(HEADERS, {
     host_rewrite_header: text({
       doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
-      default: "- the host of `to`",
+      unset: "the host of `to`",
       annotation: "host_rewrite_header",
       check: (value) => quotedWish(value, hostSourceWish(value)),
     }),
     host_path_regex_rewrite_pattern: text({
       doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
-      default: "- the host of `to`",
+      unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_pattern",
       check: (value) =>
         quotedWish(
@@ -62,7 +62,7 @@ export const headerShape = {
     }),
     host_path_regex_rewrite_substitution: text({
       doc: "What the match of `host_path_regex_rewrite_pattern` is replaced by; capture groups are written `\\1` to `\\9`.",
-      default: "- the host of `to`",
+      unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_substitution",
       check: (value) =>
         quotedWish(
@@ -73,7 +73,7 @@ export const headerShape = {
   }),
   set_request_headers: templateMap({
     doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
-    default: "- no headers are set",
+    unset: "no headers are set",
     annotation: "set_request_headers",
     checkName: setRequestHeaderWish,
     parse: parseTemplate,
@@ -83,25 +83,25 @@ export const headerShape = {
       {
         ...secret("secret", {
           doc: "Value of the header, sent as it is: a `$` in it means itself.",
-          default: "- one of its spellings must be written",
+          unset: "one of its spellings must be written",
         }),
       },
       {
         doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
-        default: "- no headers are set",
+        unset: "no headers are set",
         checkName: setRequestHeaderWish,
       },
     ),
   }),
   remove_request_headers: textList({
     doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
-    default: "- no headers are removed",
+    unset: "no headers are removed",
     annotation: "remove_request_headers",
     check: quotingName(removeRequestHeaderWish),
   }),
   set_response_headers: textMap({
     doc: "Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused.",
-    default: "- only the global `set_response_headers`",
+    unset: "only the global `set_response_headers`",
     annotation: "set_response_headers",
     ...responseHeaderMap,
   }),
@@ -126,7 +126,7 @@ export const headerShape = {
       },
       {
         doc: "Rules that replace the beginning of response header values, applied in list order after `set_response_headers`.",
-        default: "- nothing is rewritten",
+        unset: "nothing is rewritten",
         annotation: "rewrite_response_headers",
       },
     ),
@@ -140,7 +140,7 @@ function quotingName(wish: (name: string) => string | undefined): (name: string)
 export const identityShape = {
   pass_identity_headers: flag({
     doc: "Send the signed identity header and claim headers to the upstream.",
-    default: "- the global `pass_identity_headers`",
+    unset: "the global `pass_identity_headers`",
     annotation: "pass_identity_headers",
   }),
 };
@@ -151,17 +151,17 @@ export type HeaderDoc = ShapeDoc<typeof headerShape & typeof identityShape>;
 export const headerSettingsShape = {
   pass_identity_headers: flag({
     doc: "Send the signed identity header and claim headers to upstreams.",
-    default: "true",
+    default: true,
   }),
   jwt_claims_headers: textMap({
     doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims).",
-    default: "- none",
+    unset: "none",
     checkName: setRequestHeaderWish,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
   }),
   set_response_headers: textMap({
     doc: "Static response headers of all routes; a route's own `set_response_headers` take precedence.",
-    default: "- none",
+    unset: "none",
     ...responseHeaderMap,
   }),
 };

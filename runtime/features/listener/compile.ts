@@ -1,8 +1,9 @@
 /** Settings of the listeners → their compiled form. */
-import type { ListenerDoc } from "./settings.ts";
+import type { listenerShape } from "./settings.ts";
+import type { WithDefaults } from "../../settings/types/kinds.ts";
 import type { ListenerSettings } from "./compiled.ts";
 
-export function compileForwardedFor(doc: ListenerDoc): ListenerSettings["forwardedFor"] {
-  const { xff_num_trusted_hops: trustedHops = 0, skip_xff_append: skipAppend = false } = doc;
+export function compileForwardedFor(doc: WithDefaults<typeof listenerShape>): ListenerSettings["forwardedFor"] {
+  const { xff_num_trusted_hops: trustedHops, skip_xff_append: skipAppend } = doc;
   return trustedHops === 0 && !skipAppend ? undefined : { trustedHops, skipAppend };
 }

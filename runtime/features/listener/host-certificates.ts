@@ -23,7 +23,7 @@ const shape = {
   }),
   ...secret("certificate_key", {
     doc: "PEM of its private key, without a passphrase.",
-    default: "- one of its spellings must be written",
+    unset: "one of its spellings must be written",
   }),
 };
 
@@ -37,7 +37,7 @@ export const hostCertificateFields = fieldsOf(shape, "live");
 export const hostCertificateShape = {
   [HOST_CERTIFICATES]: labelled(shape, {
     doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`.",
-    default: "- `certificates` alone",
+    unset: "`certificates` alone",
     checkName: hostWish,
   }),
 };

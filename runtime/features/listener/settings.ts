@@ -12,7 +12,7 @@ const fileWish = (path: string): string | undefined =>
 export const streamShape = {
   max_streams_per_user: count({
     doc: "Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process; more are answered 429.",
-    default: "250",
+    default: 250,
     min: 1,
     max: 1_000_000,
   }),
@@ -21,12 +21,12 @@ export const streamShape = {
 export const listenerShape = {
   address: text({
     doc: 'Public listener, "host:port" or ":port".',
-    default: '- ":443"; ":8080" with `insecure_server`; "127.0.0.1:8080" with `development`',
+    unset: '":443"; ":8080" with `insecure_server`; "127.0.0.1:8080" with `development`',
     check: readable(parseListener),
   }),
   insecure_server: flag({
     doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS.",
-    default: "false",
+    default: false,
   }),
   certificates: blockList(
     {
@@ -39,7 +39,7 @@ export const listenerShape = {
     },
     {
       doc: "Certificates of the public listener, chosen by the host a client asks for; the first is for all other hosts. The files are read anew when they change.",
-      default: "- none: `insecure_server` is needed",
+      unset: "none: `insecure_server` is needed",
     },
   ),
   downstream_mtls: block(
@@ -56,31 +56,31 @@ export const listenerShape = {
     },
     {
       doc: "Ask clients of the public listener for a certificate. Needs `certificates`.",
-      default: "- clients are not asked",
+      unset: "clients are not asked",
     },
   ),
   http_redirect_address: text({
     doc: 'Plain listener that only redirects to https, "host:port" or ":port". Needs `certificates`.',
-    default: "- no such listener",
+    unset: "no such listener",
     check: readable(parseListener),
   }),
   use_proxy_protocol: flag({
     doc: "Connections of the public listener, and of `http_redirect_address`, begin with a PROXY protocol head (version 1 or 2), whose address is the client's; others are cut. Only behind a load balancer that writes it, and that nobody can go around.",
-    default: "false",
+    default: false,
   }),
   xff_num_trusted_hops: count({
     doc: "Proxies in front of the gateway that append to X-Forwarded-For: the client's address is the entry as many places from the end. With fewer entries it is the connection's. Nobody may reach the gateway around them.",
-    default: "0",
+    default: 0,
     min: 0,
     max: 16,
   }),
   skip_xff_append: flag({
     doc: "Send upstreams the X-Forwarded-For of the trusted proxies without adding the connection's address. Without `xff_num_trusted_hops` they get none.",
-    default: "false",
+    default: false,
   }),
   trusted_proxy_headers: textList({
     doc: "Headers in which proxies in front of the gateway say who their client is, sent on to upstreams as they came: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and their like. Without it they are taken out of every request. Needs `xff_num_trusted_hops` or `use_proxy_protocol`: the proxies must write these headers themselves, or take them out, and nobody may reach the gateway around them. `${gateway.request.headers[…]}` and `host_rewrite_header` see them in any case.",
-    default: "- none",
+    unset: "none",
     check: (value) =>
       isProxyClaimName(value.toLowerCase())
         ? undefined
@@ -88,21 +88,23 @@ export const listenerShape = {
   }),
   max_connections: count({
     doc: "Connections the public listener holds open at once, per process; more are closed at once. Each may need another one to an upstream, and `--workers` have a limit each.",
-    default: "- two fifths of the process's limit of open files (`ulimit -n`) on Linux, otherwise no limit of ours",
+    unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, otherwise no limit of ours",
     min: 1,
     max: 1_000_000,
   }),
 };
 
+export const DEFAULT_ADMIN_ADDRESS = "127.0.0.1:9901";
+
 export const adminListenerShape = {
   admin_address: text({
     doc: 'Listener for health, metrics, status and publishing, "host:port".',
-    default: "127.0.0.1:9901",
+    default: DEFAULT_ADMIN_ADDRESS,
     check: readable(parseListener),
   }),
   admin_hosts: textList({
     doc: "Names by which the admin listener is asked, without port: of the Service, load balancer or machine before it. IP addresses, `localhost` and the host of `admin_address` are answered in any case; every other name is refused (421), so that no web page reaches it by a name of its own.",
-    default: "- no other name",
+    unset: "no other name",
     check: (value) =>
       canonicalHost(value) === undefined || /[:[\]]/.test(value)
         ? quotedWish(value, "must be a host name without port, such as gateway.internal.example.com")
@@ -118,13 +120,13 @@ export const adminListenerShape = {
       certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: fileWish }),
       client_ca_file: text({
         doc: "PEM file of the authorities that sign client certificates. Set: every path but `/healthz` and `/readyz` needs one, besides the token.",
-        default: "- clients are not asked",
+        unset: "clients are not asked",
         check: fileWish,
       }),
     },
     {
       doc: "TLS on the admin listener, with a certificate of its own. The files are read anew when they change.",
-      default: "- plain HTTP",
+      unset: "plain HTTP",
     },
   ),
 };

@@ -45,7 +45,7 @@ const endpointShape = {
   }),
   auth_style: choice(["header", "params"], {
     doc: "How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
-    default: "- `header`, or what the upstream's metadata says",
+    unset: "`header`, or what the upstream's metadata says",
     annotation: "mcp_server_upstream_oauth2_auth_style",
   }),
 };
@@ -53,26 +53,26 @@ const endpointShape = {
 const upstreamOAuthShape = {
   client_id: text({
     doc: "OAuth client identifier for the upstream service.",
-    default: "- the gateway registers itself",
+    unset: "the gateway registers itself",
     check: (value) => (value === "" ? "is empty, must be a client identifier" : undefined),
   }),
   ...secret("client_secret", {
     doc: "OAuth client secret. Never stored per user; read from the route at each token refresh.",
-    default: "- a public client",
+    unset: "a public client",
   }),
   endpoint: block(endpointShape, {
     doc: "Upstream OAuth endpoints.",
-    default: "- discovered through RFC 9728 metadata",
+    unset: "discovered through RFC 9728 metadata",
   }),
   scopes: textList({
     doc: "Scopes requested from the upstream.",
-    default: "- what the upstream's metadata names",
+    unset: "what the upstream's metadata names",
     annotation: "mcp_server_upstream_oauth2_scopes",
     check: checkScope,
   }),
   authorization_url_params: textMap({
     doc: "Extra query parameters on the authorization URL, for example to request offline access.",
-    default: "- none",
+    unset: "none",
     annotation: "mcp_server_upstream_oauth2_authorization_url_params",
     checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
   }),
@@ -96,36 +96,36 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 const serverShape = {
   upstream_oauth2: block(upstreamOAuthShape, {
     doc: "OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself.",
-    default: "- discovered when the upstream asks for it",
+    unset: "discovered when the upstream asks for it",
   }),
   max_request_bytes: count({
     doc: "Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged.",
-    default: String(DEFAULT_MAX_REQUEST_BYTES),
+    default: DEFAULT_MAX_REQUEST_BYTES,
     annotation: "mcp_server_max_request_bytes",
     min: 1,
     max: 64 * 1024 * 1024,
   }),
   path: text({
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
-    default: "- the path of `to`",
+    unset: "the path of `to`",
     annotation: "mcp_server_path",
     check: readable(parseRoutePath),
   }),
   extra_paths: textList({
     doc: "Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
-    default: "- the MCP endpoint alone",
+    unset: "the MCP endpoint alone",
     annotation: "mcp_server_extra_paths",
     check: extraPathWish,
   }),
   allowed_applications: textList({
     doc: 'Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner\'s and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may.',
-    default: "- applications of the same owner, and of the boot file",
+    unset: "applications of the same owner, and of the boot file",
     annotation: "mcp_server_allowed_applications",
     check: (value) => (value === "*" ? undefined : quotedWish(value, ownerPatternProblem(value))),
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer used when discovery fails. HTTPS only.",
-    default: "- none",
+    unset: "none",
     annotation: "mcp_server_authorization_server_url",
     read: httpsOnly,
   }),
@@ -136,19 +136,19 @@ export const mcpShape = {
     {
       server: block(serverShape, {
         doc: "Marks the route as an MCP server. May be empty.",
-        default: "- not an MCP server",
+        unset: "not an MCP server",
         annotation: "mcp_server",
       }),
       client: block(
         {},
         {
           doc: "Marks the route as an MCP client: the application receives External Tokens, and may send people to `/.gateway/mcp/connect?redirect_url=…` of an MCP server's host. They come back with `connect_error=<code>` when an upstream was not connected: `unavailable` and `not-set-up` before anybody has left, else the reason of the page that was shown. Always empty.",
-          default: "- not an MCP client",
+          unset: "not an MCP client",
           annotation: "mcp_client",
         },
       ),
     },
-    { doc: "Model Context Protocol: exactly one of `server` and `client`.", default: "- an ordinary route" },
+    { doc: "Model Context Protocol: exactly one of `server` and `client`.", unset: "an ordinary route" },
   ),
 };
 
@@ -160,31 +160,31 @@ export type McpServerDoc = NonNullable<NonNullable<McpDoc["mcp"]>["server"]>;
 export const mcpSettingsShape = {
   runtime_flags: block(
     {
-      mcp: flag({ doc: "Must be true to enable MCP; until then MCP routes answer 503.", default: "false" }),
+      mcp: flag({ doc: "Must be true to enable MCP; until then MCP routes answer 503.", default: false }),
     },
-    { doc: "Switches of experimental parts.", default: "- all off" },
+    { doc: "Switches of experimental parts.", unset: "all off" },
   ),
   mcp_allowed_client_id_domains: domainPatternList({
     doc: "Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains, not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect.",
-    default: "- URL-based client IDs are refused, and clients register themselves",
+    unset: "URL-based client IDs are refused, and clients register themselves",
   }),
   mcp_allowed_as_metadata_domains: domainPatternList({
     doc: "Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com` matches subdomains, not `example.com`.",
-    default: "- no discovery",
+    unset: "no discovery",
   }),
   mcp_allowed_origins: textList({
     doc: "Browser origins that may call MCP routes beside the route's own and loopback ones.",
-    default: "- same host and loopback",
+    unset: "same host and loopback",
     check: readable(parseOrigin),
   }),
   mcp_allowed_private_redirect_uris: textList({
     doc: 'Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".',
-    default: "- https and loopback redirect URIs only",
+    unset: "https and loopback redirect URIs only",
     check: privateRedirectUri,
   }),
   mcp_dynamic_registration: flag({
     doc: "Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those registered before go on.",
-    default: "true",
+    default: true,
   }),
 };
 
@@ -206,7 +206,7 @@ export const lifetimeShape = {
   }),
   refresh_token_absolute_lifetime: duration({
     doc: "Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the client has to ask the user again. One that began before this was set ends at its next refresh.",
-    default: "- none: it ends when it is not used for `refresh_token_lifetime`",
+    unset: "none: it ends when it is not used for `refresh_token_lifetime`",
     minMs: 60_000,
   }),
   authorization_code_lifetime: duration({ doc: "Life of MCP authorization codes.", default: "60s", minMs: 5000 }),

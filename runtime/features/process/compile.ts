@@ -1,5 +1,6 @@
 /** Settings of the process → their compiled form. */
-import type { ProcessDoc } from "./settings.ts";
+import type { logShape } from "./settings.ts";
+import type { WithDefaults } from "../../settings/types/kinds.ts";
 import { createPrivateKey } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { decodeSharedSecret } from "./settings.ts";
@@ -9,7 +10,7 @@ import { type SecretSource, secretValues } from "../../settings/secret-spellings
 import { decodeBase64 } from "../../settings/values.ts";
 
 export function compileTracing(
-  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<ProcessDoc["tracing"]>,
+  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<WithDefaults<typeof logShape>["tracing"]>,
   secrets: SecretSource,
 ): ProcessSettings["tracing"] {
   const values = Object.entries(headers ?? {}).map(([name, header]) => {
@@ -21,9 +22,9 @@ export function compileTracing(
   return {
     endpoint,
     headers: new Map(values),
-    serviceName: service_name ?? "gateway",
-    sampleOneIn: sample_one_in ?? 1,
-    continueTraces: continue_traces ?? false,
+    serviceName: service_name,
+    sampleOneIn: sample_one_in,
+    continueTraces: continue_traces,
   };
 }
 

@@ -28,27 +28,27 @@ export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 export const developmentShape = {
   development: flag({
     doc: "Accept http and loopback addresses in OAuth discovery. Listeners must be on loopback.",
-    default: "false",
+    default: false,
   }),
 };
 
 export const keysShape = {
   ...secret("admin_token", {
     doc: "Bearer token of the admin listener, needed on every path but `/healthz` and `/readyz`.",
-    default: "- only `/healthz` and `/readyz` answer",
+    unset: "only `/healthz` and `/readyz` answer",
   }),
   ...secret("shared_secret", {
     doc: "Base64 of at least 32 random bytes from which all keys are derived; the same on all replicas. Make one with `openssl rand -base64 32`.",
-    default: "- a random one at each start, which ends all sign-ins",
+    unset: "a random one at each start, which ends all sign-ins",
   }),
   ...secret("previous_shared_secret", {
     doc: "Earlier shared secrets that still open what they sealed, for rotation.",
-    default: "- none",
+    unset: "none",
     many: true,
   }),
   ...secret("signing_key", {
     doc: "PEM (or base64 of PEM) of P-256 private keys for the identity header: the first signs, all are published.",
-    default: "- derived from `shared_secret`",
+    unset: "derived from `shared_secret`",
     many: true,
   }),
   // A database URL holds a password, so it has the three spellings of a secret.
@@ -72,14 +72,14 @@ export const logShape = {
     {
       endpoint: url({
         doc: "URL of an OTLP receiver over HTTP, with its path: `http://127.0.0.1:4318/v1/traces`.",
-        default: "- trace ids are made and passed on, spans are not exported",
+        unset: "trace ids are made and passed on, spans are not exported",
         read: parseHttpUrl,
       }),
       headers: labelled(
-        { ...secret("value", { doc: "Value of the header.", default: "- one of its spellings must be written" }) },
+        { ...secret("value", { doc: "Value of the header.", unset: "one of its spellings must be written" }) },
         {
           doc: "Headers of requests to the receiver, by name.",
-          default: "- none",
+          unset: "none",
           checkName: (name) => (isHeaderName(name) ? undefined : "is not a header name"),
         },
       ),
@@ -90,18 +90,18 @@ export const logShape = {
       }),
       sample_one_in: count({
         doc: "Of so many traces that begin here, one is recorded; 1 records all.",
-        default: "1",
+        default: 1,
         min: 1,
         max: 1_000_000,
       }),
       continue_traces: flag({
         doc: "Go on with the trace that a client names in `traceparent`, and with its word about recording. For gateways whose clients are trusted; otherwise each request begins a trace here.",
-        default: "false",
+        default: false,
       }),
     },
     {
       doc: "W3C trace context on requests to upstreams, and OpenTelemetry spans. An empty block is enough for the trace context.",
-      default: "- `traceparent` and `tracestate` of clients are passed on like other headers",
+      unset: "`traceparent` and `tracestate` of clients are passed on like other headers",
     },
   ),
 };
@@ -112,17 +112,17 @@ export const ownersShape = (liveNames: readonly string[]) => ({
     {
       ...secret("publish_token", {
         doc: "Tokens with which this owner's slice is read and published at the admin listener, and no other; several for rotation. At least 20 characters. They also read `/status` as far as it is about this owner. With a name such as `kubernetes.*` they are good for all owners with that beginning.",
-        default: "- the slice is published with `admin_token` alone",
+        unset: "the slice is published with `admin_token` alone",
         many: true,
       }),
-      allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", default: "- any host" }),
+      allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", unset: "any host" }),
       allow_local_upstreams: flag({
         doc: "Upstreams of its routes may be on the gateway's own machine, by whatever name or address. Link-local and cloud metadata addresses never are. Judged on the address that a connection is opened to.",
-        default: "false",
+        default: false,
       }),
       allowed_settings: textList({
         doc: 'Live settings its slice may write, by name; "*" for all. They hold for the routes of all owners.',
-        default: "- none",
+        unset: "none",
         itemValues: ["*", ...liveNames],
         check: (value) =>
           value === "*" || liveNames.includes(value)
@@ -131,14 +131,14 @@ export const ownersShape = (liveNames: readonly string[]) => ({
       }),
       allowed_tokens: textList({
         doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`.",
-        default: "- none",
+        unset: "none",
         itemValues: OWNER_TOKENS,
         check: (value) =>
           OWNER_TOKENS.includes(value) ? undefined : quotedWish(value, 'must be "external" or "provider"'),
       }),
       allowed_refs: textList({
         doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',
-        default: "- none",
+        unset: "none",
         check: (value) =>
           /^(env:[A-Za-z0-9_]+\*?|file:\/[^*\0]+\*?)$/.test(value) && !value.split("/").includes("..")
             ? undefined
@@ -147,7 +147,7 @@ export const ownersShape = (liveNames: readonly string[]) => ({
     },
     {
       doc: "What slices of each owner may do. A name such as `kubernetes.*` holds for all owners with that beginning that have no entry of their own, the longest first. Once set, slices of owners not named here are refused.",
-      default: "- any owner, any host, any live setting, any token, no secret references",
+      unset: "any owner, any host, any live setting, any token, no secret references",
       checkName: ownerPatternProblem,
     },
   ),

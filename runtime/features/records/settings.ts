@@ -8,7 +8,7 @@ import { text, textList, type ShapeDoc } from "../../settings/types/kinds.ts";
 export const recordFieldsShape = {
   authorize_log_fields: textList({
     doc: `Fields included in authorization records: ${RECORD_FIELDS.join(", ")}.`,
-    default: DEFAULT_RECORD_FIELDS.join(", "),
+    default: DEFAULT_RECORD_FIELDS,
     itemValues: RECORD_FIELDS,
     check: recordField,
   }),

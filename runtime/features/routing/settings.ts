@@ -30,7 +30,7 @@ function redirectPathWish(value: string): string | undefined {
 export const routingShape = {
   regex: text({
     doc: "The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes.",
-    default: "- every path of the host",
+    unset: "every path of the host",
     check: (value) =>
       quotedWish(
         value,
@@ -39,19 +39,19 @@ export const routingShape = {
   }),
   regex_priority_order: count({
     doc: "Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one with the longest literal beginning.",
-    default: "0",
+    default: 0,
     min: 0,
     max: 1_000_000,
   }),
   prefix_rewrite: text({
     doc: "Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path.",
-    default: "- the path is sent as it is",
+    unset: "the path is sent as it is",
     annotation: "prefix_rewrite",
     check: sentPathWish,
   }),
   regex_rewrite_pattern: text({
     doc: "RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`.",
-    default: "- the path is sent as it is",
+    unset: "the path is sent as it is",
     annotation: "regex_rewrite_pattern",
     check: (value) =>
       quotedWish(
@@ -61,7 +61,7 @@ export const routingShape = {
   }),
   regex_rewrite_substitution: text({
     doc: "What matches of `regex_rewrite_pattern` are replaced by; capture groups are written `\\1` to `\\9`. A result that is no plain path is refused with 400.",
-    default: "- the path is sent as it is",
+    unset: "the path is sent as it is",
     annotation: "regex_rewrite_substitution",
     check: (value) =>
       quotedWish(
@@ -73,15 +73,15 @@ export const routingShape = {
     {
       https_redirect: flag({
         doc: "Send to https, and from port 80 to 443. Not together with `scheme_redirect`.",
-        default: "false",
+        default: false,
       }),
       scheme_redirect: choice(["http", "https"], {
         doc: "Scheme to send to.",
-        default: "- the scheme of the route",
+        unset: "the scheme of the route",
       }),
       host_redirect: text({
         doc: "Host to send to, without port.",
-        default: "- the host of the request",
+        unset: "the host of the request",
         check: (value) =>
           quotedWish(
             value,
@@ -92,31 +92,31 @@ export const routingShape = {
       }),
       port_redirect: count({
         doc: "Port to send to.",
-        default: "- the port of the request; with another host or scheme the scheme's own",
+        unset: "the port of the request; with another host or scheme the scheme's own",
         min: 1,
         max: 65_535,
       }),
       path_redirect: text({
         doc: "Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`.",
-        default: "- the path of the request",
+        unset: "the path of the request",
         check: redirectPathWish,
       }),
       prefix_rewrite: text({
         doc: "Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path.",
-        default: "- the path of the request",
+        unset: "the path of the request",
         check: sentPathWish,
       }),
       response_code: count({
         doc: "Status of the answer: 301, 302, 303, 307 or 308.",
-        default: "301",
+        default: 301,
         min: 301,
         max: 308,
       }),
-      strip_query: flag({ doc: "Leave the query of the request out.", default: "false" }),
+      strip_query: flag({ doc: "Leave the query of the request out.", default: false }),
     },
     {
       doc: "Answer with a redirect instead of asking an upstream. The route's policy is asked first.",
-      default: "- `to` is asked",
+      unset: "`to` is asked",
     },
   ),
   response: block(
@@ -124,13 +124,13 @@ export const routingShape = {
       status: count({ doc: "Status of the answer.", required: true, min: 200, max: 599 }),
       body: text({
         doc: "Body of the answer, up to 65,536 bytes. Plain text, unless `set_response_headers` has another Content-Type.",
-        default: "- an empty body",
+        unset: "an empty body",
         check: (value) => (Buffer.byteLength(value) > 65_536 ? "is longer than 65,536 bytes" : undefined),
       }),
     },
     {
       doc: "Answer with this instead of asking an upstream. The route's policy is asked first.",
-      default: "- `to` is asked",
+      unset: "`to` is asked",
     },
   ),
 };
@@ -146,7 +146,7 @@ export function routeNameWish(name: string): string | undefined {
 export const addressShape = {
   name: text({
     doc: "Name of the route: part of its key, and what lists and pages show.",
-    default: "- made from `from` and the path",
+    unset: "made from `from` and the path",
     annotation: "name",
     check: routeNameWish,
   }),
@@ -160,12 +160,12 @@ export const addressShape = {
 export const pathShape = {
   prefix: text({
     doc: "The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as their base.",
-    default: "- every path of the host",
+    unset: "every path of the host",
     check: readable(parseRoutePath),
   }),
   path: text({
     doc: "The route takes requests with exactly this path. Not together with `prefix`.",
-    default: "- every path of the host",
+    unset: "every path of the host",
     check: readable(parseRoutePath),
   }),
 };

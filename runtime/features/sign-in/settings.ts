@@ -18,34 +18,34 @@ import {
 export const signInShape = {
   authenticate_service_url: url({
     doc: "Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a service worker for example could consent for its user.",
-    default: "- each route's own host",
+    unset: "each route's own host",
     read: parseOrigin,
   }),
   signout_redirect_url: url({
     doc: "Where browsers go after signing out.",
-    default: "- the signed-out page",
+    unset: "the signed-out page",
     read: parseHttpUrl,
   }),
   idp_provider_url: url({
     doc: "Issuer URL of the OpenID Connect identity provider.",
-    default: "- nobody can sign in",
+    unset: "nobody can sign in",
     read: parseHttpUrl,
   }),
-  idp_client_id: text({ doc: "Client identifier at the identity provider.", default: "- nobody can sign in" }),
-  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", default: "- a public client" }),
+  idp_client_id: text({ doc: "Client identifier at the identity provider.", unset: "nobody can sign in" }),
+  ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "a public client" }),
   idp_scopes: textList({
     doc: "Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google knows it not and wants `access_type: offline` and `prompt: consent` among `idp_request_params` instead. Ready settings of common providers: examples/identity-providers.",
-    default: "openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it",
+    unset: "`openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`",
     check: checkScope,
   }),
   idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
   idp_require_email_verified: flag({
     doc: "Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does.",
-    default: "false",
+    default: false,
   }),
   idp_request_params: textMap({
     doc: "Extra query parameters on the provider's authorization URL, such as `access_type: offline` and `prompt: consent` for refresh tokens of Google.",
-    default: "- none",
+    unset: "none",
   }),
 };
 

@@ -22,7 +22,7 @@ import {
   wrongValue,
 } from "./checks.ts";
 import { parseDomainPattern } from "../domains.ts";
-import type { Field, Kind } from "../field.ts";
+import type { Default, Field, Kind } from "../field.ts";
 import type { FieldGroup } from "../groups.ts";
 import { headerValueWish } from "../../shared/http/header-syntax.ts";
 import { nearest } from "../nearest.ts";
@@ -33,13 +33,38 @@ import { parseDuration, type Reading } from "../values.ts";
 export interface About {
   readonly doc: string;
   readonly required?: true;
-  readonly default?: string;
+  /** What a gateway takes when the setting is left out; filled in by `withDefaults` and nowhere else. */
+  readonly default?: Default;
+  /** What is the case without it, where there is no value to name. */
+  readonly unset?: string;
   readonly annotation?: string;
   readonly replaces?: true;
 }
 
 type Shape = Readonly<Record<string, z.ZodType>>;
-type Made<S extends z.ZodType, A extends About> = A extends { readonly required: true } ? S : z.ZodExactOptional<S>;
+type Made<S extends z.ZodType, A extends About> = (A extends { readonly required: true } ? S : z.ZodExactOptional<S>) &
+  (A extends { readonly default: Default } ? HasDefault : unknown);
+
+/** Only for the compiler: the setting has a default. */
+interface HasDefault {
+  readonly [HAS_DEFAULT]: true;
+}
+declare const HAS_DEFAULT: unique symbol;
+
+/** Only for the compiler: the setting is a block of these. */
+interface HasMembers<S extends Shape> {
+  readonly [MEMBERS]: S;
+}
+declare const MEMBERS: unique symbol;
+
+/** Settings with their defaults. */
+export type WithDefaults<S extends Shape> = {
+  readonly [K in keyof S]: S[K] extends HasDefault
+    ? Exclude<z.infer<S[K]>, undefined>
+    : S[K] extends HasMembers<infer M>
+      ? WithDefaults<M> | undefined
+      : z.infer<S[K]>;
+};
 type Entry = Omit<Field, "name" | "scope" | "fields"> & { readonly members?: Shape; readonly partOf?: string };
 
 /** What each schema says about its setting. zod's own metadata is lost whenever a schema is wrapped. */
@@ -58,6 +83,22 @@ export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] 
   return fields;
 }
 
+/**
+ * Settings as written, each that was left out and has a default with it; those of blocks that were written, too.
+ *
+ * @param written a document that has at least the members of the shape; others are left behind
+ */
+export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
+  const filled: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(shape)) {
+    const value: unknown = written[name as keyof typeof written];
+    const { default: fallback, kind, members } = registry.get(schema) ?? {};
+    filled[name] =
+      value === undefined ? fallback : kind === "block" && members ? withDefaults(members, value as object) : value;
+  }
+  return filled as WithDefaults<S>;
+}
+
 /** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
 export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
   for (const [name, schema] of Object.entries(shape)) {
@@ -71,16 +112,16 @@ export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
   return shape;
 }
 
-export function text<const A extends About & { readonly check?: Check }>(about: A): Made<z.ZodString, A> {
+export function text<const A extends About & { readonly default?: string; readonly check?: Check }>(about: A): Made<z.ZodString, A> {
   return made(checked(str(), about.check), "text", about);
 }
 
-export function flag<const A extends About>(about: A): Made<z.ZodBoolean, A> {
+export function flag<const A extends About & { readonly default?: boolean }>(about: A): Made<z.ZodBoolean, A> {
   return made(z.boolean({ error: (issue) => wrongValue(issue.input, "true or false") }), "flag", about);
 }
 
 /** A whole number within bounds. */
-export function count<const A extends About & { readonly min: number; readonly max: number }>(
+export function count<const A extends About & { readonly default?: number; readonly min: number; readonly max: number }>(
   about: A,
 ): Made<z.ZodNumber, A> {
   const wish = `a whole number from ${about.min} to ${about.max}`;
@@ -92,7 +133,7 @@ export function count<const A extends About & { readonly min: number; readonly m
   return made(schema, "count", about);
 }
 
-export function duration<const A extends About & { readonly minMs?: number }>(about: A): Made<z.ZodString, A> {
+export function duration<const A extends About & { readonly default?: string; readonly minMs?: number }>(about: A): Made<z.ZodString, A> {
   const check: Check = (value) => {
     const parsed = parseDuration(value);
     if (!parsed.ok) return `is ${quote(value)}, ${parsed.wish}`;
@@ -116,7 +157,10 @@ export function urlList<const A extends About & { readonly read: (value: string)
   return made(oneOrMany(readable(about.read), "a URL or a list of URLs"), "url-list", about);
 }
 
-export function choice<const V extends readonly [string, ...string[]], const A extends About>(
+export function choice<
+  const V extends readonly [string, ...string[]],
+  const A extends About & { readonly default?: V[number] },
+>(
   values: V,
   about: A,
 ): Made<z.ZodEnum<{ [K in V[number]]: K }>, A> {
@@ -144,7 +188,7 @@ export function domainPatternList<const A extends About>(about: A): Made<z.ZodAr
   );
 }
 
-export function textList<const A extends About & { readonly check?: Check; readonly itemValues?: readonly string[] }>(
+export function textList<const A extends About & { readonly default?: readonly string[]; readonly check?: Check; readonly itemValues?: readonly string[] }>(
   about: A,
 ): Made<z.ZodArray<z.ZodString>, A> {
   const { itemValues } = about;
@@ -207,8 +251,9 @@ export function secret<const N extends string, const A extends About & { readonl
 export function block<S extends Shape, const A extends About>(
   shape: S,
   about: A,
-): Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> {
-  return made(strict(shape), "block", about, { members: shape });
+): Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> & HasMembers<S> {
+  return made(strict(shape), "block", about, { members: shape }) as Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> &
+    HasMembers<S>;
 }
 
 export function blockList<S extends Shape, const A extends About>(
@@ -277,9 +322,10 @@ function made<S extends z.ZodType, const A extends About>(
   return whole as Made<S, A>;
 }
 
-function rest(about: About): Pick<Entry, "default" | "annotation" | "replaces"> {
+function rest(about: About): Pick<Entry, "default" | "unset" | "annotation" | "replaces"> {
   return {
     ...(about.default === undefined ? {} : { default: about.default }),
+    ...(about.unset === undefined ? {} : { unset: about.unset }),
     ...(about.annotation === undefined ? {} : { annotation: about.annotation }),
     ...(about.replaces === undefined ? {} : { replaces: about.replaces }),
   };

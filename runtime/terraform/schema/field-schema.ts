@@ -1,5 +1,5 @@
 /** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
-import type { Field } from "../../settings/field.ts";
+import { fallbackText, type Field } from "../../settings/field.ts";
 import { isGroup } from "../../settings/groups.ts";
 import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
 import type { ValueType } from "../protocol/value.ts";
@@ -103,11 +103,12 @@ function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
   ];
 }
 
-function docOf({ kind, doc, values, default: fallback }: Field): string {
+function docOf(field: Field): string {
+  const { kind, doc, values, unset } = field;
   const parts = [doc];
   if (values) parts.push(`One of ${values.map((value) => `\`${value}\``).join(", ")}.`);
   if (kind === "policy") parts.push("JSON text; write it with `jsonencode(…)`.");
-  if (fallback?.startsWith("- ")) parts.push(`Default: ${fallback.slice(2)}`);
-  else if (fallback !== undefined) parts.push(`Default: \`${fallback}\`.`);
+  const fallback = fallbackText(field);
+  if (fallback !== undefined) parts.push(`Default: ${fallback}${unset === undefined ? "." : ""}`);
   return parts.join(" ");
 }

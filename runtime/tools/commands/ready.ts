@@ -4,7 +4,7 @@ import { get } from "node:http";
 import { get as secureGet } from "node:https";
 
 import { errorText } from "../../shared/errors.ts";
-import { DEFAULT_ADMIN_ADDRESS } from "../../config/rules/own-addresses.ts";
+import { DEFAULT_ADMIN_ADDRESS } from "../../features/listener/settings.ts";
 import { parseListener } from "../../settings/values.ts";
 
 const ANSWER_WITHIN_MS = 5_000;

@@ -58,14 +58,14 @@ describe("settingsFields and routeFields", () => {
   });
 
   test("carry the defaults that requirements state", () => {
-    expect(all.find(({ path }) => path.endsWith("max_request_bytes"))?.field.default).toBe("4096");
+    expect(all.find(({ path }) => path.endsWith("max_request_bytes"))?.field.default).toBe(4096);
     expect(all.find(({ path }) => path.endsWith("auth_style"))?.field.values).toEqual(["header", "params"]);
   });
 
   test("describe every setting in a sentence, and say what happens without it", () => {
     for (const { path, field } of all) {
       expect(field.doc, path).toMatch(/^[A-Z"].*[.)]$/s);
-      expect(field.required || field.default !== undefined, path).toBe(true);
+      expect(field.required || (field.default === undefined) !== (field.unset === undefined), path).toBe(true);
       expect(field.name, path).toMatch(/^[a-z][a-z0-9_]*$/);
     }
   });
