@@ -5,7 +5,7 @@
  * and 403 would say that nothing helps); a proof or an approval that was given a moment ago, in whichever process, counts
  * at the next request.
  *
- * @see facts on the reference's order of decision: device before other reasons
+ * As Pomerium decides: device before other reasons
  */
 import { redirect, respondError } from "../http/respond.ts";
 import { DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED } from "../policy/criteria.ts";
@@ -19,7 +19,7 @@ import { foresee } from "./decide.ts";
 import type { Passage } from "./request-context.ts";
 import { proceed, type StepDeps } from "./steps.ts";
 
-/** Not of any standard; what the reference answers. */
+/** Not of any standard; what Pomerium answers. */
 export const DEVICE_STATUS = 450;
 
 /**

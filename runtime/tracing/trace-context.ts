@@ -24,28 +24,28 @@ const MAX_TRACEPARENT = 256;
 /** @param values of all `traceparent` headers of a request. @returns undefined when they name no trace */
 export function parseTraceparent(values: readonly string[]): TraceParent | undefined {
   const [text] = values;
-  // Two of them have two readings (§3.2: exactly one).
+  // Two of them have two readings (W3C Trace Context §3.2: exactly one).
   if (text === undefined || values.length !== 1 || text.length > MAX_TRACEPARENT) return undefined;
   const match = TRACEPARENT.exec(text);
   if (!match) return undefined;
   const [, version, traceId = "", spanId = "", flags = "", more] = match;
-  // Version ff is invalid; 00 has exactly four parts, later ones may have more (§3.2.2.1, §3.2.4).
+  // Version ff is invalid; 00 has exactly four parts, later ones may have more (W3C Trace Context §3.2.2.1, §3.2.4).
   if (version === "ff" || (version === "00" && more !== undefined)) return undefined;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** In version 00, whatever version came in: flags that we do not know MUST be zero (§3.2.2.5). */
+/** In version 00, whatever version came in: flags that we do not know MUST be zero (W3C Trace Context §3.2.2.5). */
 export function formatTraceparent({ traceId, spanId, sampled }: TraceParent): string {
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
 
-/** "name" or "tenant@system" (§3.3.1.3.1). */
+/** "name" or "tenant@system" (W3C Trace Context §3.3.1.3.1). */
 const MEMBER_KEY = /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})$/;
-/** Printable ASCII without comma and equals sign, not ending in a space (§3.3.1.3.2). */
+/** Printable ASCII without comma and equals sign, not ending in a space (W3C Trace Context §3.3.1.3.2). */
 const MEMBER_VALUE = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const MAX_MEMBERS = 32;
-/** What we pass on of it; vendors SHOULD propagate at least this much (§3.3.1.5). */
+/** What we pass on of it; vendors SHOULD propagate at least this much (W3C Trace Context §3.3.1.5). */
 const MAX_LENGTH = 512;
 /** Read at all. */
 const MAX_READ = 8192;
@@ -59,7 +59,7 @@ export function parseTracestate(values: readonly string[]): string {
   let length = 0;
   for (const part of text.split(",")) {
     const member = part.replace(/^[ \t]+|[ \t]+$/g, "");
-    // Empty members are allowed (§3.3.1.2).
+    // Empty members are allowed (W3C Trace Context §3.3.1.2).
     if (member === "") continue;
     const at = member.indexOf("=");
     const key = member.slice(0, Math.max(at, 0));

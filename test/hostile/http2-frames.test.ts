@@ -68,7 +68,7 @@ async function play(frames: readonly Buffer[], stream = 1): Promise<{ outcome: O
 
 const ok = { status: 200, ended: true };
 const streamError = { reset: ERROR.protocol };
-/** Whether the stream or the connection ends is the implementation's choice (§8.1.1). */
+/** Whether the stream or the connection ends is the implementation's choice (RFC 9113 §8.1.1). */
 const refused = {};
 const unknownMethod = { status: 501, ended: true };
 const badRequest = { status: 400, ended: true };

@@ -2,7 +2,7 @@
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 
-/** Annotations are `ingress.gateway.io/<name>`. @see requirements, "Header settings (per route)" */
+/** Annotations are `ingress.gateway.io/<name>`. @see test/requirements.ts, "Header settings (per route)" */
 export const ANNOTATION_PREFIX = "ingress.gateway.io/";
 
 export interface AnnotationField {

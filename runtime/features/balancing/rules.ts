@@ -2,7 +2,7 @@
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { BalancingDoc } from "./settings.ts";
 
-/** The smaller and the larger of the sizes that the paper measures (§5.3). */
+/** The smaller and the larger of the sizes that the paper on Maglev measures (NSDI 2016, §5.3). */
 export const MAGLEV_TABLE_SIZE = 65_537;
 export const MAX_MAGLEV_TABLE_SIZE = 655_373;
 

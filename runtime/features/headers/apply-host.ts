@@ -1,4 +1,4 @@
-/** The Host that the upstream sees (requirements, "Header behavior" 4 and 5; D6). */
+/** The Host that the upstream sees (test/requirements.ts, "Header behavior on proxied requests" 4 and 5; D6). */
 import type { HostRule } from "./compiled.ts";
 import type { Upstream } from "../connection/compiled.ts";
 

@@ -2,7 +2,7 @@
  * The header settings of a route: the nine of the requirements, and `set_request_headers_secret`. Rules between them are
  * in header-rules.ts.
  *
- * @see requirements, "Header settings (per route)" and "Header behavior on proxied requests"
+ * @see test/requirements.ts, "Header settings (per route)" and "Header behavior on proxied requests"
  */
 import { quotedWish, wishOf } from "../../settings/types/checks.ts";
 import { headerValueWish } from "../../shared/http/header-syntax.ts";

@@ -1,7 +1,7 @@
 /**
  * Values of `set_request_headers`: text with `${gateway.…}` substitutions, parsed once at load.
  *
- * @see requirements, "Header behavior on proxied requests" 2 and 3
+ * @see test/requirements.ts, "Header behavior on proxied requests" 2 and 3
  */
 
 /** What a template may ask of a request; a value that is not available is "". */

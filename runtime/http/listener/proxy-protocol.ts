@@ -19,7 +19,7 @@ export type ProxyHeader =
   /** `length` bytes are the head. Without `source` the connection speaks for itself: a health check, or an unknown family. */
   | { readonly kind: "ok"; readonly length: number; readonly source: string | undefined };
 
-/** "PROXY TCP6 " with the longest addresses and ports, and the line's end (§2.1). */
+/** "PROXY TCP6 " with the longest addresses and ports, and the line's end (PROXY protocol §2.1). */
 const MAX_V1_BYTES = 107;
 /** Addresses and extensions of version 2 together; load balancers write a few hundred at most. */
 const MAX_V2_BYTES = 2_048;
@@ -56,7 +56,7 @@ function readLine(bytes: Buffer): ProxyHeader {
   if (length > MAX_V1_BYTES) return bad("the line is too long");
   const line = bytes.toString("latin1", 0, end);
   const [, family, ...rest] = line.split(" ");
-  // The rest of such a line is to be passed over (§2.1).
+  // The rest of such a line is to be passed over (PROXY protocol §2.1).
   if (family === "UNKNOWN") return { kind: "ok", length, source: undefined };
   const [source = "", destination = "", sourcePort = "", destinationPort = "", ...more] = rest;
   const isAddress = family === "TCP4" ? isIPv4 : family === "TCP6" ? isPlainIPv6 : undefined;
@@ -80,7 +80,7 @@ function canonical(address: string): string {
 }
 
 const COMMAND = { local: 0, proxy: 1 } as const;
-/** Of the byte that names family and transport (§2.2). */
+/** Of the byte that names family and transport (PROXY protocol §2.2). */
 const FAMILY = { unspecified: 0, inet: 1, inet6: 2, unix: 3 } as const;
 const STREAM = 1;
 
@@ -95,7 +95,7 @@ function readBinary(bytes: Buffer): ProxyHeader {
   if (size > MAX_V2_BYTES) return bad("it is too long");
   const length = V2_HEAD_BYTES + size;
   if (bytes.length < length) return INCOMPLETE;
-  // The load balancer itself, and what has no address: the connection's own is used (§2.2).
+  // The load balancer itself, and what has no address: the connection's own is used (PROXY protocol §2.2).
   if (command === COMMAND.local || family === FAMILY.unspecified || family === FAMILY.unix)
     return { kind: "ok", length, source: undefined };
   if (transport !== STREAM) return bad("the transport is not TCP");

@@ -118,7 +118,7 @@ export async function verifyRegistration(
     });
     if (!result.verified) return { ok: false, reason: "invalid", detail: "not verified" };
     const { credential, credentialDeviceType } = result.registrationInfo;
-    // MUST, §7.1: what is stored must be what the authenticator signed for.
+    // MUST, WebAuthn §7.1: what is stored must be what the authenticator signed for.
     if (credential.id !== response.id) return { ok: false, reason: "invalid", detail: "two credential ids" };
     const isSynced = credentialDeviceType === "multiDevice";
     if (isEnclave && response.authenticatorAttachment !== "platform")
@@ -163,10 +163,10 @@ export async function verifyProof(
     });
     if (!verified) return { ok: false, reason: "invalid", detail: "the signature is not the device's" };
     const { newCounter: counter, credentialDeviceType } = authenticationInfo;
-    // MUST, §7.2: a key says at its making whether it may be copied, and stays so.
+    // MUST, WebAuthn §7.2: a key says at its making whether it may be copied, and stays so.
     if ((credentialDeviceType === "multiDevice") !== device.isSynced)
       return { ok: false, reason: "invalid", detail: "the key is of another kind than registered" };
-    // §6.1.1: not above the last one, where any was counted: two devices count with one key.
+    // WebAuthn §6.1.1: not above the last one, where any was counted: two devices count with one key.
     if ((counter !== 0 || device.counter !== 0) && counter <= device.counter)
       return { ok: false, reason: "counter", detail: `counts ${counter} after ${device.counter}` };
     return { ok: true, counter };

@@ -6,7 +6,7 @@ import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
 
 /**
- * Which credentials are used where (requirements, "Upstream OAuth adaptation").
+ * Which credentials are used where (test/requirements.ts, "Upstream OAuth adaptation").
  *
  * static: id and endpoints of the route, nothing is discovered. credentials: the route's id at discovered endpoints.
  * discovery: endpoints are discovered and the gateway is its own client.
@@ -71,7 +71,7 @@ export function canConnect(target: UpstreamTarget, settings: LiveSettings): bool
   );
 }
 
-/** Where upstream authorization servers send the browser back to (requirements, "Upstream OAuth callback"). */
+/** Where upstream authorization servers send the browser back to (test/requirements.ts, "Endpoints"). */
 export const CALLBACK_PATH = "/.gateway/mcp/client/oauth/callback";
 export const CONNECT_PATH = "/.gateway/mcp/connect";
 export const CLIENT_DOCUMENT_PATH = "/.gateway/mcp/client/metadata.json";

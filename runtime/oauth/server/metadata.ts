@@ -102,7 +102,7 @@ function openidMembers(issuer: Issuer): object {
 
 /**
  * RFC 9728 §3: the path after the well-known name is the path of the resource, and `resource` "MUST be identical" to the
- * identifier that the address was made from (§3.3).
+ * identifier that the address was made from (RFC 8414 §3.3).
  */
 function protectedResource(exchange: Exchange, snapshot: Snapshot): void {
   const issuer = findIssuer(snapshot, exchange.host);

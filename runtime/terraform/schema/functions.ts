@@ -2,7 +2,7 @@
  * Provider functions: the substitutions of header values, and a check of policies.
  *
  * In HCL `${…}` is Terraform's own; `provider::gateway::jwt()` needs no escaping and cannot be misspelt unnoticed.
- * @see requirements, "Header behavior on proxied requests" 2 and 3
+ * @see test/requirements.ts, "Header behavior on proxied requests" 2 and 3
  */
 import { errorText } from "../../shared/errors.ts";
 import { judgePolicy } from "../../policy/validate-rules.ts";

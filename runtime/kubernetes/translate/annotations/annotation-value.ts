@@ -4,7 +4,7 @@
  * Texts stand as they are; flags, numbers, lists, maps and blocks are YAML (which JSON is a part of). Whether the value
  * is a good one is judged later, with the whole route, by the same schema as configuration files.
  *
- * @see requirements, "Header settings (per route)": "Map and list values are written as YAML text"
+ * @see test/requirements.ts, "Header settings (per route)": "Map and list values are written as YAML text"
  */
 import type { AnnotationField } from "../../../config/surfaces/annotations.ts";
 import type { Field, Kind } from "../../../settings/field.ts";

@@ -137,7 +137,7 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
         return { ok: true, client: { kind: "route", clientId: configured.clientId, authMethod } };
       }
       const document = deps.clientDocumentUrl ?? route.origin + CLIENT_DOCUMENT_PATH;
-      // "The client_id MUST be an https URL" (client ID metadata documents §3).
+      // "The client_id MUST be an https URL" (OAuth Client ID Metadata Document §3).
       if (server.readsClientDocuments && document.startsWith("https://")) {
         return { ok: true, client: { kind: "document", clientId: document, authMethod: "none" } };
       }

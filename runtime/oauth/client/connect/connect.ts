@@ -4,7 +4,7 @@
  * Untrusted input: both queries. Promises: nobody is sent to an address that was not judged; a signed-in user whom policy
  * lets in connects for themselves only; every failure is a page that says what to do.
  *
- * @see requirements, "Start upstream OAuth", "Upstream OAuth callback"
+ * @see test/requirements.ts, "Endpoints"
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";

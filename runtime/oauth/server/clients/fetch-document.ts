@@ -3,7 +3,7 @@ import { CLIENT_DOCUMENT_BYTES, type SafeFetch } from "../../../http/fetch/safe-
 import type { FetchDocument, FetchedDocument } from "./remote-document.ts";
 
 /**
- * @see draft-ietf-oauth-client-id-metadata-document §4: only 200, JSON, no redirects, at most 5 KiB, public addresses
+ * @see OAuth Client ID Metadata Document (draft-ietf-oauth-client-id-metadata-document) §4: only 200, JSON, no redirects, at most 5 KiB, public addresses
  */
 export function createFetchDocument(deps: { readonly fetch: SafeFetch }): FetchDocument {
   return async (url, domains) => {

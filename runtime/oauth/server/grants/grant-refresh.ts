@@ -4,7 +4,7 @@
  * Promises: public clients' tokens rotate; of parallel requests with one token one does the work and all get the same
  * pair; a token used again later ends the grant; when the provider or the store cannot be reached nothing is consumed.
  *
- * @see requirements, "States and transitions"
+ * @see test/requirements.ts, "States and transitions"
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -156,7 +156,7 @@ async function refreshAlone(
   return written.ok ? pass(answer) : undefined;
 }
 
-/** The end of the session that new tokens belong to (requirements, "States and transitions"). */
+/** The end of the session that new tokens belong to (test/requirements.ts, "States and transitions"). */
 async function renewSession(
   deps: TokenDeps,
   request: TokenRequest,

@@ -79,7 +79,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["a bare carriage return in the status line", "HTTP/1.1 200 O\rK\r\n\r\n", /status line/],
   ["blanks before the first field", `${OK} a: b\r\n\r\n`, /no name/],
   ["an empty line before the status line", `\r\n${field("a: b")}`, /status line/],
-  // §4
+  // RFC 9112 §4
   ["no HTTP", "SSH-2.0-OpenSSH\r\n", /status line/],
   ["no HTTP, before it is complete", "S", /status line/],
   ["the name in lower case", "http/1.1 200 OK\r\n\r\n", /status line/],
@@ -95,7 +95,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["a status that is no number", "HTTP/1.1 2e2 OK\r\n\r\n", /status line/],
   ["no status", "HTTP/1.1\r\n\r\n", /status line/],
   ["a control character in the reason", "HTTP/1.1 200 O\u0000K\r\n\r\n", /status line/],
-  // §5
+  // RFC 9112 §5
   ["a blank before the colon", field("a : b"), /no name/],
   ["a tab before the colon", field("a\t: b"), /no name/],
   ["a line without a colon", field("abc"), /no name/],
@@ -103,7 +103,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["a blank in a name", field("a b: c"), /no name/],
   ["a name with 8 bits", field("\u00e4: c"), /no name/],
   ["NUL in a name", field("a\u0000: c"), /no name/],
-  // §5.2: a folded line; a proxy MUST refuse it or replace it.
+  // RFC 9112 §5.2: a folded line; a proxy MUST refuse it or replace it.
   ["a folded field", field("a: b\r\n c"), /no name/],
   ["a folded field of framing", `${OK}transfer-encoding:\r\n chunked\r\n\r\n0\r\n\r\n`, /Transfer-Encoding/],
   ["NUL in a value", field("a: \u0000"), /control character/],
@@ -112,7 +112,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["more fields than anybody needs", field("a:b\r\n".repeat(1_001).slice(0, -2)), /too many/],
   ["a head without end", `${OK}a: ${"b".repeat(MAX_HEAD_BYTES)}`, /longer than/],
   ["a head that is too large", `${OK}a: ${"b".repeat(MAX_HEAD_BYTES)}\r\n\r\n`, /longer than/],
-  // §6.1
+  // RFC 9112 §6.1
   ["a length beside chunks", `${OK}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, /both/],
   ["chunks beside a length", `${OK}transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n`, /both/],
   ["chunks in HTTP/1.0", "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", /HTTP\/1\.0/],
@@ -129,7 +129,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["a quoted coding", chunked("").replace("chunked", '"chunked"'), /just chunked/],
   ["a coding with parameters", chunked("").replace("chunked", "chunked;q=1"), /just chunked/],
   ["a coding with 8 bits behind it", chunked("").replace("chunked", "chunked\u00a0"), /just chunked/],
-  // §6.3: a list of equal lengths MAY be taken for one.
+  // RFC 9112 §6.3: a list of equal lengths MAY be taken for one.
   ["two lengths", `${OK}content-length: 3\r\ncontent-length: 4\r\n\r\nabc`, /two Content-Lengths/],
   ["two equal lengths", `${OK}content-length: 3\r\ncontent-length: 3\r\n\r\nabc`, /two Content-Lengths/],
   ["a list of equal lengths", `${OK}content-length: 3, 3\r\n\r\nabc`, /no number/],
@@ -139,7 +139,7 @@ const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])
   ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n", /protocol/],
   ["interim answers without end", "HTTP/1.1 103 Early\r\n\r\n".repeat(33), /interim/],
   ["bad fields of an interim answer", `HTTP/1.1 103 Early\r\na b: c\r\n\r\n${field("a: b")}`, /no name/],
-  // §7.1
+  // RFC 9112 §7.1
   ["a chunk without size", chunked("\r\n\r\n"), /no size/],
   ["a chunk with an extension alone", chunked(";a\r\n\r\n"), /no size/],
   ["a negative chunk size", chunked("-1\r\n"), /no size/],

@@ -1,0 +1,63 @@
+/** What comments cite can be found: a section with its document, a decision in DESIGN.md, a heading of the requirements. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { requirements } from "./requirements.ts";
+
+const root = new URL("..", import.meta.url).pathname;
+
+/** Who publishes documents that have sections. */
+const DOCUMENT =
+  /RFC ?\d|OAuth|OpenID|W3C|WebAuthn|JSON-RPC|MCP|PROXY protocol|X\.690|APPNOTE|Maglev|Fetch|HTML|CSP|DESIGN\.md/;
+
+interface Comment {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Blocks, and lines that follow each other. */
+const comments: readonly Comment[] = ["runtime", "cdktf", "test", "examples"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !path.includes("/generated/") && !path.includes("node_modules"))
+    .flatMap((path) => {
+      const found = readFileSync(path, "utf8").matchAll(/^[ \t]*\/\*\*?[^]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*$/gm);
+      return [...found].map(([text]) => ({ file: path.slice(root.length), text }));
+    }),
+);
+
+const lacking = (isGood: (comment: Comment) => boolean): string[] =>
+  comments.filter((each) => !isGood(each)).map(({ file, text }) => `${file}: ${text.trim().slice(0, 120)}`);
+
+describe("comments", () => {
+  test("name the document of a section (§) themselves", () => {
+    expect(comments.length).toBeGreaterThan(2_000);
+    expect(lacking(({ text }) => !text.includes("§") || DOCUMENT.test(text))).toEqual([]);
+  });
+
+  test("cite decisions that DESIGN.md has", () => {
+    const design = readFileSync(join(root, "runtime/DESIGN.md"), "utf8");
+    const known = new Set([...design.matchAll(/\*\*D(\d+)\*\*/g)].map(([, number]) => number));
+    expect(known.size).toBeGreaterThan(10);
+    expect(
+      lacking(({ text }) => [...text.matchAll(/\bD(\d{1,2})\b/g)].every(([, number]) => known.has(number))),
+    ).toEqual([]);
+  });
+
+  test("cite requirements by headings that test/requirements.ts has", () => {
+    const sections = new Set(requirements.map(({ section }) => section));
+    const cited = comments.flatMap(({ file, text }) =>
+      [...text.matchAll(/test\/requirements\.ts, ((?:"[^"]+"(?:, (?=")| and )?)+)/g)].flatMap(([, list = ""]) =>
+        [...list.matchAll(/"([^"]+)"/g)].map(([, section = ""]) => ({ file, section })),
+      ),
+    );
+    expect(cited.length).toBeGreaterThan(5);
+    expect(cited.filter(({ section }) => !sections.has(section))).toEqual([]);
+    expect(
+      lacking(({ file, text }) => !/^(?:runtime|cdktf)\//.test(file) || !/(?<!\/)\brequirements, "/.test(text)),
+    ).toEqual([]);
+  });
+});
