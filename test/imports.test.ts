@@ -19,7 +19,7 @@ const rules: Readonly<Record<string, Rule>> = {
   audit: { may: ["shared", "policy"], why: "what is recorded of a decision" },
   settings: { may: ["shared", "policy"], why: "kinds of settings; knows no feature" },
   features: { may: ["shared", "policy", "audit", "settings"], why: "data in, data out: no socket, no store" },
-  config: { may: ["shared", "policy", "audit", "settings", "features"], why: "the sums of all features" },
+  config: { may: ["shared", "policy", "settings", "features"], why: "the sums of all features" },
   pages: { may: [], why: "pages are text; they decide nothing" },
   http: {
     may: ["shared", "policy", "settings", "features", "config", "pages"],
@@ -54,14 +54,17 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "config", "store", "control/bundle", "control/admin", "gateway", "record-kinds"],
     why: "starts several composition roots, and speaks for them",
   },
-  terraform: { may: ["shared", "policy", "settings", "config"], why: "a separate process: configuration only" },
+  terraform: {
+    may: ["shared", "policy", "settings", "features", "config"],
+    why: "a separate process: configuration only",
+  },
   kubernetes: {
     may: ["shared", "settings", "features", "config", "terraform"],
     why: "a publisher like the provider, with its targets and seals",
   },
   package: { may: ["terraform"], why: "makes what is published; never published itself" },
   "record-kinds": {
-    may: ["store", "identity", "oauth/server", "oauth/client"],
+    may: ["store", "identity", "oauth/server", "oauth/client", "control/admin"],
     why: "the kinds of records, from their owners",
   },
   "tools/doctor": { may: ["shared", "http"], why: "a client like any other: it sees what the wire shows" },

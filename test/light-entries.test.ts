@@ -14,7 +14,7 @@ const ENTRIES = [
   "runtime/terraform/main.ts",
   "cdktf/index.ts",
   "runtime/kubernetes/translate/translate.ts",
-  "runtime/control/bundle/validate-worker.ts",
+  "runtime/control/bundle/validation/validate-worker.ts",
   "runtime/config/load.ts",
 ];
 
@@ -35,7 +35,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   "cdktf/index.ts": ["@msgpack/msgpack", "cdktf", "constructs", "ipaddr.js", "re2js", "yaml", "zod"],
   "runtime/kubernetes/translate/translate.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
-  "runtime/control/bundle/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
+  "runtime/control/bundle/validation/validate-worker.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
   "runtime/config/load.ts": ["ipaddr.js", "re2js", "yaml", "zod"],
 };
 

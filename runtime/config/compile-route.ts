@@ -7,7 +7,7 @@ import { routePolicy } from "../policy/access-keys.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import { accessShape } from "../features/access/settings.ts";
 import { websocketShape } from "../features/connection/settings.ts";
-import { withDefaults } from "../settings/types/kinds.ts";
+import { withDefaults } from "../settings/types/registry.ts";
 import type { CompiledRoute, LiveSettings } from "./compiled.ts";
 import { compileBalancing } from "../features/balancing/compile.ts";
 import { timerMs, parseDuration } from "../settings/values.ts";

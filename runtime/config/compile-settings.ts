@@ -10,7 +10,7 @@ import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape } from "../features/process/settings.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { cookieShape } from "../features/sign-in/settings.ts";
-import { withDefaults } from "../settings/types/kinds.ts";
+import { withDefaults } from "../settings/types/registry.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { randomBytes } from "node:crypto";
 

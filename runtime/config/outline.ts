@@ -4,7 +4,7 @@
  * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
  * (`version`, `owner`, `settings`, `routes` by name).
  */
-import { unknownMember } from "../settings/types/kinds.ts";
+import { unknownMember } from "../settings/types/registry.ts";
 import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
 import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "../settings/problem.ts";
 import { routeNameWish } from "../features/routing/settings.ts";

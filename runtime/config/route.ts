@@ -12,7 +12,8 @@ import { headerShape, identityShape } from "../features/headers/settings.ts";
 import { mcpShape } from "../features/mcp/settings.ts";
 import { addressShape, pathShape, routingShape } from "../features/routing/settings.ts";
 import { ROUTING, UPSTREAM } from "../settings/groups.ts";
-import { type DocOf, document, fieldsOf, grouped } from "../settings/types/kinds.ts";
+import { type DocOf, fieldsOf, grouped } from "../settings/types/registry.ts";
+import { document } from "../settings/types/block.ts";
 
 export const routeShape = {
   ...addressShape,

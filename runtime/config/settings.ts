@@ -8,7 +8,8 @@ import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
-import { type DocOf, document, fieldsOf } from "../settings/types/kinds.ts";
+import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
+import { document } from "../settings/types/block.ts";
 
 /** Settings that published slices may carry too. */
 const liveShape = {

@@ -1,5 +1,5 @@
 /**
- * A strict JSON reader over bytes that builds nothing: it walks, checks and remembers positions.
+ * A strict JSON scanner over bytes that builds nothing: it walks, checks and remembers positions.
  *
  * Untrusted input: the bytes (already known to be valid UTF-8). Promises: what it accepts every conforming parser accepts
  * and reads alike, because what parsers read differently is refused: a key standing twice in one object at any depth

@@ -1,6 +1,6 @@
 /**
  * The Field tree: one description of every setting, from which all surfaces are made (files, Terraform, constructs,
- * annotations, JSON Schema, reference). kinds.ts registers a Field with each zod schema it makes.
+ * annotations, JSON Schema, reference). types/registry.ts registers a Field with each zod schema it makes.
  */
 import type { FieldGroup } from "./groups.ts";
 

@@ -3,7 +3,7 @@
  *
  * Only the Terraform surface: files, annotations and constructs write each of them on the route itself. Terraform goes
  * through every member of every route many times a plan, written or not, but never into a block that is not there. The
- * blocks follow from what kinds.ts registers with `grouped`; nothing here names a setting.
+ * blocks follow from what registry.ts registers with `grouped`; nothing here names a setting.
  */
 import type { Field } from "./field.ts";
 

@@ -1,6 +1,6 @@
 /** A value against a schema: findings in our words, and what of it is sound. */
 import type { Field } from "./field.ts";
-import { type Schema, unknownMember } from "./types/kinds.ts";
+import { type Schema, unknownMember } from "./types/registry.ts";
 import { fault, type Finding, isMembers, type ValuePath } from "./problem.ts";
 
 /** Judges a block against its schema. `sound` holds the members without problems. */

@@ -2,16 +2,11 @@
 import { quotedWish, wishOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { ACCESS } from "../../settings/groups.ts";
-import {
-  choice,
-  domainPatternList,
-  flag,
-  grouped,
-  policy,
-  type ShapeDoc,
-  textList,
-  textListMap,
-} from "../../settings/types/kinds.ts";
+import { choice, flag } from "../../settings/types/scalar.ts";
+import { domainPatternList, textList } from "../../settings/types/list.ts";
+import { grouped, type ShapeDoc } from "../../settings/types/registry.ts";
+import { policy } from "../../settings/types/policy.ts";
+import { textListMap } from "../../settings/types/map.ts";
 
 export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token"] as const;
 

@@ -3,7 +3,7 @@ import { timerMs } from "../../settings/values.ts";
 import type { Balancing, HealthCheck } from "./compiled.ts";
 import { healthCheckShape, payloadHex } from "./health-check-settings.ts";
 import { type BalancingDoc, balancingShape } from "./settings.ts";
-import { withDefaults } from "../../settings/types/kinds.ts";
+import { withDefaults } from "../../settings/types/registry.ts";
 import { MAGLEV_TABLE_SIZE } from "./rules.ts";
 
 type HealthCheckDoc = NonNullable<BalancingDoc["health_checks"]>[number];

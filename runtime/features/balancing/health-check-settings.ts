@@ -1,6 +1,8 @@
 /** Settings of the checks that are made of a route's upstreams. */
 import { quotedWish, readable } from "../../settings/types/checks.ts";
-import { block, blockList, count, type DocOf, duration, text } from "../../settings/types/kinds.ts";
+import { block, blockList } from "../../settings/types/block.ts";
+import { count, duration, text } from "../../settings/types/scalar.ts";
+import type { DocOf } from "../../settings/types/registry.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
 import { parseHostHeader, parseRoutePath } from "../../settings/values.ts";
 
@@ -79,33 +81,30 @@ const grpcHealthCheck = block(
 );
 
 export const healthCheckShape = {
-    interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
-    timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
-    unhealthy_threshold: count({
-      doc: "Failed checks in a row after which an upstream is unhealthy.",
-      default: 3,
-      min: 1,
-      max: 100,
-    }),
-    healthy_threshold: count({
-      doc: "Good checks in a row after which it is healthy again.",
-      default: 2,
-      min: 1,
-      max: 100,
-    }),
-    http_health_check: httpHealthCheck,
-    tcp_health_check: tcpHealthCheck,
-    grpc_health_check: grpcHealthCheck,
+  interval: duration({ doc: "Time between two checks.", default: "10s", minMs: 100 }),
+  timeout: duration({ doc: "A check that takes longer has failed.", default: "5s", minMs: 10 }),
+  unhealthy_threshold: count({
+    doc: "Failed checks in a row after which an upstream is unhealthy.",
+    default: 3,
+    min: 1,
+    max: 100,
+  }),
+  healthy_threshold: count({
+    doc: "Good checks in a row after which it is healthy again.",
+    default: 2,
+    min: 1,
+    max: 100,
+  }),
+  http_health_check: httpHealthCheck,
+  tcp_health_check: tcpHealthCheck,
+  grpc_health_check: grpcHealthCheck,
 };
 
-export const healthChecks = blockList(
-  healthCheckShape,
-  {
-    doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
-    unset: "upstreams are not checked",
-    annotation: "health_checks",
-  },
-);
+export const healthChecks = blockList(healthCheckShape, {
+  doc: "Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first result counts alone.",
+  unset: "upstreams are not checked",
+  annotation: "health_checks",
+});
 
 type HealthCheckDoc = DocOf<typeof healthChecks> extends readonly (infer Item)[] | undefined ? Item : never;
 type PayloadDoc = NonNullable<NonNullable<HealthCheckDoc["tcp_health_check"]>["send"]>;

@@ -1,6 +1,8 @@
 /** Settings of a route with several upstreams: which takes a request, which are left out, how much each is given. */
 import { healthCheckRules, healthChecks } from "./health-check-settings.ts";
-import { block, choice, count, duration, type ShapeDoc } from "../../settings/types/kinds.ts";
+import { block } from "../../settings/types/block.ts";
+import { choice, count, duration } from "../../settings/types/scalar.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules } from "./rules.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
 

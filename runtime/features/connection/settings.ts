@@ -1,7 +1,10 @@
 /** Settings of a route about where its requests go, how connections are made and how long is waited. */
 import { quotedWish } from "../../settings/types/checks.ts";
 import { canonicalHost } from "../../settings/domains.ts";
-import { duration, flag, secret, type ShapeDoc, text, urlList } from "../../settings/types/kinds.ts";
+import { duration, flag, text } from "../../settings/types/scalar.ts";
+import { secret } from "../../settings/types/secret.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { urlList } from "../../settings/types/list.ts";
 import { parseUpstream } from "../../settings/values.ts";
 
 export const toShape = {

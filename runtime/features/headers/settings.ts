@@ -9,18 +9,12 @@ import { headerValueWish } from "../../shared/http/header-syntax.ts";
 import { hostSourceWish, removeRequestHeaderWish, responseHeaderWish, setRequestHeaderWish } from "./names.ts";
 import { HEADERS } from "../../settings/groups.ts";
 import { parsePattern, parseSubstitution } from "../../settings/re2.ts";
-import {
-  blockList,
-  flag,
-  grouped,
-  labelled,
-  secret,
-  type ShapeDoc,
-  templateMap,
-  text,
-  textList,
-  textMap,
-} from "../../settings/types/kinds.ts";
+import { blockList, labelled } from "../../settings/types/block.ts";
+import { flag, text } from "../../settings/types/scalar.ts";
+import { grouped, type ShapeDoc } from "../../settings/types/registry.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { templateMap, textMap } from "../../settings/types/map.ts";
+import { textList } from "../../settings/types/list.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";
 import { parseHostHeader } from "../../settings/values.ts";
 

@@ -1,6 +1,6 @@
 /** Settings of the listeners → their compiled form. */
 import type { listenerShape } from "./settings.ts";
-import type { WithDefaults } from "../../settings/types/kinds.ts";
+import type { WithDefaults } from "../../settings/types/registry.ts";
 import type { ListenerSettings } from "./compiled.ts";
 
 export function compileForwardedFor(doc: WithDefaults<typeof listenerShape>): ListenerSettings["forwardedFor"] {

@@ -10,7 +10,10 @@ import { X509Certificate } from "node:crypto";
 import { certificateWish, coversHost, namesOf } from "./certificate.ts";
 import { wishOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
-import { type DocOf, document, fieldsOf, labelled, secret, text } from "../../settings/types/kinds.ts";
+import { type DocOf, fieldsOf } from "../../settings/types/registry.ts";
+import { document, labelled } from "../../settings/types/block.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { text } from "../../settings/types/scalar.ts";
 import { fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
 
 export const HOST_CERTIFICATES = "host_certificates";

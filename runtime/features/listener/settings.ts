@@ -2,9 +2,11 @@
 import { isProxyClaimName } from "../../shared/http/proxy-claims.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseListener } from "../../settings/values.ts";
-import { quotedWish } from "../../settings/types/checks.ts";
-import { readable } from "../../settings/types/checks.ts";
-import { block, blockList, choice, count, flag, text, textList, type ShapeDoc } from "../../settings/types/kinds.ts";
+import { quotedWish, readable } from "../../settings/types/checks.ts";
+import { block, blockList } from "../../settings/types/block.ts";
+import { choice, count, flag, text } from "../../settings/types/scalar.ts";
+import { textList } from "../../settings/types/list.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 const fileWish = (path: string): string | undefined =>
   path === "" || path.includes("\0") ? quotedWish(path, "must be the path of a file") : undefined;

@@ -4,26 +4,16 @@
  * @see test/requirements.ts, "Route: MCP server" and "Route: MCP client"; DESIGN.md D5
  */
 import { quote } from "../../settings/problem.ts";
-import { hasUnsafeCharacter } from "../../settings/values.ts";
-import { parseOrigin } from "../../settings/values.ts";
+import { hasUnsafeCharacter, parseOrigin, parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";
 import { checkScope, quotedWish, readable } from "../../settings/types/checks.ts";
 import { extraPathWish } from "./extra-paths.ts";
-import {
-  block,
-  choice,
-  count,
-  domainPatternList,
-  duration,
-  flag,
-  secret,
-  type ShapeDoc,
-  text,
-  textList,
-  textMap,
-  url,
-} from "../../settings/types/kinds.ts";
+import { block } from "../../settings/types/block.ts";
+import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { domainPatternList, textList } from "../../settings/types/list.ts";
+import { secret } from "../../settings/types/secret.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { textMap } from "../../settings/types/map.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
-import { parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
   const parsed = parseHttpUrl(value);

@@ -1,6 +1,6 @@
 /** Settings of the process → their compiled form. */
 import type { logShape } from "./settings.ts";
-import type { WithDefaults } from "../../settings/types/kinds.ts";
+import type { WithDefaults } from "../../settings/types/registry.ts";
 import { createPrivateKey } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { decodeSharedSecret } from "./settings.ts";
@@ -10,7 +10,13 @@ import { type SecretSource, secretValues } from "../../settings/secret-spellings
 import { decodeBase64 } from "../../settings/values.ts";
 
 export function compileTracing(
-  { endpoint, headers, service_name, sample_one_in, continue_traces }: NonNullable<WithDefaults<typeof logShape>["tracing"]>,
+  {
+    endpoint,
+    headers,
+    service_name,
+    sample_one_in,
+    continue_traces,
+  }: NonNullable<WithDefaults<typeof logShape>["tracing"]>,
   secrets: SecretSource,
 ): ProcessSettings["tracing"] {
   const values = Object.entries(headers ?? {}).map(([name, header]) => {

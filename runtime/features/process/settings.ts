@@ -2,23 +2,13 @@
 import { ownerPatternProblem } from "./owners.ts";
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { quote } from "../../settings/problem.ts";
-import { decodeBase64 } from "../../settings/values.ts";
-import { parseHttpUrl } from "../../settings/values.ts";
+import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
 import { quotedWish } from "../../settings/types/checks.ts";
-import {
-  block,
-  choice,
-  count,
-  domainPatternList,
-  duration,
-  flag,
-  labelled,
-  secret,
-  text,
-  textList,
-  url,
-  type ShapeDoc,
-} from "../../settings/types/kinds.ts";
+import { block, labelled } from "../../settings/types/block.ts";
+import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { domainPatternList, textList } from "../../settings/types/list.ts";
+import { secret } from "../../settings/types/secret.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 /** Of `owners.<name>.allowed_tokens`. */
 const OWNER_TOKENS: readonly string[] = ["external", "provider"];

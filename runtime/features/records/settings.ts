@@ -1,9 +1,10 @@
 /** Settings of the authorization log. */
-import { DEFAULT_RECORD_FIELDS } from "../../audit/record.ts";
-import { RECORD_FIELDS } from "../../audit/record.ts";
+import { DEFAULT_RECORD_FIELDS, RECORD_FIELDS } from "../../audit/record.ts";
 import { nearest } from "../../settings/nearest.ts";
 import { quote } from "../../settings/problem.ts";
-import { text, textList, type ShapeDoc } from "../../settings/types/kinds.ts";
+import { text } from "../../settings/types/scalar.ts";
+import { textList } from "../../settings/types/list.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({

@@ -3,7 +3,9 @@
  * upstream. Rules between them are in routing-rules.ts.
  */
 import { quotedWish, readable, wishOf } from "../../settings/types/checks.ts";
-import { block, choice, count, flag, type ShapeDoc, text, url } from "../../settings/types/kinds.ts";
+import { block } from "../../settings/types/block.ts";
+import { choice, count, flag, text, url } from "../../settings/types/scalar.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { parseFrom } from "./from.ts";
 import { parsePathPattern } from "./path-pattern.ts";
 import { checkPathSubstitution, pathTextWish } from "./path-rewrite.ts";

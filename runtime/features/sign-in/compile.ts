@@ -1,5 +1,5 @@
 /** Settings of sign-in → their compiled form. */
-import { withDefaults } from "../../settings/types/kinds.ts";
+import { withDefaults } from "../../settings/types/registry.ts";
 import { type SignInDoc, signInShape } from "./settings.ts";
 import type { IdpSettings } from "./compiled.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";

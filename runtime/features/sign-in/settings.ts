@@ -1,19 +1,12 @@
 /** Settings of sign-in: the identity provider, the pages' host, the session cookie. */
 import { quote } from "../../settings/problem.ts";
-import { parseHttpUrl } from "../../settings/values.ts";
-import { parseOrigin } from "../../settings/values.ts";
+import { parseHttpUrl, parseOrigin } from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
-import {
-  choice,
-  duration,
-  flag,
-  secret,
-  text,
-  textList,
-  textMap,
-  url,
-  type ShapeDoc,
-} from "../../settings/types/kinds.ts";
+import { choice, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { textList } from "../../settings/types/list.ts";
+import { textMap } from "../../settings/types/map.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 export const signInShape = {
   authenticate_service_url: url({

@@ -7,7 +7,7 @@
  */
 import type { Field, Kind } from "../../settings/field.ts";
 import { attributeNames, isGroup } from "../../settings/groups.ts";
-import { unknownMember } from "../../settings/types/kinds.ts";
+import { unknownMember } from "../../settings/types/registry.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
 

@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import type { Field } from "../../../runtime/settings/field.ts";
 import { isGroup, nestFields, nestMembers } from "../../../runtime/settings/groups.ts";
-import { count, fieldsOf, grouped, secret, text } from "../../../runtime/settings/types/kinds.ts";
+import { count, text } from "../../../runtime/settings/types/scalar.ts";
+import { fieldsOf, grouped } from "../../../runtime/settings/types/registry.ts";
+import { secret } from "../../../runtime/settings/types/secret.ts";
 import { routeFields } from "../../../runtime/config/route.ts";
 
 const rare = { name: "rare", doc: "Rare settings." };

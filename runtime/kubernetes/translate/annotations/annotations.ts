@@ -1,6 +1,6 @@
 /** The annotations of one Ingress → the settings that all its routes share. */
 import { ANNOTATION_PREFIX, type AnnotationField, annotationFields } from "../../../config/surfaces/annotations.ts";
-import { unknownMember } from "../../../settings/types/kinds.ts";
+import { unknownMember } from "../../../settings/types/registry.ts";
 import { formatPath, quote } from "../../../settings/problem.ts";
 import { readAnnotation, readFlag } from "./annotation-value.ts";
 import {

@@ -1,0 +1,44 @@
+/** Settings that hold settings. */
+import { names } from "./map.ts";
+import { listOf } from "./list.ts";
+import * as z from "zod";
+import { type Check, wrongType } from "./checks.ts";
+import { type About, type Shape, type Made, type HasMembers, type Writeable, made } from "./registry.ts";
+
+/** Settings below one name. Unknown members are errors. */
+export function block<S extends Shape, const A extends About>(
+  shape: S,
+  about: A,
+): Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> & HasMembers<S> {
+  return made(strict(shape), "block", about, { members: shape }) as Made<z.ZodObject<Writeable<S>, z.core.$strict>, A> &
+    HasMembers<S>;
+}
+
+export function blockList<S extends Shape, const A extends About>(
+  shape: S,
+  about: A,
+): Made<z.ZodArray<z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
+  return made(listOf(strict(shape), "a list of blocks"), "block-list", about, { members: shape });
+}
+
+/** Named blocks: `owners: { team-a: { … } }`. */
+export function labelled<S extends Shape, const A extends About & { readonly checkName?: Check }>(
+  shape: S,
+  about: A,
+): Made<z.ZodRecord<z.ZodString, z.ZodObject<Writeable<S>, z.core.$strict>>, A> {
+  const schema = z.record(z.string(), strict(shape), {
+    error: (issue) => wrongType(issue.input, "a block of named blocks"),
+  });
+  return made(schema.check(names(about.checkName)), "labelled", about, { members: shape });
+}
+
+/** The schema of a whole document part (all settings, one route): a block that is no setting itself. */
+export function document<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+  return strict(shape);
+}
+
+function strict<S extends Shape>(shape: S): z.ZodObject<Writeable<S>, z.core.$strict> {
+  const error = (issue: { readonly code?: string; readonly input?: unknown }): string =>
+    issue.code === "unrecognized_keys" ? "has unknown settings" : wrongType(issue.input, "a block of settings");
+  return z.strictObject(shape, { error });
+}

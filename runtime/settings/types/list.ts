@@ -1,0 +1,60 @@
+/** Settings that are lists of texts. */
+import { str, checked } from "./scalar.ts";
+import * as z from "zod";
+import { type Check, quotedWish, readable, wishOf, wrongType } from "./checks.ts";
+import { parseDomainPattern } from "../domains.ts";
+import type { Reading } from "../values.ts";
+import { type About, type Made, made, found } from "./registry.ts";
+
+/** One URL, or a list of at least one. */
+export function urlList<const A extends About & { readonly read: (value: string) => Reading<unknown> }>(
+  about: A,
+): Made<z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]>, A> {
+  return made(oneOrMany(readable(about.read), "a URL or a list of URLs"), "url-list", about);
+}
+
+export function domainPatternList<const A extends About>(about: A): Made<z.ZodArray<z.ZodString>, A> {
+  const check: Check = (value) =>
+    quotedWish(
+      value,
+      wishOf(() => parseDomainPattern(value)),
+    );
+  return made(
+    listOf(checked(str("a domain pattern"), check), "a list of domain patterns"),
+    "domain-pattern-list",
+    about,
+  );
+}
+
+export function textList<
+  const A extends About & {
+    readonly default?: readonly string[];
+    readonly check?: Check;
+    readonly itemValues?: readonly string[];
+  },
+>(about: A): Made<z.ZodArray<z.ZodString>, A> {
+  const { itemValues } = about;
+  return made(listOf(checked(str(), about.check), "a list of texts"), "text-list", about, itemValues && { itemValues });
+}
+
+export function listOf<T extends z.ZodType>(item: T, wish: string): z.ZodArray<T> {
+  return z.array(item, { error: (issue) => wrongType(issue.input, wish) });
+}
+
+/** One text or a non-empty list of texts. Judged in one check: a zod union would hide which branch was meant. */
+export function oneOrMany(check: Check, wish: string): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
+  const schema = z.unknown().check(({ value, issues }) => {
+    const push = (message: string, path: number[] = []): void => {
+      issues.push(found(value, message, path));
+    };
+    if (typeof value !== "string" && !Array.isArray(value)) return push(wrongType(value, wish));
+    if (value.length === 0 && Array.isArray(value)) return push(`is an empty list, must be ${wish}`);
+    const items: readonly unknown[] = typeof value === "string" ? [value] : value;
+    for (const [index, item] of items.entries()) {
+      const message = typeof item === "string" ? check(item) : wrongType(item, "text");
+      if (message !== undefined) push(message, typeof value === "string" ? [] : [index]);
+    }
+    return undefined;
+  });
+  return schema as unknown as z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]>;
+}

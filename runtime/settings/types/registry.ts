@@ -1,0 +1,145 @@
+/**
+ * The closed vocabulary of settings: this folder alone calls zod.
+ *
+ * Each setting type (scalar.ts, list.ts, map.ts, block.ts, secret.ts, policy.ts) returns a zod schema whose Field (name
+ * apart) is registered here; `fieldsOf` turns a shape of such schemas into the Field tree and throws for one that has no
+ * Field. None uses default, transform or preprocess: parsing keeps what was written, canonical.ts folds shorthands, and
+ * `withDefaults` fills defaults when a configuration is compiled.
+ *
+ * Issue messages are the predicate of `"<setting>" …`: state, then wish. They never quote a secret.
+ */
+import * as z from "zod";
+
+import type { Default, Field, Kind } from "../field.ts";
+import type { FieldGroup } from "../groups.ts";
+import { nearest } from "../nearest.ts";
+
+/** What every setting tells about itself. */
+export interface About {
+  readonly doc: string;
+  readonly required?: true;
+  /** What a gateway takes when the setting is left out; filled in by `withDefaults` and nowhere else. */
+  readonly default?: Default;
+  /** What is the case without it, where there is no value to name. */
+  readonly unset?: string;
+  readonly annotation?: string;
+  readonly replaces?: true;
+}
+
+export type Shape = Readonly<Record<string, z.ZodType>>;
+export type Made<S extends z.ZodType, A extends About> = (A extends { readonly required: true }
+  ? S
+  : z.ZodExactOptional<S>) &
+  (A extends { readonly default: Default } ? HasDefault : unknown);
+
+/** Only for the compiler: the setting has a default. */
+interface HasDefault {
+  readonly [HAS_DEFAULT]: true;
+}
+declare const HAS_DEFAULT: unique symbol;
+
+/** Only for the compiler: the setting is a block of these. */
+export interface HasMembers<S extends Shape> {
+  readonly [MEMBERS]: S;
+}
+declare const MEMBERS: unique symbol;
+
+/** Settings with their defaults. */
+export type WithDefaults<S extends Shape> = {
+  readonly [K in keyof S]: S[K] extends HasDefault
+    ? Exclude<z.infer<S[K]>, undefined>
+    : S[K] extends HasMembers<infer M>
+      ? WithDefaults<M> | undefined
+      : z.infer<S[K]>;
+};
+
+export type Entry = Omit<Field, "name" | "scope" | "fields"> & { readonly members?: Shape; readonly partOf?: string };
+
+/** What each schema says about its setting. zod's own metadata is lost whenever a schema is wrapped. */
+export const registry = new WeakMap<z.ZodType, Entry>();
+
+/** The Field tree of a shape. @throws TypeError for a schema that no kind made */
+export function fieldsOf(shape: Shape, scope: Field["scope"]): readonly Field[] {
+  const fields: Field[] = [];
+  for (const [name, schema] of Object.entries(shape)) {
+    const entry = registry.get(schema);
+    if (!entry) throw new TypeError(`Cannot describe setting "${name}": its schema has no Field, make it with a kind`);
+    const { members, partOf, ...about } = entry;
+    if (partOf !== undefined) continue;
+    fields.push({ name, scope, ...about, ...(members ? { fields: fieldsOf(members, scope) } : {}) });
+  }
+  return fields;
+}
+
+/**
+ * Settings as written, each that was left out and has a default with it; those of blocks that were written, too.
+ *
+ * @param written a document that has at least the members of the shape; others are left behind
+ */
+export function withDefaults<S extends Shape>(shape: S, written: Partial<ShapeDoc<S>>): WithDefaults<S> {
+  const filled: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(shape)) {
+    const value: unknown = written[name as keyof typeof written];
+    const { default: fallback, kind, members } = registry.get(schema) ?? {};
+    filled[name] =
+      value === undefined ? fallback : kind === "block" && members ? withDefaults(members, value as object) : value;
+  }
+  return filled as WithDefaults<S>;
+}
+
+/** The same settings, which Terraform has in an optional block. @throws TypeError for one that a route must have */
+export function grouped<S extends Shape>(group: FieldGroup, shape: S): S {
+  for (const [name, schema] of Object.entries(shape)) {
+    const entry = registry.get(schema);
+    if (!entry || entry.required)
+      throw new TypeError(
+        `Cannot put setting "${name}" into the block "${group.name}": it must be an optional setting`,
+      );
+    registry.set(schema, { ...entry, group });
+  }
+  return shape;
+}
+
+/** A value as a schema accepts it. */
+export type DocOf<S extends z.ZodType> = z.infer<S>;
+
+/** What may be written with the settings of a shape. */
+export type ShapeDoc<S extends Shape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
+
+/** Judges values of one type, see judge.ts. */
+export type Schema<T> = z.ZodType<T>;
+
+/** Unknown member → its problem text, with the nearest known name. */
+export function unknownMember(name: string, known: Iterable<string>): string {
+  const near = nearest(name, known);
+  return near === undefined ? "is not a known setting" : `is not a known setting, did you mean "${near}"?`;
+}
+
+// Helpers below: small zod schemas with our messages.
+
+export type Writeable<S> = { -readonly [K in keyof S]: S[K] };
+
+export function made<S extends z.ZodType, const A extends About>(
+  schema: S,
+  kind: Kind,
+  about: A,
+  more: Pick<Entry, "values" | "itemValues" | "members"> = {},
+): Made<S, A> {
+  const whole = about.required === true ? schema : z.exactOptional(schema);
+  registry.set(whole, { kind, doc: about.doc, required: about.required ?? false, ...rest(about), ...more });
+  return whole as Made<S, A>;
+}
+
+export function rest(about: About): Pick<Entry, "default" | "unset" | "annotation" | "replaces"> {
+  return {
+    ...(about.default === undefined ? {} : { default: about.default }),
+    ...(about.unset === undefined ? {} : { unset: about.unset }),
+    ...(about.annotation === undefined ? {} : { annotation: about.annotation }),
+    ...(about.replaces === undefined ? {} : { replaces: about.replaces }),
+  };
+}
+
+/** `continue` keeps the judging going: every problem is reported at once. */
+export function found(input: unknown, message: string, path: (string | number)[] = []): z.core.$ZodRawIssue {
+  return { code: "custom", input, path, message, continue: true };
+}

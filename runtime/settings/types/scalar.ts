@@ -1,0 +1,75 @@
+/** Settings of one value: text, flag, number, duration, URL, choice. */
+import * as z from "zod";
+import { type Check, readable, wrongType, wrongValue } from "./checks.ts";
+import { quote } from "../problem.ts";
+import { parseDuration, type Reading } from "../values.ts";
+import { type About, type Made, made, found } from "./registry.ts";
+
+export function text<const A extends About & { readonly default?: string; readonly check?: Check }>(
+  about: A,
+): Made<z.ZodString, A> {
+  return made(checked(str(), about.check), "text", about);
+}
+
+export function flag<const A extends About & { readonly default?: boolean }>(about: A): Made<z.ZodBoolean, A> {
+  return made(z.boolean({ error: (issue) => wrongValue(issue.input, "true or false") }), "flag", about);
+}
+
+/** A whole number within bounds. */
+export function count<
+  const A extends About & { readonly default?: number; readonly min: number; readonly max: number },
+>(about: A): Made<z.ZodNumber, A> {
+  const wish = `a whole number from ${about.min} to ${about.max}`;
+  const schema = z.number({ error: (issue) => wrongValue(issue.input, wish) }).check(({ value, issues }) => {
+    if (!Number.isInteger(value) || value < about.min || value > about.max) {
+      issues.push(found(value, `is ${quote(value)}, must be ${wish}`));
+    }
+  });
+  return made(schema, "count", about);
+}
+
+export function duration<const A extends About & { readonly default?: string; readonly minMs?: number }>(
+  about: A,
+): Made<z.ZodString, A> {
+  const check: Check = (value) => {
+    const parsed = parseDuration(value);
+    if (!parsed.ok) return `is ${quote(value)}, ${parsed.wish}`;
+    return parsed.value < (about.minMs ?? 0)
+      ? `is ${quote(value)}, must be at least ${(about.minMs ?? 0) / 1000}s`
+      : undefined;
+  };
+  return made(checked(str('a duration such as "30s"'), check), "duration", about);
+}
+
+export function url<const A extends About & { readonly read: (value: string) => Reading<unknown> }>(
+  about: A,
+): Made<z.ZodString, A> {
+  return made(checked(str("a URL"), readable(about.read)), "url", about);
+}
+
+export function choice<
+  const V extends readonly [string, ...string[]],
+  const A extends About & { readonly default?: V[number] },
+>(values: V, about: A): Made<z.ZodEnum<{ [K in V[number]]: K }>, A> {
+  const wish = values.map((value) => quote(value)).join(values.length === 2 ? " or " : ", ");
+  const schema = z.enum(values, {
+    error: ({ input }) => {
+      const meant = values.find((value) => typeof input === "string" && value === input.toLowerCase());
+      if (meant !== undefined) return `is ${quote(input)}, did you mean ${quote(meant)}?`;
+      return wrongValue(input, `${values.length === 2 ? "" : "one of "}${wish}`);
+    },
+  });
+  return made(schema, "choice", about, { values });
+}
+
+export function str(wish = "text"): z.ZodString {
+  return z.string({ error: (issue) => wrongType(issue.input, wish) });
+}
+
+export function checked(schema: z.ZodString, check: Check | undefined): z.ZodString {
+  if (!check) return schema;
+  return schema.check(({ value, issues }) => {
+    const message = check(value);
+    if (message !== undefined) issues.push(found(value, message));
+  });
+}

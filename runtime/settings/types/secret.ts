@@ -1,0 +1,31 @@
+/** Secrets in their three spellings. */
+import { oneOrMany } from "./list.ts";
+import { str, checked } from "./scalar.ts";
+import * as z from "zod";
+import { type Check, checkReference, checkSealed } from "./checks.ts";
+import { type About, type Entry, registry, rest } from "./registry.ts";
+
+type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
+
+/**
+ * A secret in its three spellings, of which at most one may be written (secrets.ts judges that).
+ * Spread into a shape: `{ ...secret("client_secret", { … }) }`.
+ */
+export function secret<const N extends string, const A extends About & { readonly many?: true }>(
+  name: N,
+  about: A,
+): {
+  [K in N | `${N}_ref` | `${N}_sealed`]: z.ZodExactOptional<SecretText<A extends { many: true } ? true : false>>;
+} {
+  const one = about.many === true ? oneOrMany : (check: Check): z.ZodString => checked(str(), check);
+  const notEmpty: Check = (value) => (value === "" ? "is empty, must be a secret" : undefined);
+  const many = about.many === true ? { many: true } : {};
+  const entry: Entry = { kind: "secret", doc: about.doc, required: about.required ?? false, ...rest(about), ...many };
+  const whole = one(notEmpty, "text or a list of texts").exactOptional();
+  const reference = one(checkReference, "a reference or a list of references").exactOptional();
+  const sealed = one(checkSealed, "a sealed text or a list of them").exactOptional();
+  registry.set(whole, entry);
+  registry.set(reference, { ...entry, partOf: name });
+  registry.set(sealed, { ...entry, partOf: name });
+  return { [name]: whole, [`${name}_ref`]: reference, [`${name}_sealed`]: sealed } as never;
+}
