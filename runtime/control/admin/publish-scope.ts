@@ -8,7 +8,8 @@ import { matchesOwner } from "../../features/process/owners.ts";
 import type { Problem } from "../../config/load.ts";
 import { isMembers } from "../../settings/problem.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
-import { type Laggard, withoutRefusal, type PublishOutcome } from "../bundle/publisher.ts";
+import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
+import type { PublishOutcome } from "../bundle/publisher.ts";
 import { json, type Answer } from "./answer.ts";
 
 export interface PublishScope {

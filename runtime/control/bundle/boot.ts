@@ -2,14 +2,15 @@
  * Boot settings as written → compiled, with their own secrets read. Done once, at start, and before anything else: they
  * say where the store is that has the published slices.
  */
-import { type BootDoc } from "../../config/settings.ts";
+import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
+import type { BootSettings } from "../../config/compiled.ts";
+import { resolve } from "node:path";
+import { type BootDoc, settingsFields } from "../../config/settings.ts";
 import { decodeSharedSecret } from "../../features/process/settings.ts";
 import { compileBoot } from "../../config/compile-settings.ts";
-import type { BootSettings } from "../../config/compiled.ts";
 import { formatProblem, loadSlices, type Problem } from "../../config/load.ts";
 import { readSlice } from "../../config/read-slice.ts";
 import { secretUses, secretValues } from "../../settings/secret-spellings.ts";
-import { settingsFields } from "../../config/settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { type SecretNeeds, secretNeeds } from "./secret-needs.ts";
@@ -65,4 +66,11 @@ async function sealingOf(doc: BootDoc, needs: SecretNeeds, env: SecretDeps["env"
   // What is too short or no base64 is reported by the compiler.
   const raw = written.flatMap((value) => decodeSharedSecret(value) ?? []);
   return raw.length > 0 && raw.length === written.length ? createSealing(createKeys(raw)) : undefined;
+}
+
+/** The record log, and the database with the files that SQLite keeps beside it (`-wal`, `-shm`, `-journal`). */
+export function isWrittenBy({ authorizeLog, storageUrl }: BootSettings, file: string): boolean {
+  if (file === resolve(authorizeLog)) return true;
+  const database = sqlitePath(storageUrl);
+  return database !== undefined && (file === database || file.replace(/-[a-z]+$/, "") === database);
 }

@@ -7,7 +7,7 @@
  * last good one and the others alone, what is wrong with the boot file leaves the last good snapshot in force, and both
  * are told in the log and the status; listeners see each snapshot once, in order.
  */
-import { resolve } from "node:path";
+import { isWrittenBy, resolveBoot, type Boot } from "./boot.ts";
 
 import type { JWK } from "jose";
 
@@ -18,8 +18,6 @@ import { canonicalJson } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
-import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
-import { resolveBoot, type Boot } from "./boot.ts";
 import { buildSnapshot, type Build, type BuildOutcome } from "./build.ts";
 import { createJudge, publishedSources, type Judge } from "./validation/validate-candidates.ts";
 import type { KeptStore } from "./kept-store.ts";
@@ -294,11 +292,4 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
     await validator.close();
     await running;
   }
-}
-
-/** The record log, and the database with the files that SQLite keeps beside it (`-wal`, `-shm`, `-journal`). */
-function isWrittenBy({ authorizeLog, storageUrl }: BootSettings, file: string): boolean {
-  if (file === resolve(authorizeLog)) return true;
-  const database = sqlitePath(storageUrl);
-  return database !== undefined && (file === database || file.replace(/-[a-z]+$/, "") === database);
 }

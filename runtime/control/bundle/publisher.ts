@@ -5,6 +5,7 @@
  * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
  * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force.
  */
+import { type Liveness, livenessOf, isBehind } from "./liveness.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { Problem } from "../../config/load.ts";
@@ -33,18 +34,6 @@ export type Expected =
   /** Any slice of this owner. */
   | { readonly kind: "some" }
   | { readonly kind: "none" };
-
-export interface Laggard {
-  readonly id: string;
-  readonly reason: string;
-}
-
-export interface Liveness {
-  /** Processes that show signs of life. */
-  readonly replicas: number;
-  /** Those that do not have it in force (yet). */
-  readonly laggards: readonly Laggard[];
-}
 
 export type PublishOutcome =
   | ({
@@ -272,35 +261,5 @@ function digestsOf({ owners }: Publication): ReadonlySet<string> {
   );
 }
 
-function livenessOf(rows: readonly PresenceRow[], generation: number, owners: readonly string[]): Liveness {
-  const behind = rows.filter((row) => isBehind(row, generation, owners));
-  return { replicas: rows.length, laggards: behind.map((row) => laggardOf(row, generation, owners)) };
-}
-
-function isBehind({ published, degraded = [] }: PresenceRow, generation: number, owners: readonly string[]): boolean {
-  return published < generation || degraded.some(({ owner }) => owners.includes(owner));
-}
-
 /** Between where a process is and why it is not further. */
-const REFUSED = " and refused ";
-
-/** A laggard's reason without the problems of a whole configuration, which are of all owners. */
-export function withoutRefusal(reason: string): string {
-  return reason.split(REFUSED, 1)[0] as string;
-}
-
-function laggardOf(
-  { id, published, refused, degraded = [] }: PresenceRow,
-  generation: number,
-  owners: readonly string[],
-): Laggard {
-  const state = `is at generation ${published}`;
-  if (published < generation) {
-    const reason = refused ? `${state}${REFUSED}${refused.generation}: ${refused.problems.join("; ")}` : state;
-    return { id, reason };
-  }
-  const reasons = degraded
-    .filter(({ owner }) => owners.includes(owner))
-    .map(({ owner, problems }) => `does not serve what "${owner}" published: ${problems.join("; ")}`);
-  return { id, reason: `${state} and ${reasons.join(", ")}` };
-}
+export const REFUSED = " and refused ";
