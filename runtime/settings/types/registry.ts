@@ -33,16 +33,16 @@ export type Made<S extends z.ZodType, A extends About> = (A extends { readonly r
   (A extends { readonly default: Default } ? HasDefault : unknown);
 
 /** Only for the compiler: the setting has a default. */
-interface HasDefault {
+export interface HasDefault {
   readonly [HAS_DEFAULT]: true;
 }
-declare const HAS_DEFAULT: unique symbol;
+export declare const HAS_DEFAULT: unique symbol;
 
 /** Only for the compiler: the setting is a block of these. */
 export interface HasMembers<S extends Shape> {
   readonly [MEMBERS]: S;
 }
-declare const MEMBERS: unique symbol;
+export declare const MEMBERS: unique symbol;
 
 /** Settings with their defaults. */
 export type WithDefaults<S extends Shape> = {

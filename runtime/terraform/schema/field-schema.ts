@@ -109,6 +109,8 @@ function docOf(field: Field): string {
   if (values) parts.push(`One of ${values.map((value) => `\`${value}\``).join(", ")}.`);
   if (kind === "policy") parts.push("JSON text; write it with `jsonencode(…)`.");
   const fallback = fallbackText(field);
-  if (fallback !== undefined) parts.push(`Default: ${fallback}${unset === undefined ? "." : ""}`);
+  // Values end with a full stop, and so do words that stand for one; half a sentence does not.
+  const isValue = unset === undefined || /^`[^`]* [^`]*`$/.test(unset);
+  if (fallback !== undefined) parts.push(`Default: ${fallback}${isValue ? "." : ""}`);
   return parts.join(" ");
 }
