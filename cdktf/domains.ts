@@ -1,6 +1,6 @@
 import { parseDomainPattern } from "../runtime/settings/domains.ts";
 import { errorText } from "../runtime/shared/errors.ts";
-import { hasUnresolved } from "./terraform-text.ts";
+import { hasUnresolved } from "./synth/terraform-text.ts";
 
 /** A domain pattern that was checked: `example.com`, or `*.example.com` for its subdomains at any depth. */
 export class Domain {

@@ -1,16 +1,16 @@
 import { DEFAULT_OWNER } from "../runtime/features/process/owners.ts";
 import type { Slice } from "../runtime/config/slice.ts";
 import { settingsFields } from "../runtime/config/settings.ts";
-import { canonicalDocument, routeBlocks, settingsConfig } from "./bundle-config.ts";
-import { type Document, documentFrom } from "./document.ts";
+import { canonicalDocument, routeBlocks, settingsConfig } from "./synth/bundle-config.ts";
+import { type Document, documentFrom } from "./synth/document.ts";
 import { Aspects, Construct, type IResolvable, Lazy, TerraformStack } from "./framework.ts";
 import { Bundle } from "./generated/bundle.ts";
 import { GatewayProvider } from "./generated/provider.ts";
 import type { Route } from "./route.ts";
 import type { GatewaySettings } from "./settings.ts";
-import { writeBundleFile } from "./synth.ts";
-import { escapeAllForTerraform, escapeForTerraform } from "./terraform-text.ts";
-import { type Judgement, judge } from "./validate.ts";
+import { writeBundleFile } from "./synth/write-bundle.ts";
+import { escapeAllForTerraform, escapeForTerraform } from "./synth/terraform-text.ts";
+import { type Judgement, judge } from "./synth/validate.ts";
 
 /** A gateway's slice: settings, and where it is published. */
 export interface GatewayProps extends GatewaySettings {

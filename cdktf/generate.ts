@@ -1,148 +1,31 @@
 /**
- * Makes generated/ (the L1 bindings) from the provider's schema, by HashiCorp's own generator.
- *
- * `node cdktf/generate.ts` writes the files; test/cdktf/generate.test.ts fails when they lag behind the schema. The
- * generator is used here and nowhere else, so that moving to its successor (`@cdktn/provider-generator`) stays small.
+ * `node cdktf/generate.ts` writes generated/ anew; test/cdktf/generate/bindings.test.ts fails when its files lag behind
+ * what they are made from.
  */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 
 import { providerSchemaJson } from "../runtime/terraform/schema/schema.ts";
+import { generateBindings, type ProviderSchemaDocument } from "./generate/bindings.ts";
 
-/** Where Terraform finds the provider, and its local name. */
-const PROVIDER = { name: "gateway", source: "gateform/gateway" } as const;
-
-/** A block of `terraform providers schema -json`, as far as it is read here. */
-interface BlockSchema {
-  attributes?: Record<string, object>;
-  block_types?: Record<string, NestedBlockSchema>;
-}
-
-interface NestedBlockSchema {
-  nesting_mode: string;
-  block: BlockSchema;
-  min_items?: number;
-}
-
-/** What `terraform providers schema -json` prints. */
-export interface ProviderSchemaDocument {
-  format_version: string;
-  provider_schemas: Record<string, Record<string, unknown>>;
-}
-
-/**
- * Nested blocks as attributes with a nested type.
- *
- * Two faults of the generator are avoided by this: it makes no property at all for a map of blocks, and it requires a
- * single block whose attributes are all required. In Terraform's JSON syntax, the only one we write, both forms look
- * the same, so the bindings still fit the real schema.
- */
-export function blocksToAttributes(block: BlockSchema): BlockSchema {
-  const attributes: Record<string, object> = { ...block.attributes };
-  for (const [name, nested] of Object.entries(block.block_types ?? {})) {
-    const { attributes: members = {}, ...about } = blocksToAttributes(nested.block);
-    const description = "description" in about ? { description: about.description, description_kind: "markdown" } : {};
-    attributes[name] = {
-      nested_type: { attributes: members, nesting_mode: nested.nesting_mode },
-      ...description,
-      ...((nested.min_items ?? 0) > 0 ? { required: true } : { optional: true }),
-    };
-  }
-  const { block_types: _, ...rest } = block;
-  return { ...rest, attributes };
-}
-
-function withoutBlocks(document: ProviderSchemaDocument): ProviderSchemaDocument {
-  const copy = structuredClone(document);
-  for (const provider of Object.values(copy.provider_schemas)) {
-    for (const kind of ["resource_schemas", "data_source_schemas"]) {
-      for (const schema of Object.values((provider[kind] ?? {}) as Record<string, { block: BlockSchema }>)) {
-        schema.block = blocksToAttributes(schema.block);
-      }
-    }
-  }
-  return copy;
-}
-
-/**
- * @param version Terraform version constraint that the bindings ask of the provider
- * @returns file name below generated/ → text
- */
-export async function generateBindings(
-  document: ProviderSchemaDocument,
-  version: string,
-): Promise<ReadonlyMap<string, string>> {
-  // Loading the generator's helper package starts terraform for its version, and without it would ask the net.
-  process.env["CHECKPOINT_DISABLE"] = "1";
-  const { CodeMaker } = await import("codemaker");
-  const { ConstructsMakerTarget, Language, logger, TerraformProviderConstraint } = await import("@cdktf/commons");
-  logger.setLevel("off");
-  // The package's main entry needs jsii, which it does not depend on.
-  const { TerraformProviderGenerator } =
-    await import("@cdktf/provider-generator/lib/get/generator/provider-generator.js");
-
-  const constraint = new TerraformProviderConstraint({ ...PROVIDER, version });
-  // The casts: the generator brings its own copy of codemaker, and its schema types lack map nesting.
-  const generator = new TerraformProviderGenerator(new CodeMaker() as never, withoutBlocks(document) as never);
-  generator.generate(ConstructsMakerTarget.from(constraint, Language.TYPESCRIPT));
-  const directory = await mkdtemp(join(tmpdir(), "gateform-bindings-"));
-  try {
-    await generator.save(directory);
-    return await readBindings(join(directory, "providers", PROVIDER.name));
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
-
-async function readBindings(directory: string): Promise<ReadonlyMap<string, string>> {
-  const files = new Map<string, string>();
-  for (const entry of (await readdir(directory, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    // index.ts and lazy-index.ts beside the folders assume CommonJS; each folder is imported by its own name instead.
-    if (!entry.isDirectory()) continue;
-    const text = await readFile(join(directory, entry.name, "index.ts"), "utf8");
-    files.set(`${entry.name}.ts`, runnable(text));
-  }
-  return files;
-}
-
-/** Makes the generated text run under Node's type stripping and pass our compiler settings. */
-function runnable(text: string): string {
-  const edited = text
-    // Parameter properties are not erasable, and the base class already keeps these two.
-    .replaceAll(
-      /(constructor\()((?:protected|private|public) [^)]*)(\))/g,
-      (_, open: string, list: string, close: string) =>
-        open + list.replaceAll(/\b(?:protected|private|public) (?:readonly )?/g, "") + close,
-    )
-    // Links to documentation pages of a registry where the provider may not be.
-    .replaceAll(/^\/\/ https?:\/\/.*\n/gm, "")
-    .replaceAll(/^ *\* Docs at Terraform Registry: .*\n/gm, "")
-    .replaceAll(/\{@link https?:\/\/\S+ ([^}]*)\}/g, "$1")
-    .replaceAll(/^ *\*\n(?= *\* Refer to)/gm, "");
-  // Not our code, and it passes neither exactOptionalPropertyTypes nor noImplicitOverride.
-  return `// @ts-nocheck\n// Made by generate.ts, do not edit.\n${edited}`;
-}
-
-/** Writes generated/ anew. */
-export async function writeBindings(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
-  for (const [name, text] of await generateBindings(
-    providerSchemaJson() as ProviderSchemaDocument,
-    await versionConstraint(),
-  )) {
-    const file = join(directory, name);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text);
-  }
+/** @returns file name below generated/ → text */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  return generateBindings(providerSchemaJson() as ProviderSchemaDocument, await versionConstraint());
 }
 
 /** Bindings and provider are published together: the same minor version. */
-export async function versionConstraint(): Promise<string> {
+async function versionConstraint(): Promise<string> {
   const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
   return `~> ${version}`;
 }
 
-if (import.meta.main) await writeBindings(new URL("generated", import.meta.url).pathname);
+async function writeGenerated(directory: string): Promise<void> {
+  const files = await generatedFiles();
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory);
+  for (const [name, text] of files) await writeFile(join(directory, name), text);
+}
+
+if (import.meta.main) await writeGenerated(new URL("generated", import.meta.url).pathname);

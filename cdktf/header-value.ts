@@ -5,7 +5,7 @@
  * of another resource. Substitutions exist only as the typed values below.
  */
 import { Fn } from "./framework.ts";
-import { splitTokens } from "./terraform-text.ts";
+import { splitTokens } from "./synth/terraform-text.ts";
 
 /** Text in the product's template language (`$$` for "$", `${gateway.…}`), made by the functions of this file. */
 export class HeaderValue {

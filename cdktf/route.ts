@@ -1,7 +1,7 @@
 import { routeFields, type RouteDoc } from "../runtime/config/route.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
 import type { BalancingSettings } from "./balancing.ts";
-import { documentFrom } from "./document.ts";
+import { documentFrom } from "./synth/document.ts";
 import { Construct, type IResolvable } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
 import type { HeaderSettings } from "./header-settings.ts";

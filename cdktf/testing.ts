@@ -11,12 +11,12 @@ import { compilePolicy } from "../runtime/policy/evaluate.ts";
 import { explain, formatExplanation } from "../runtime/policy/explain.ts";
 import type { CertificateFacts, DeviceFacts, Facts } from "../runtime/policy/facts.ts";
 import type { PolicyDoc } from "../runtime/policy/parse.ts";
-import { bundleText } from "./bundle-config.ts";
+import { bundleText } from "./synth/bundle-config.ts";
 import type { Construct } from "./framework.ts";
 import { Gateway } from "./gateway.ts";
 import type { DeviceProps } from "./policy.ts";
 import { Route } from "./route.ts";
-import { hasUnresolved } from "./terraform-text.ts";
+import { hasUnresolved } from "./synth/terraform-text.ts";
 
 /** Who asks for what. Without `email` and `user` nobody is signed in. */
 export interface TestRequest {

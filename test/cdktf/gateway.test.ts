@@ -26,7 +26,7 @@ import {
   UpstreamOauth2,
 } from "../../cdktf/index.ts";
 import { GatewayProvider } from "../../cdktf/generated/provider.ts";
-import { propName } from "../../cdktf/document.ts";
+import { propName } from "../../cdktf/synth/document.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
 import { routeFields } from "../../runtime/config/route.ts";
 import { bundleSchema } from "../../runtime/terraform/schema/schema.ts";

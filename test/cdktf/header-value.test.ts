@@ -2,7 +2,7 @@ import { Token, TerraformStack, TerraformVariable, Testing } from "cdktf";
 import { describe, expect, test } from "vitest";
 
 import { gatewayToken, headerValue, literal, requestHeader, requestHeaderValue } from "../../cdktf/header-value.ts";
-import { escapeForTerraform, hasUnresolved, jsonForTerraform } from "../../cdktf/terraform-text.ts";
+import { escapeForTerraform, hasUnresolved, jsonForTerraform } from "../../cdktf/synth/terraform-text.ts";
 import { parseTemplate, renderTemplate, type TemplateValues } from "../../runtime/features/headers/template.ts";
 
 const values: TemplateValues = {

@@ -3,13 +3,13 @@
  * name, `preserveHostHeader` for `preserve_host_header`. Only values with a type of their own are folded here; what they
  * may be is judged by the same loader that reads files.
  */
-import type { Field } from "../runtime/settings/field.ts";
-import { nearest } from "../runtime/settings/nearest.ts";
-import { routeFields } from "../runtime/config/route.ts";
-import { type Domain, domainPatterns } from "./domains.ts";
-import { Token } from "./framework.ts";
-import { type HeaderValue, literal, requestHeaderValue } from "./header-value.ts";
-import { Secret } from "./secret.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import { nearest } from "../../runtime/settings/nearest.ts";
+import { routeFields } from "../../runtime/config/route.ts";
+import { type Domain, domainPatterns } from "../domains.ts";
+import { Token } from "../framework.ts";
+import { type HeaderValue, literal, requestHeaderValue } from "../header-value.ts";
+import { Secret } from "../secret.ts";
 
 /** A part of a configuration, as plain JSON; strings may hold tokens of the framework. */
 export type Document = Readonly<Record<string, unknown>>;

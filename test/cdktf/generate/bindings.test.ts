@@ -3,13 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { Testing } from "cdktf";
 import { describe, expect, test } from "vitest";
 
-import {
-  blocksToAttributes,
-  generateBindings,
-  type ProviderSchemaDocument,
-  versionConstraint,
-} from "../../cdktf/generate.ts";
-import { providerSchemaJson } from "../../runtime/terraform/schema/schema.ts";
+import { blocksToAttributes } from "../../../cdktf/generate/bindings.ts";
+import { generatedFiles } from "../../../cdktf/generate.ts";
 
 describe("blocksToAttributes", () => {
   test("turns map, list and single blocks into nested attributes, at every depth", () => {
@@ -48,8 +43,8 @@ describe("blocksToAttributes", () => {
 
 describe("generateBindings", () => {
   test("gives exactly the files in generated/; `node cdktf/generate.ts` brings them up to date", async () => {
-    const directory = new URL("../../cdktf/generated/", import.meta.url);
-    const made = await generateBindings(providerSchemaJson() as ProviderSchemaDocument, await versionConstraint());
+    const directory = new URL("../../../cdktf/generated/", import.meta.url);
+    const made = await generatedFiles();
     expect([...made.keys()].toSorted()).toEqual((await readdir(directory)).toSorted());
     for (const [name, text] of made) {
       expect(text === (await readFile(new URL(name, directory), "utf8")), `${name} lags behind the schema`).toBe(true);
@@ -57,7 +52,7 @@ describe("generateBindings", () => {
   });
 
   test("makes bindings that can be used by themselves, routes and empty blocks included", async () => {
-    const { Bundle } = await import("../../cdktf/generated/bundle.ts");
+    const { Bundle } = await import("../../../cdktf/generated/bundle.ts");
     const route = { from: "https://a.example.com", to: ["http://a:1"], preserveHostHeader: true, mcp: { client: {} } };
     const json = Testing.synthScope((scope) => new Bundle(scope, "bundle", { owner: "a", route: { a: route } }));
     expect(JSON.parse(json)).toMatchObject({
@@ -73,10 +68,10 @@ describe("generateBindings", () => {
   });
 
   test("makes text that Node runs as it stands and that links nowhere", async () => {
-    const { Bundle } = await import("../../cdktf/generated/bundle.ts");
-    const { GatewayProvider } = await import("../../cdktf/generated/provider.ts");
+    const { Bundle } = await import("../../../cdktf/generated/bundle.ts");
+    const { GatewayProvider } = await import("../../../cdktf/generated/provider.ts");
     expect([Bundle.tfResourceType, GatewayProvider.tfResourceType]).toEqual(["gateway_bundle", "gateway"]);
-    const text = await readFile(new URL("../../cdktf/generated/bundle.ts", import.meta.url), "utf8");
+    const text = await readFile(new URL("../../../cdktf/generated/bundle.ts", import.meta.url), "utf8");
     expect(text).not.toMatch(/registry\.|constructor\((?:protected|private|public) /);
   });
 });

@@ -2,9 +2,9 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Slice } from "../runtime/config/slice.ts";
+import type { Slice } from "../../runtime/config/slice.ts";
 import { bundleText } from "./bundle-config.ts";
-import { Annotations, type Construct, CUSTOM_SYNTHESIS, type ISynthesisSession, TerraformStack } from "./framework.ts";
+import { Annotations, type Construct, CUSTOM_SYNTHESIS, type ISynthesisSession, TerraformStack } from "../framework.ts";
 import { hasUnresolved } from "./terraform-text.ts";
 
 interface SliceConstruct extends Construct {

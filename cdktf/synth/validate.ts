@@ -1,9 +1,9 @@
 /** The checks of the real loader on a slice that may still have unknown values in it. */
-import { loadSlices } from "../runtime/config/load.ts";
-import { formatPath, type Problem, type ValuePath } from "../runtime/settings/problem.ts";
-import { canonicalJson } from "../runtime/shared/canonical-json.ts";
-import type { Slice } from "../runtime/config/slice.ts";
-import { Token } from "./framework.ts";
+import { loadSlices } from "../../runtime/config/load.ts";
+import { formatPath, type Problem, type ValuePath } from "../../runtime/settings/problem.ts";
+import { canonicalJson } from "../../runtime/shared/canonical-json.ts";
+import type { Slice } from "../../runtime/config/slice.ts";
+import { Token } from "../framework.ts";
 import { hasUnresolved, splitTokens } from "./terraform-text.ts";
 
 /** Problems by the construct they concern, as lines of text. */

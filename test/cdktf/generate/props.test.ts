@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { propName } from "../../cdktf/document.ts";
-import type { Field } from "../../runtime/settings/field.ts";
-import { routeFields } from "../../runtime/config/route.ts";
-import { settingsFields } from "../../runtime/config/settings.ts";
+import { propName } from "../../../cdktf/synth/document.ts";
+import type { Field } from "../../../runtime/settings/field.ts";
+import { routeFields } from "../../../runtime/config/route.ts";
+import { settingsFields } from "../../../runtime/config/settings.ts";
 
 interface Prop {
   readonly required: boolean;
@@ -15,7 +15,9 @@ interface Prop {
 }
 
 const FILES = ["settings", "route", "header-settings", "routing", "balancing", "mcp-server-route", "upstream-oauth2"];
-const source = FILES.map((name) => readFileSync(new URL(`../../cdktf/${name}.ts`, import.meta.url), "utf8")).join("\n");
+const source = FILES.map((name) => readFileSync(new URL(`../../../cdktf/${name}.ts`, import.meta.url), "utf8")).join(
+  "\n",
+);
 
 /** Members of an interface of cdktf/, inherited ones included. */
 function propsOf(name: string): Map<string, Prop> {

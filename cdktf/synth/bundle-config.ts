@@ -1,13 +1,13 @@
 /** A slice as the settings of the L1 `Bundle`, and as the text of `gateway.bundle.json`. */
-import { canonicalRoute } from "../runtime/config/canonical.ts";
-import type { Field } from "../runtime/settings/field.ts";
-import { type RouteDoc, routeFields } from "../runtime/config/route.ts";
-import type { Slice } from "../runtime/config/slice.ts";
-import { renderSlice, sliceText } from "../runtime/terraform/resource/bundle-document.ts";
-import { noStandIn } from "../runtime/terraform/schema/document.ts";
-import { nestMembers } from "../runtime/settings/groups.ts";
-import { bundleFields, ROUTE_BLOCK } from "../runtime/terraform/schema/schema.ts";
-import type { ValueMap } from "../runtime/terraform/protocol/value.ts";
+import { canonicalRoute } from "../../runtime/config/canonical.ts";
+import type { Field } from "../../runtime/settings/field.ts";
+import { type RouteDoc, routeFields } from "../../runtime/config/route.ts";
+import type { Slice } from "../../runtime/config/slice.ts";
+import { renderSlice, sliceText } from "../../runtime/terraform/resource/bundle-document.ts";
+import { noStandIn } from "../../runtime/terraform/schema/document.ts";
+import { nestMembers } from "../../runtime/settings/groups.ts";
+import { bundleFields, ROUTE_BLOCK } from "../../runtime/terraform/schema/schema.ts";
+import type { ValueMap } from "../../runtime/terraform/protocol/value.ts";
 import { type Document, propName } from "./document.ts";
 import { escapeAllForTerraform, hasUnresolved, jsonForTerraform } from "./terraform-text.ts";
 

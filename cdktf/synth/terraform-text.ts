@@ -5,7 +5,7 @@
  * literally, the product's own `${gateway.…}` first of all, must arrive unread, while real references (tokens of the
  * framework, which become `${aws_lb.main.dns_name}`) must stay code.
  */
-import { Fn, Token, Tokenization } from "./framework.ts";
+import { Fn, Token, Tokenization } from "../framework.ts";
 
 /** How the framework marks a token inside a string. */
 const TOKEN = /\$\{TfToken\[[a-zA-Z0-9:._-]+\]\}/g;
