@@ -5,9 +5,9 @@ import { canonicalDocument, routeBlocks, settingsConfig } from "./synth/bundle-c
 import { type Document, documentFrom } from "./synth/document.ts";
 import { Aspects, Construct, type IResolvable, Lazy, TerraformStack } from "./framework.ts";
 import { Bundle } from "./generated/bundle.ts";
+import type { GatewaySettings } from "./generated/props.ts";
 import { GatewayProvider } from "./generated/provider.ts";
 import type { Route } from "./route.ts";
-import type { GatewaySettings } from "./settings.ts";
 import { writeBundleFile } from "./synth/write-bundle.ts";
 import { escapeAllForTerraform, escapeForTerraform } from "./synth/terraform-text.ts";
 import { type Judgement, judge } from "./synth/validate.ts";

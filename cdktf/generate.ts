@@ -7,10 +7,12 @@ import { join } from "node:path";
 
 import { providerSchemaJson } from "../runtime/terraform/schema/schema.ts";
 import { generateBindings, type ProviderSchemaDocument } from "./generate/bindings.ts";
+import { propsText } from "./generate/props.ts";
 
 /** @returns file name below generated/ → text */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
-  return generateBindings(providerSchemaJson() as ProviderSchemaDocument, await versionConstraint());
+  const bindings = await generateBindings(providerSchemaJson() as ProviderSchemaDocument, await versionConstraint());
+  return new Map([...bindings, ["props.ts", propsText()]]);
 }
 
 /** Bindings and provider are published together: the same minor version. */

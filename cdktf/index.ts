@@ -1,20 +1,32 @@
 /** `gateform/cdktf`: routes, header settings and policies of the gateway as constructs. */
+export { Domain } from "./domains.ts";
+export { type FileTarget, Gateway, type GatewayProps, type HttpTarget } from "./gateway.ts";
 export type {
+  AuthorizeLogField,
   BalancingSettings,
   CircuitBreakerThresholds,
+  GatewaySettings,
+  HostCertificate,
   GrpcHealthCheck,
+  HeaderSettings,
   HealthCheck,
   HealthCheckPayload,
   HttpHealthCheck,
   MaglevLbConfig,
   OutlierDetection,
+  ResponseHeaderRewrite,
+  RouteRedirect,
+  RouteResponse,
+  RoutingSettings,
+  RuntimeFlags,
   StatusRange,
   TcpHealthCheck,
-} from "./balancing.ts";
-export { Domain } from "./domains.ts";
-export { type FileTarget, Gateway, type GatewayProps, type HttpTarget } from "./gateway.ts";
+  UpstreamOauth2Credentials,
+  UpstreamOauth2Endpoint,
+  UpstreamOauth2Endpoints,
+  UpstreamOauth2Options,
+} from "./generated/props.ts";
 export { GatewayProvider, type GatewayProviderConfig } from "./generated/provider.ts";
-export type { HeaderSettings, ResponseHeaderRewrite } from "./header-settings.ts";
 export { gatewayToken, HeaderValue, headerValue, literal, requestHeader } from "./header-value.ts";
 export { McpClientRoute } from "./mcp-client-route.ts";
 export { McpServerRoute, type McpServerRouteProps } from "./mcp-server-route.ts";
@@ -51,13 +63,5 @@ export {
   user,
 } from "./policy.ts";
 export { Route, type RouteProps } from "./route.ts";
-export type { RouteRedirect, RouteResponse, RoutingSettings } from "./routing.ts";
 export { Secret } from "./secret.ts";
-export type { AuthorizeLogField, GatewaySettings, HostCertificate, RuntimeFlags } from "./settings.ts";
-export {
-  UpstreamOauth2,
-  type UpstreamOauth2Credentials,
-  type UpstreamOauth2Endpoint,
-  type UpstreamOauth2Endpoints,
-  type UpstreamOauth2Options,
-} from "./upstream-oauth2.ts";
+export { UpstreamOauth2 } from "./upstream-oauth2.ts";

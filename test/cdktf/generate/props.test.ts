@@ -1,20 +1,23 @@
-/** The constructs' props against the Field tree: a setting added there must appear here. */
+/** The constructs' props, generated and by hand, against the Field tree: a setting added there must appear here. */
 import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
+import { DOCS } from "../../../cdktf/generate/prop-words.ts";
 import { propName } from "../../../cdktf/synth/document.ts";
 import type { Field } from "../../../runtime/settings/field.ts";
 import { routeFields } from "../../../runtime/config/route.ts";
 import { settingsFields } from "../../../runtime/config/settings.ts";
 
 interface Prop {
+  /** The interface that has it, and its name. */
+  readonly key: string;
   readonly required: boolean;
   readonly doc: string;
   readonly default: string | undefined;
 }
 
-const FILES = ["settings", "route", "header-settings", "routing", "balancing", "mcp-server-route", "upstream-oauth2"];
+const FILES = ["generated/props", "route", "mcp-server-route"];
 const source = FILES.map((name) => readFileSync(new URL(`../../../cdktf/${name}.ts`, import.meta.url), "utf8")).join(
   "\n",
 );
@@ -26,7 +29,14 @@ function propsOf(name: string): Map<string, Prop> {
   const [, parents, body = ""] = found;
   const props = new Map((parents?.split(", ") ?? []).flatMap((parent) => [...propsOf(parent)]));
   for (const [, doc = "", prop = "", optional] of body.matchAll(/\/\*\*([^]*?)\*\/\s+readonly (\w+)(\?)?:/g)) {
-    props.set(prop, { required: optional === undefined, doc, default: /@default (.*)/.exec(doc)?.[1]?.trim() });
+    const text = doc.replaceAll(/^\s*\* ?/gm, "").trim();
+    const [words = "", fallback] = text.split(/^@default /m);
+    props.set(prop, {
+      key: `${name}.${prop}`,
+      required: optional === undefined,
+      doc: words.trim().replaceAll("\n", " "),
+      default: fallback,
+    });
   }
   return props;
 }
@@ -38,6 +48,14 @@ function fieldsAt(fields: readonly Field[], ...path: readonly string[]): readonl
 const live = settingsFields.filter(({ scope }) => scope === "live");
 const server = fieldsAt(routeFields, "mcp", "server");
 const oauth = fieldsAt(server, "upstream_oauth2");
+
+/** What is left of a doc when names are spelt in any way. */
+function letters(doc: string): string {
+  return doc
+    .replaceAll("the global ", "the gateway's ")
+    .replaceAll(/[_"\\]/g, "")
+    .toLowerCase();
+}
 
 /** Settings below `mcp` are props of their own constructs, and one of them would clash with a route's own. */
 const routeProps = propsOf("RouteProps");
@@ -88,11 +106,13 @@ describe.each(cases)("%s", (name, fields, props) => {
     const prop = props.get(propName(field.name));
     // The three ways to reach an upstream's OAuth require what the setting itself leaves open.
     if (name !== "UpstreamOauth2Endpoints") expect(prop?.required).toBe(field.required);
-    expect(prop?.doc.trim()).not.toBe("");
+    expect(prop?.doc).not.toBe("");
+    const isByHand = prop?.key.includes("Props.") === true;
+    if (!isByHand && !((prop?.key ?? "") in DOCS)) expect(letters(prop?.doc ?? "")).toBe(letters(field.doc));
     if (prop?.required) return;
-    // Sentences may be worded for TypeScript, values may not differ.
-    if (field.default === undefined) expect([`- `, field.unset?.slice(1, 3)]).toContain(prop?.default?.slice(0, 2));
-    else expect(prop?.default).toBe([field.default].flat().join(", "));
+    if (field.default !== undefined) expect(prop?.default).toBe([field.default].flat().join(", "));
+    else if (isByHand) expect(prop?.default).toMatch(/^- \w/);
+    else expect(letters(prop?.default ?? "")).toBe(`- ${letters(field.unset ?? "")}`);
   });
 });
 
@@ -132,3 +152,19 @@ test("AuthorizeLogField names the fields a record may carry", () => {
   const listed = doc.slice(doc.indexOf(":") + 1).match(/[a-z-]+/g);
   expect([...union.matchAll(/"([a-z-]+)"/g)].map(([, name]) => name)).toEqual(listed);
 });
+
+test.each(Object.entries(DOCS))("%s is worded for TypeScript, and not as in the file", (key, words) => {
+  const found = cases.flatMap(([, fields, props]) =>
+    [...props].filter(([, prop]) => prop.key === key).map(([name, prop]) => [fieldNamed(fields, name), prop] as const),
+  );
+  expect(found.length).toBeGreaterThan(0);
+  for (const [field, prop] of found) {
+    expect(prop.doc).toContain(words.replace(/^… /, ""));
+    expect(letters(prop.doc)).not.toBe(letters(field?.doc ?? ""));
+    expect(prop.doc.startsWith("…")).toBe(false);
+  }
+});
+
+function fieldNamed(fields: readonly Field[], prop: string): Field | undefined {
+  return fields.find(({ name }) => propName(name) === prop);
+}

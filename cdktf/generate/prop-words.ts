@@ -1,0 +1,73 @@
+/**
+ * What the Field tree does not say of the constructs' props: how the interfaces of blocks are called, and where the doc of
+ * a setting is another in TypeScript than in a file.
+ */
+
+/** Name and doc of an interface or type. */
+export interface TypeWords {
+  readonly name: string;
+  readonly doc: string;
+}
+
+/** By name of the block; blocks with the same members may share an interface. */
+export const BLOCKS: Readonly<Record<string, TypeWords>> = {
+  runtime_flags: { name: "RuntimeFlags", doc: "Switches of experimental parts." },
+  host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
+  redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
+  response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },
+  rewrite_response_headers: { name: "ResponseHeaderRewrite", doc: "One rule of `rewriteResponseHeaders`." },
+  maglev_lb_config: { name: "MaglevLbConfig", doc: "The table of Maglev hashing." },
+  health_checks: {
+    name: "HealthCheck",
+    doc: "One check of each upstream: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`.",
+  },
+  http_health_check: { name: "HttpHealthCheck", doc: "A health check by HTTP." },
+  expected_statuses: { name: "StatusRange", doc: "Statuses from `start` up to, but not including, `end`." },
+  tcp_health_check: { name: "TcpHealthCheck", doc: "A health check by connecting." },
+  send: { name: "HealthCheckPayload", doc: "Bytes, in one of two ways." },
+  receive: { name: "HealthCheckPayload", doc: "Bytes, in one of two ways." },
+  grpc_health_check: { name: "GrpcHealthCheck", doc: "A health check by gRPC's own protocol." },
+  outlier_detection: {
+    name: "OutlierDetection",
+    doc: "When upstreams are left out because of their answers, and for how long.",
+  },
+  circuit_breaker_thresholds: { name: "CircuitBreakerThresholds", doc: "Limits towards each upstream." },
+  endpoint: { name: "UpstreamOauth2Endpoint", doc: "The upstream's OAuth endpoints." },
+};
+
+/** By name of a list whose items are of a few words. */
+export const ITEMS: Readonly<Record<string, TypeWords>> = {
+  authorize_log_fields: {
+    name: "AuthorizeLogField",
+    doc: "Fields that an authorization record may carry beside the fixed ones.",
+  },
+};
+
+/** Docs by interface and prop; "… " stands for what the file's doc says. */
+export const DOCS: Readonly<Record<string, string>> = {
+  // Of a string each character is itself, other than in files.
+  "GatewaySettings.setResponseHeaders":
+    "Static response headers of all routes, sent as they stand; a route's own take precedence.",
+  "HeaderSettings.setRequestHeaders":
+    "Headers set on the upstream request, replacing what the client sent. A string is sent as it stands; use `headerValue`, `gatewayToken` and `requestHeader` for values that are known per request.",
+  "HeaderSettings.setResponseHeaders":
+    "Static response headers, sent as they stand. They replace headers of the upstream and those of the gateway's own `setResponseHeaders`.",
+  "ResponseHeaderRewrite.value": "What the prefix is replaced by, as it stands.",
+
+  // Values have types of their own.
+  "RouteSettings.policy":
+    "Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.",
+  "HeaderSettings.setRequestHeadersSecret":
+    "Headers set on the upstream request like `setRequestHeaders`, whose values are secrets, by header name. They are sent as they are: a `$` in them means itself.",
+  "RouteSettings.tlsCustomCa": "… By reference or sealed.",
+  "RouteSettings.tlsClientCert": "… By reference or sealed.",
+  "RouteSettings.tlsClientKey": "… By reference or sealed.",
+
+  // Said here alone.
+  "RouteSettings.from": '… Example: "https://notes.example.com".',
+  "RouteSettings.timeout": '… Example: "30s".',
+  "RoutingSettings.prefixRewrite": "… Then `to` has no path of its own.",
+  "RoutingSettings.regexRewritePattern": "… Then `to` has no path of its own.",
+  "RouteResponse.status": "Status of the answer, 200 to 599.",
+  "HealthCheck.tcpHealthCheck": "… `{}`: opening it is enough.",
+};

@@ -1,0 +1,806 @@
+// Made by generate.ts, do not edit.
+import type { PolicyDoc } from "../../runtime/policy/parse.ts";
+import type { Domain } from "../domains.ts";
+import type { IResolvable } from "../framework.ts";
+import type { HeaderValue } from "../header-value.ts";
+import type { Secret } from "../secret.ts";
+
+/**
+ * The gateway's settings that may be published with routes. Listeners, TLS files, storage and the shared secret belong
+ * to the machine and are only in the file given to `gateway run`.
+ */
+export interface GatewaySettings {
+  /**
+   * Switches of experimental parts.
+   * @default - all off
+   */
+  readonly runtimeFlags?: RuntimeFlags;
+  /**
+   * Domains allowed for URL-based MCP client IDs (client ID metadata documents). `*.example.com` matches subdomains,
+   * not `example.com`; `known-clients` stands for those of common products (Claude, Claude Code, ChatGPT, Codex, VS
+   * Code, Copilot CLI, opencode). Once it is set, products that have a document come with it and do not fall back on
+   * registering themselves: those whose domain is not listed (Claude Code and Codex among them) cannot connect.
+   * @default - URL-based client IDs are refused, and clients register themselves
+   */
+  readonly mcpAllowedClientIdDomains?: readonly (Domain | string)[];
+  /**
+   * Domains the service may contact during upstream OAuth discovery, the hosts of `to` included. `*.example.com`
+   * matches subdomains, not `example.com`.
+   * @default - no discovery
+   */
+  readonly mcpAllowedAsMetadataDomains?: readonly (Domain | string)[];
+  /**
+   * Browser origins that may call MCP routes beside the route's own and loopback ones.
+   * @default - same host and loopback
+   */
+  readonly mcpAllowedOrigins?: readonly string[];
+  /**
+   * Exact redirect URIs with private-use schemes that MCP clients may register, such as "com.example.app:/callback".
+   * @default - https and loopback redirect URIs only
+   */
+  readonly mcpAllowedPrivateRedirectUris?: readonly string[];
+  /**
+   * Whether MCP clients may register themselves (RFC 7591). With `false` the registration endpoint answers 403 and the
+   * metadata does not name it; clients come with the URL of a document, or an administrator makes them. Those
+   * registered before go on.
+   * @default true
+   */
+  readonly mcpDynamicRegistration?: boolean | IResolvable;
+  /**
+   * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user,
+   * email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters.
+   * @default request-id, user, email, mcp-method, mcp-tool
+   */
+  readonly authorizeLogFields?: readonly AuthorizeLogField[];
+  /**
+   * Origin of the sign-in, consent and user pages; its host serves no route. Without it these pages share the origin of
+   * what their host serves: browsers keep most scripts there from reading and answering them, but not all, so that a
+   * service worker for example could consent for its user.
+   * @default - each route's own host
+   */
+  readonly authenticateServiceUrl?: string;
+  /**
+   * Where browsers go after signing out.
+   * @default - the signed-out page
+   */
+  readonly signoutRedirectUrl?: string;
+  /**
+   * Issuer URL of the OpenID Connect identity provider.
+   * @default - nobody can sign in
+   */
+  readonly idpProviderUrl?: string;
+  /**
+   * Client identifier at the identity provider.
+   * @default - nobody can sign in
+   */
+  readonly idpClientId?: string;
+  /**
+   * Client secret at the identity provider.
+   * @default - a public client
+   */
+  readonly idpClientSecret?: Secret;
+  /**
+   * Scopes requested at sign-in, exactly these. Without `offline_access` most providers give no refresh token; Google
+   * knows it not and wants `access_type: "offline"` and `prompt: "consent"` among `idpRequestParams` instead. Ready
+   * settings of common providers: examples/identity-providers.
+   * @default - `openid, profile, email; and offline_access, unless the provider's metadata lists scopes without it`
+   */
+  readonly idpScopes?: readonly string[];
+  /**
+   * Claim that carries the user's groups.
+   * @default groups
+   */
+  readonly idpGroupsClaim?: string;
+  /**
+   * Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an
+   * address that the provider is silent about counts; one that it calls unverified never does.
+   * @default false
+   */
+  readonly idpRequireEmailVerified?: boolean | IResolvable;
+  /**
+   * Extra query parameters on the provider's authorization URL, such as `access_type: "offline"` and `prompt:
+   * "consent"` for refresh tokens of Google.
+   * @default - none
+   */
+  readonly idpRequestParams?: Readonly<Record<string, string>>;
+  /**
+   * What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes
+   * unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that
+   * request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.
+   * @default default
+   */
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  /**
+   * Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.
+   * @default - `idpClientId`
+   */
+  readonly idpAccessTokenAllowedAudiences?: readonly string[];
+  /**
+   * Hosts to which a programmatic login may send its token, https unless they are this machine's. `*.example.com`
+   * matches subdomains, not `example.com`.
+   * @default - localhost, 127.0.0.1 and [::1]
+   */
+  readonly programmaticRedirectDomainWhitelist?: readonly (Domain | string)[];
+  /**
+   * Name of the session cookie; `__Host-` is added on HTTPS.
+   * @default gateway_session
+   */
+  readonly cookieName?: string;
+  /**
+   * Longest life of a browser session.
+   * @default 14h
+   */
+  readonly cookieExpiration?: string;
+  /**
+   * SameSite attribute of the session cookie.
+   * @default lax
+   */
+  readonly cookieSameSite?: "lax" | "strict" | "none";
+  /**
+   * Life of External Tokens given to MCP clients.
+   * @default 15m
+   */
+  readonly accessTokenLifetime?: string;
+  /**
+   * Life of External Tokens given to applications of MCP client routes; at least 5 minutes, because none is handed out
+   * with less than 4 left.
+   * @default 5m
+   */
+  readonly clientRouteTokenLifetime?: string;
+  /**
+   * Life of MCP refresh tokens, from their last use.
+   * @default 90d
+   */
+  readonly refreshTokenLifetime?: string;
+  /**
+   * Longest time from an authorization to its end, however often its refresh tokens are used or rotated: then the
+   * client has to ask the user again. One that began before this was set ends at its next refresh.
+   * @default - none: it ends when it is not used for `refreshTokenLifetime`
+   */
+  readonly refreshTokenAbsoluteLifetime?: string;
+  /**
+   * Life of MCP authorization codes.
+   * @default 60s
+   */
+  readonly authorizationCodeLifetime?: string;
+  /**
+   * Send the signed identity header and claim headers to upstreams.
+   * @default true
+   */
+  readonly passIdentityHeaders?: boolean | IResolvable;
+  /**
+   * Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge
+   * them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have
+   * one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the
+   * place of its own claims).
+   * @default - none
+   */
+  readonly jwtClaimsHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Static response headers of all routes, sent as they stand; a route's own take precedence.
+   * @default - none
+   */
+  readonly setResponseHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`,
+   * or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the
+   * same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave
+   * for it in `allowed_settings`.
+   * @default - `certificates` alone
+   */
+  readonly hostCertificates?: Readonly<Record<string, HostCertificate>>;
+  /**
+   * Event streams (of GET requests) and WebSocket connections that one user may hold open at once, in each process;
+   * more are answered 429.
+   * @default 250
+   */
+  readonly maxStreamsPerUser?: number;
+  /**
+   * Default of the routes' `timeout`; "0s" means no limit.
+   * @default 30s
+   */
+  readonly defaultUpstreamTimeout?: string;
+}
+
+/** Switches of experimental parts. */
+export interface RuntimeFlags {
+  /**
+   * Must be true to enable MCP; until then MCP routes answer 503.
+   * @default false
+   */
+  readonly mcp?: boolean | IResolvable;
+}
+
+/** Fields that an authorization record may carry beside the fixed ones. */
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+
+/** A certificate for one host. */
+export interface HostCertificate {
+  /** PEM: the certificate, then those between it and the root. Must be for the host. */
+  readonly certificate: string;
+  /**
+   * PEM of its private key, without a passphrase.
+   * @default - one of its spellings must be written
+   */
+  readonly certificateKey?: Secret;
+}
+
+/**
+ * The header settings of a route. At most one of the four ways to choose the Host header may be used; the regular
+ * expression and its substitution are one way.
+ */
+export interface HeaderSettings {
+  /**
+   * Pass the incoming Host header upstream instead of the host of the route's `to` URL.
+   * @default false
+   */
+  readonly preserveHostHeader?: boolean | IResolvable;
+  /**
+   * Set the Host header to this fixed `host` or `host:port`.
+   * @default - the host of `to`
+   */
+  readonly hostRewrite?: string;
+  /**
+   * Set the Host header from the value of the named incoming request header. When the header is missing, empty or no
+   * valid host, the host of `to` is used.
+   * @default - the host of `to`
+   */
+  readonly hostRewriteHeader?: string;
+  /**
+   * RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is
+   * replaced. Needs `hostPathRegexRewriteSubstitution`.
+   * @default - the host of `to`
+   */
+  readonly hostPathRegexRewritePattern?: string;
+  /**
+   * What the match of `hostPathRegexRewritePattern` is replaced by; capture groups are written `\\1` to `\\9`.
+   * @default - the host of `to`
+   */
+  readonly hostPathRegexRewriteSubstitution?: string;
+  /**
+   * Headers set on the upstream request, replacing what the client sent. A string is sent as it stands; use
+   * `headerValue`, `gatewayToken` and `requestHeader` for values that are known per request.
+   * @default - no headers are set
+   */
+  readonly setRequestHeaders?: Readonly<Record<string, HeaderValue | string>>;
+  /**
+   * Headers set on the upstream request like `setRequestHeaders`, whose values are secrets, by header name. They are
+   * sent as they are: a `$` in them means itself.
+   * @default - no headers are set
+   */
+  readonly setRequestHeadersSecret?: Readonly<Record<string, Secret>>;
+  /**
+   * Names of request headers removed before the request goes upstream. Applied after `setRequestHeaders`: a header
+   * named in both is removed.
+   * @default - no headers are removed
+   */
+  readonly removeRequestHeaders?: readonly string[];
+  /**
+   * Static response headers, sent as they stand. They replace headers of the upstream and those of the gateway's own
+   * `setResponseHeaders`.
+   * @default - only the gateway's `setResponseHeaders`
+   */
+  readonly setResponseHeaders?: Readonly<Record<string, string>>;
+  /**
+   * Rules that replace the beginning of response header values, applied in list order after `setResponseHeaders`.
+   * @default - nothing is rewritten
+   */
+  readonly rewriteResponseHeaders?: readonly ResponseHeaderRewrite[];
+}
+
+/** One rule of `rewriteResponseHeaders`. */
+export interface ResponseHeaderRewrite {
+  /** Name of the response header, such as `Location`. */
+  readonly header: string;
+  /** Literal text the value must begin with to be rewritten. Empty text matches every value. */
+  readonly prefix: string;
+  /** What the prefix is replaced by, as it stands. */
+  readonly value: string;
+}
+
+/** Which requests a route takes, how their path changes on the way, and answers without an upstream. */
+export interface RoutingSettings {
+  /**
+   * The route takes requests whose path is this one or lies below it, by whole segments. MCP server routes own it as
+   * their base.
+   * @default - every path of the host
+   */
+  readonly prefix?: string;
+  /**
+   * The route takes requests with exactly this path. Not together with `prefix`.
+   * @default - every path of the host
+   */
+  readonly path?: string;
+  /**
+   * The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not
+   * together with `prefix` or `path`, and not on MCP routes.
+   * @default - every path of the host
+   */
+  readonly regex?: string;
+  /**
+   * Of several `regex` routes of a host that match, the one with the highest number is taken; of equal ones the one
+   * with the longest literal beginning.
+   * @default 0
+   */
+  readonly regexPriorityOrder?: number;
+  /**
+   * Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the
+   * whole path. Then `to` has no path of its own.
+   * @default - the path is sent as it is
+   */
+  readonly prefixRewrite?: string;
+  /**
+   * RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs
+   * `regexRewriteSubstitution`. Then `to` has no path of its own.
+   * @default - the path is sent as it is
+   */
+  readonly regexRewritePattern?: string;
+  /**
+   * What matches of `regexRewritePattern` are replaced by; capture groups are written `\\1` to `\\9`. A result that is
+   * no plain path is refused with 400.
+   * @default - the path is sent as it is
+   */
+  readonly regexRewriteSubstitution?: string;
+  /**
+   * Answer with a redirect instead of asking an upstream. The route's policy is asked first.
+   * @default - `to` is asked
+   */
+  readonly redirect?: RouteRedirect;
+  /**
+   * Answer with this instead of asking an upstream. The route's policy is asked first.
+   * @default - `to` is asked
+   */
+  readonly response?: RouteResponse;
+}
+
+/** Where a route redirects to; what is not given is that of the request. */
+export interface RouteRedirect {
+  /**
+   * Send to https, and from port 80 to 443. Not together with `schemeRedirect`.
+   * @default false
+   */
+  readonly httpsRedirect?: boolean | IResolvable;
+  /**
+   * Scheme to send to.
+   * @default - the scheme of the route
+   */
+  readonly schemeRedirect?: "http" | "https";
+  /**
+   * Host to send to, without port.
+   * @default - the host of the request
+   */
+  readonly hostRedirect?: string;
+  /**
+   * Port to send to.
+   * @default - the port of the request; with another host or scheme the scheme's own
+   */
+  readonly portRedirect?: number;
+  /**
+   * Path to send to. With a query of its own it replaces that of the request. Not together with `prefixRewrite`.
+   * @default - the path of the request
+   */
+  readonly pathRedirect?: string;
+  /**
+   * Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path.
+   * @default - the path of the request
+   */
+  readonly prefixRewrite?: string;
+  /**
+   * Status of the answer: 301, 302, 303, 307 or 308.
+   * @default 301
+   */
+  readonly responseCode?: number;
+  /**
+   * Leave the query of the request out.
+   * @default false
+   */
+  readonly stripQuery?: boolean | IResolvable;
+}
+
+/** An answer that the gateway gives by itself. */
+export interface RouteResponse {
+  /** Status of the answer, 200 to 599. */
+  readonly status: number;
+  /**
+   * Body of the answer, up to 65,536 bytes. Plain text, unless `setResponseHeaders` has another Content-Type.
+   * @default - an empty body
+   */
+  readonly body?: string;
+}
+
+/** How a route treats its upstreams: which takes a request, which are left out, how much each is given. */
+export interface BalancingSettings {
+  /**
+   * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way,
+   * or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev`
+   * looks it up in a table instead of weighing all upstreams, which is faster with many.
+   * @default round_robin
+   */
+  readonly loadBalancingPolicy?: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
+  /**
+   * Table of `loadBalancingPolicy: "maglev"`. Routes with the same upstreams and weights share one.
+   * @default - 65,537 places
+   */
+  readonly maglevLbConfig?: MaglevLbConfig;
+  /**
+   * Checks that are made of each upstream all the time. One that fails any of them gets no requests; the very first
+   * result counts alone.
+   * @default - upstreams are not checked
+   */
+  readonly healthChecks?: readonly HealthCheck[];
+  /**
+   * Leave out upstreams whose answers to users' requests are errors.
+   * @default - only those that cannot be reached are left out, for up to 30 seconds
+   */
+  readonly outlierDetection?: OutlierDetection;
+  /**
+   * Percentage: with a smaller share of healthy upstreams all are used, whatever is known of them. 0: never; requests
+   * are answered 503 when none is healthy.
+   * @default - all are used when none is healthy
+   */
+  readonly healthyPanicThreshold?: number;
+  /**
+   * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the
+   * answer is 503.
+   * @default - 10,000 requests under way
+   */
+  readonly circuitBreakerThresholds?: CircuitBreakerThresholds;
+}
+
+/** The table of Maglev hashing. */
+export interface MaglevLbConfig {
+  /**
+   * Places of the table, a prime number. With a hundred times as many as upstreams each has its share to within 1 %.
+   * @default 65537
+   */
+  readonly tableSize?: number;
+}
+
+/** One check of each upstream: exactly one of `httpHealthCheck`, `tcpHealthCheck` and `grpcHealthCheck`. */
+export interface HealthCheck {
+  /**
+   * Time between two checks.
+   * @default 10s
+   */
+  readonly interval?: string;
+  /**
+   * A check that takes longer has failed.
+   * @default 5s
+   */
+  readonly timeout?: string;
+  /**
+   * Failed checks in a row after which an upstream is unhealthy.
+   * @default 3
+   */
+  readonly unhealthyThreshold?: number;
+  /**
+   * Good checks in a row after which it is healthy again.
+   * @default 2
+   */
+  readonly healthyThreshold?: number;
+  /**
+   * Healthy: the answer to an HTTP request has an expected status.
+   * @default - another check is given
+   */
+  readonly httpHealthCheck?: HttpHealthCheck;
+  /**
+   * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. `{}`: opening it is
+   * enough.
+   * @default - another check is given
+   */
+  readonly tcpHealthCheck?: TcpHealthCheck;
+  /**
+   * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.
+   * @default - another check is given
+   */
+  readonly grpcHealthCheck?: GrpcHealthCheck;
+}
+
+/** A health check by HTTP. */
+export interface HttpHealthCheck {
+  /** Path that is asked for with GET, from the root of the upstream whatever path `to` has. */
+  readonly path: string;
+  /**
+   * Value of the Host header.
+   * @default - the host of `to`
+   */
+  readonly host?: string;
+  /**
+   * Ranges of statuses that say the upstream is healthy.
+   * @default - `200 alone`
+   */
+  readonly expectedStatuses?: readonly StatusRange[];
+}
+
+/** Statuses from `start` up to, but not including, `end`. */
+export interface StatusRange {
+  /** First status that is expected. */
+  readonly start: number;
+  /** First status after those that are expected. */
+  readonly end: number;
+}
+
+/** A health check by connecting. */
+export interface TcpHealthCheck {
+  /**
+   * Bytes that are sent once the connection is open. Not for secrets: configuration and state show them.
+   * @default - nothing is sent
+   */
+  readonly send?: HealthCheckPayload;
+  /**
+   * Bytes that must come, one after the other; what stands between them does not matter. 65,536 bytes are looked at.
+   * @default - opening the connection is enough
+   */
+  readonly receive?: readonly HealthCheckPayload[];
+}
+
+/** Bytes, in one of two ways. */
+export interface HealthCheckPayload {
+  /**
+   * Bytes as hexadecimal digits, such as "50494e470d0a".
+   * @default - `utf8` is given
+   */
+  readonly hex?: string;
+  /**
+   * Bytes as text, such as "PING\r\n".
+   * @default - `hex` is given
+   */
+  readonly utf8?: string;
+}
+
+/** A health check by gRPC's own protocol. */
+export interface GrpcHealthCheck {
+  /**
+   * Service that is asked about.
+   * @default - the server as a whole
+   */
+  readonly serviceName?: string;
+  /**
+   * Value of `:authority`.
+   * @default - the host of `to`
+   */
+  readonly authority?: string;
+}
+
+/** When upstreams are left out because of their answers, and for how long. */
+export interface OutlierDetection {
+  /**
+   * Answers 5xx in a row, failures to answer included, after which an upstream is left out. 0: not looked at.
+   * @default 5
+   */
+  readonly consecutive5xx?: number;
+  /**
+   * Answers 502, 503 and 504 in a row, failures to answer included, after which an upstream is left out. 0: not looked
+   * at.
+   * @default 0
+   */
+  readonly consecutiveGatewayFailure?: number;
+  /**
+   * How long it is left out the first time; the second time twice as long, and so on.
+   * @default 30s
+   */
+  readonly baseEjectionTime?: string;
+  /**
+   * Longest time it is left out. After as long without trouble it counts from the beginning.
+   * @default 5m
+   */
+  readonly maxEjectionTime?: string;
+  /**
+   * Largest share of the upstreams left out at once; one always may be, the last one never.
+   * @default 10
+   */
+  readonly maxEjectionPercent?: number;
+}
+
+/** Limits towards each upstream. */
+export interface CircuitBreakerThresholds {
+  /**
+   * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are
+   * requests.
+   * @default - no limit
+   */
+  readonly maxConnections?: number;
+  /**
+   * Requests that may wait for a connection, for each upstream; more are answered 503.
+   * @default 1024
+   */
+  readonly maxPendingRequests?: number;
+  /**
+   * Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.
+   * @default 10000
+   */
+  readonly maxRequests?: number;
+}
+
+/** The other settings of every kind of route. */
+export interface RouteSettings {
+  /**
+   * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set.
+   * `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP
+   * routes. Example: "https://notes.example.com".
+   */
+  readonly from: string;
+  /**
+   * Address of the upstream, or a list of them; "url,weight" gives one more or less of the traffic. Required unless
+   * `redirect` or `response` answers.
+   * @default - `redirect` or `response` answers
+   */
+  readonly to?: string | readonly string[];
+  /**
+   * Who may pass; see `allow` and `deny`. A request passes when some allow rule matches and no deny rule does.
+   * @default - everything is denied
+   */
+  readonly policy?: PolicyDoc;
+  /**
+   * Everybody may pass, signed in or not. The policy's deny rules still hold.
+   * @default false
+   */
+  readonly allowPublicUnauthenticatedAccess?: boolean | IResolvable;
+  /**
+   * Everybody who is signed in may pass. The policy's deny rules still hold.
+   * @default false
+   */
+  readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
+  /**
+   * E-mail addresses or user ids of those who may pass, beside those whom the policy allows.
+   * @default - only the policy allows
+   */
+  readonly allowedUsers?: readonly string[];
+  /**
+   * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.
+   * @default - only the policy allows
+   */
+  readonly allowedDomains?: readonly string[];
+  /**
+   * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.
+   * @default - only the policy allows
+   */
+  readonly allowedIdpClaims?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * CORS preflight requests (OPTIONS with Origin and Access-Control-Request-Method) reach the upstream without sign-in.
+   * Not on MCP server routes, where the gateway answers them.
+   * @default false
+   */
+  readonly corsAllowPreflight?: boolean | IResolvable;
+  /**
+   * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.
+   * @default - the gateway's `bearerTokenFormat`
+   */
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  /**
+   * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.
+   * @default - the gateway's `idpAccessTokenAllowedAudiences`
+   */
+  readonly idpAccessTokenAllowedAudiences?: readonly string[];
+  /**
+   * Pages and answers that deny access name the rules that decided and what they found of the user. Values that rules
+   * ask for are not shown. Not on MCP server routes.
+   * @default false
+   */
+  readonly showErrorDetails?: boolean | IResolvable;
+  /**
+   * Send the signed identity header and claim headers to the upstream.
+   * @default - the gateway's `passIdentityHeaders`
+   */
+  readonly passIdentityHeaders?: boolean | IResolvable;
+  /**
+   * Pass WebSocket connections to the upstream. Browsers may open them from pages of the same origin only. Not on MCP
+   * server routes.
+   * @default false
+   */
+  readonly allowWebsockets?: boolean | IResolvable;
+  /**
+   * Speak HTTP/2 to the upstream: to https addresses that offer it, to http addresses always (h2c).
+   * @default false
+   */
+  readonly http2?: boolean | IResolvable;
+  /**
+   * Take any certificate from the upstream. Whoever is between can then read and change everything.
+   * @default false
+   */
+  readonly tlsSkipVerify?: boolean | IResolvable;
+  /**
+   * Host that the upstream's certificate must be for, and that it is asked for (SNI).
+   * @default - the host of `to`
+   */
+  readonly tlsServerName?: string;
+  /**
+   * PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones. By reference or
+   * sealed.
+   * @default - the authorities that Node.js trusts
+   */
+  readonly tlsCustomCa?: Secret;
+  /**
+   * PEM of the certificate that the gateway shows to the upstream. Needs `tlsClientKey`. By reference or sealed.
+   * @default - no client certificate
+   */
+  readonly tlsClientCert?: Secret;
+  /**
+   * PEM of the private key of `tlsClientCert`. By reference or sealed.
+   * @default - no client certificate
+   */
+  readonly tlsClientKey?: Secret;
+  /**
+   * Longest wait for the upstream's answer to begin; "0s" means no limit. Example: "30s".
+   * @default - `defaultUpstreamTimeout`; no limit on MCP server routes
+   */
+  readonly timeout?: string;
+  /**
+   * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.
+   * @default - `timeout`; no limit for event streams and WebSocket
+   */
+  readonly idleTimeout?: string;
+}
+
+/** Settings of a route to an MCP server that stand below `mcp.server` in files under the same name. */
+export interface McpServerSettings {
+  /**
+   * Largest request body in bytes; larger ones are refused with 413, which names this limit. Arguments of a tool call
+   * count: 65536 lets a file of some tens of KB through. A message is held in memory while it is judged.
+   * @default 4096
+   */
+  readonly maxRequestBytes?: number;
+  /**
+   * Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*`
+   * what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE)
+   * pass by who their user is.
+   * @default - the MCP endpoint alone
+   */
+  readonly extraPaths?: readonly string[];
+  /**
+   * Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its
+   * own owner's and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all.
+   * Where the boot file has no `owners`, all may.
+   * @default - applications of the same owner, and of the boot file
+   */
+  readonly allowedApplications?: readonly string[];
+  /**
+   * Authorization server issuer used when discovery fails. HTTPS only.
+   * @default - none
+   */
+  readonly authorizationServerUrl?: string;
+}
+
+/** Asked of the upstream whichever way its OAuth is reached. */
+export interface UpstreamOauth2Options {
+  /**
+   * Scopes requested from the upstream.
+   * @default - what the upstream's metadata names
+   */
+  readonly scopes?: readonly string[];
+  /**
+   * Extra query parameters on the authorization URL, for example to request offline access.
+   * @default - none
+   */
+  readonly authorizationUrlParams?: Readonly<Record<string, string>>;
+}
+
+/** A client that was registered at the upstream by hand. */
+export interface UpstreamOauth2Credentials extends UpstreamOauth2Options {
+  /** OAuth client identifier for the upstream service. */
+  readonly clientId: string;
+  /**
+   * OAuth client secret. Never stored per user; read from the route at each token refresh.
+   * @default - a public client
+   */
+  readonly clientSecret?: Secret;
+}
+
+/** The same with the endpoints known, so that nothing is discovered. */
+export interface UpstreamOauth2Endpoints extends UpstreamOauth2Credentials {
+  /** Upstream OAuth endpoints. */
+  readonly endpoint: UpstreamOauth2Endpoint;
+}
+
+/** The upstream's OAuth endpoints. */
+export interface UpstreamOauth2Endpoint {
+  /** Upstream authorization endpoint. */
+  readonly authUrl: string;
+  /** Upstream token endpoint. */
+  readonly tokenUrl: string;
+  /**
+   * How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields).
+   * @default - `header`, or what the upstream's metadata says
+   */
+  readonly authStyle?: "header" | "params";
+}
