@@ -36,13 +36,8 @@ const oauthFields = membersOf(serverFields, "upstream_oauth2");
 
 const settingNames = new Set([...liveFields, ...routeFields].flatMap(namesIn));
 const routingSettings = { ...pathShape, ...routingShape };
-const namedApart = {
-  ...headerShape,
-  ...routingSettings,
-  ...balancingShape,
-  name: "by hand",
-  mcp: "routes of their own",
-};
+/** `name` is by hand, `mcp` is props of McpServerRoute. */
+const elsewhere = new Set(["name", "mcp", ...Object.keys({ ...headerShape, ...routingSettings, ...balancingShape })]);
 
 /** Those that are no block; the interfaces of their blocks follow each. */
 const INTERFACES: readonly PropsInterface[] = [
@@ -69,7 +64,7 @@ const INTERFACES: readonly PropsInterface[] = [
   {
     name: "RouteSettings",
     doc: "The other settings of every kind of route.",
-    fields: routeFields.filter(({ name }) => !(name in namedApart)),
+    fields: routeFields.filter(({ name }) => !elsewhere.has(name)),
   },
   {
     name: "McpServerSettings",
@@ -182,7 +177,7 @@ function defaultTag({ default: fallback, unset }: Field): readonly string[] {
   return unset === undefined ? [] : [`@default - ${forTypeScript(unset)}`];
 }
 
-/** Code marks as a program spells what is in them: props, `prop: "word"`, backslashes. "Global" is the gateway's here. */
+/** Code marks as a program spells them: props, `prop: "word"`, backslashes. "Global" in files is "of the gateway" here. */
 function forTypeScript(text: string): string {
   return text.replaceAll("the global ", "the gateway's ").replaceAll(
     /`([^`]*)`/g,

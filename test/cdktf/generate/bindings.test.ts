@@ -47,7 +47,10 @@ describe("generateBindings", () => {
     const made = await generatedFiles();
     expect([...made.keys()].toSorted()).toEqual((await readdir(directory)).toSorted());
     for (const [name, text] of made) {
-      expect(text === (await readFile(new URL(name, directory), "utf8")), `${name} lags behind the schema`).toBe(true);
+      expect(
+        text === (await readFile(new URL(name, directory), "utf8")),
+        `${name} lags behind what it is made from`,
+      ).toBe(true);
     }
   });
 
