@@ -1,6 +1,6 @@
 /**
- * What the Field tree does not say of the constructs' props: how the interfaces of blocks are called, and where the doc of
- * a setting is another in TypeScript than in a file.
+ * What the Field tree does not say of the constructs' props: how the interfaces of blocks are called, and where the doc
+ * of a setting is another in TypeScript than in a file.
  */
 
 /** Name and doc of an interface or type. */

@@ -115,8 +115,8 @@ const TYPES: Readonly<Record<Kind, string | ((field: Field) => string)>> = {
 
 /**
  * The text of generated/props.ts.
- * @throws Error for a block or list of words that prop-words.ts does not know, and for blocks that share an interface and
- *         differ
+ * @throws Error for a block or list of words that prop-words.ts does not know, and for blocks that share an interface
+ *         and differ
  */
 export function propsText(): string {
   const types = new Map<string, string>();
@@ -177,7 +177,7 @@ function defaultTag({ default: fallback, unset }: Field): readonly string[] {
   return unset === undefined ? [] : [`@default - ${forTypeScript(unset)}`];
 }
 
-/** Code marks as a program spells them: props, `prop: "word"`, backslashes. "Global" in files is "of the gateway" here. */
+/** Code marks as a program spells them: props, `prop: "word"`, backslashes. What files call global is the gateway's. */
 function forTypeScript(text: string): string {
   return text.replaceAll("the global ", "the gateway's ").replaceAll(
     /`([^`]*)`/g,
