@@ -1,6 +1,5 @@
 /** Whether every process that shows signs of life has a publication in force. */
 import type { PresenceRow } from "./presence.ts";
-import { REFUSED } from "./publisher.ts";
 
 export interface Laggard {
   readonly id: string;
@@ -47,3 +46,6 @@ function laggardOf(
     .map(({ owner, problems }) => `does not serve what "${owner}" published: ${problems.join("; ")}`);
   return { id, reason: `${state} and ${reasons.join(", ")}` };
 }
+
+/** Between where a process is and why it is not further. */
+export const REFUSED = " and refused ";

@@ -260,6 +260,3 @@ function digestsOf({ owners }: Publication): ReadonlySet<string> {
     ),
   );
 }
-
-/** Between where a process is and why it is not further. */
-export const REFUSED = " and refused ";
