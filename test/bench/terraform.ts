@@ -74,25 +74,38 @@ export async function benchTerraform(sizes: readonly number[]): Promise<Terrafor
   }
 }
 
-/** One row for each step of each run; `ratio` is our time over that of the provider that does nothing. */
+/** One row for each step of each run; the ratios are ours over those of the provider that does nothing. */
 export function terraformRows(figures: readonly TerraformFigure[]): { header: string[]; rows: string[][] } {
-  const header = ["routes", "provider", "step", "time", "ratio", "CPU Terraform", "CPU provider", "RSS provider"];
+  const header = [
+    "routes",
+    "provider",
+    "step",
+    "time",
+    "ratio",
+    "CPU Terraform",
+    "CPU provider",
+    "CPU ratio",
+    "RSS provider",
+  ];
   const rows = figures.flatMap((figure) =>
     (["plan", "apply", "secondPlan"] as const).map((step) => {
-      const { seconds, ownCpuSeconds, childrenCpuSeconds, childPeakMebibytes } = figure[step];
       const { routes, form, provider } = figure;
+      const own = figure[step];
       const beside = figures.find(
         (each) => each.routes === routes && each.form === form && each.provider === "nothing",
-      );
+      )?.[step];
+      const ratio = (of: (step: StepFigure) => number): string =>
+        beside && provider === "gateway" ? (of(own) / of(beside)).toFixed(2) : "";
       return [
         `${routes} by ${form}`,
         provider,
         step === "secondPlan" ? "second plan" : step,
-        `${seconds.toFixed(2)} s`,
-        beside && provider === "gateway" ? (seconds / beside[step].seconds).toFixed(2) : "",
-        `${ownCpuSeconds.toFixed(2)} s`,
-        `${childrenCpuSeconds.toFixed(2)} s`,
-        `${childPeakMebibytes} MiB`,
+        `${own.seconds.toFixed(2)} s`,
+        ratio(({ seconds }) => seconds),
+        `${own.ownCpuSeconds.toFixed(2)} s`,
+        `${own.childrenCpuSeconds.toFixed(2)} s`,
+        ratio(({ ownCpuSeconds, childrenCpuSeconds }) => ownCpuSeconds + childrenCpuSeconds),
+        `${own.childPeakMebibytes} MiB`,
       ];
     }),
   );

@@ -150,6 +150,10 @@ describe("the supervisor", { timeout: 90_000 }, () => {
       version: VERSION,
     });
     expect((await gateway.admin.ask("GET", "/status", { authorization: "" })).status).toBe(401);
+    // Tokens that are minted are in the store, which it has too.
+    const { token } = (await gateway.admin.ask("POST", "/publish-tokens", {}, '{"owner":"team"}')).body;
+    const authorization = `Bearer ${token as string}`;
+    expect((await gateway.admin.ask("GET", "/config/slices/team", { authorization })).status).toBe(200);
   });
 
   test("passes on the authorization records of all workers, whole and without loss", async () => {
