@@ -109,6 +109,16 @@ describeTerraform("the routes attribute", {}, (terraform) => {
     const id = `${terraform.workspace.path("slices/team.json")}#routes`;
     await terraform.workspace.succeed("import", "gateway_bundle.main", id);
     expect(await planCode()).toBe(0);
+    // Terraform writes what is there and no null.
+    rmSync(terraform.workspace.path("terraform.tfstate"));
+    const head = bundleConfig("").split("\n\nresource")[0] ?? "";
+    terraform.workspace.write("main.tf", `${head}\nimport {\n  to = gateway_bundle.taken\n  id = "${id}"\n}\n`);
+    await terraform.workspace.succeed("plan", "-generate-config-out=taken.tf");
+    const [, routes = ""] = /\n {2}routes = (\{[^]*?\n {2}\})\n/.exec(terraform.workspace.read("taken.tf")) ?? [];
+    expect(routes).toContain('prefix_rewrite = "/base"');
+    expect(routes).not.toContain("null");
+    await apply();
+    expect(await planCode()).toBe(0);
   });
 
   test("takes what modules give: typed variables, a merge, null for what is not said", async () => {
