@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { blockType } from "../../runtime/terraform/schema/schema-model.ts";
-import { BUNDLE_TYPE, bundleSchema, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { BUNDLE_TYPE, BUNDLE_VERSION, bundleSchema, PROVIDER_ADDRESS } from "../../runtime/terraform/schema/schema.ts";
+import { upgradeBundleState } from "../../runtime/terraform/resource/state.ts";
 import { UNKNOWN, type Value, type ValueMap, type ValueType } from "../../runtime/terraform/protocol/value.ts";
 import type { Message } from "../../runtime/terraform/protocol/wire.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
@@ -37,10 +38,11 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** A whole configuration of one route. */
+/** A whole configuration of one route, with the empty lists and maps that Terraform has for blocks that are not there. */
 function bundle(place: ValueMap): ValueMap {
   const route = { from: "https://a.example.com", to: ["http://10.0.0.1"], policy };
-  return valueOf(type, dynamic(type, { owner: "team", route: { a: route }, ...place })) as ValueMap;
+  const whole = upgradeBundleState({ owner: "team", route: { a: route } }, BUNDLE_VERSION) as ValueMap;
+  return valueOf(type, dynamic(type, { ...whole, ...place })) as ValueMap;
 }
 
 const identityOf = (answer: Message): Value => {
