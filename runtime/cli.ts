@@ -237,6 +237,7 @@ function withIngressOptions(command: Command): Command {
     .option("--owner <name>", 'the slice of namespace "shop" has the owner "<name>.shop" (default "kubernetes")')
     .option("--scheme <scheme>", 'how users reach the gateway: "https" (default), or "http" with insecure_server')
     .option("--port <number>", "port at which users reach the gateway (default: the usual one)")
+    .option("--no-tls-secrets", "leave spec.tls alone: the gateway's own certificates are for all hosts")
     .option("--cluster-domain <name>", 'behind which names of Services end (default "cluster.local")')
     .option("--hosts <file>", "YAML, host to namespaces: hosts that namespaces share, or that are kept for some")
     .option("--external-names", "serve Services of type ExternalName, to whatever addresses they lead");

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 
 import { startGateway, type Gateway } from "../../runtime/gateway.ts";
+import type { Slice } from "../../runtime/config/slice.ts";
 import { ANNOTATION_PREFIX } from "../../runtime/config/surfaces/annotations.ts";
 import { knownAnnotations } from "../../runtime/kubernetes/translate/annotations/known-annotations.ts";
 import { readManifests } from "../../runtime/kubernetes/translate/manifests.ts";
@@ -17,6 +18,7 @@ import { renderSlices } from "../../runtime/kubernetes/render.ts";
 import { translate } from "../../runtime/kubernetes/translate/translate.ts";
 import { sealTo } from "../../runtime/kubernetes/translate-command.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
+import { makeTestCertificate } from "../../test/support/certificates.ts";
 import { createSteps } from "../demo/steps.ts";
 
 const steps = createSteps();
@@ -29,6 +31,7 @@ const secrets: readonly Secret[] = [
   secretOf("backend-headers", { "X-Api-Key": "the-api-key" }),
   secretOf("backend-ca", { "ca.crt": "the-authorities" }),
   secretOf("backend-client", { "tls.crt": "the-certificate", "tls.key": "the-private-key" }),
+  secretOf("shop-tls", keyPairFor("shop.example.com")),
 ];
 const objects: KubeObjects = { ...manifests.objects, secrets };
 
@@ -47,7 +50,11 @@ await steps.step("the slice is the one in slice.yaml", async () => {
   // A real seal is another text each time.
   const seal = async (_value: string, { name, key }: { name: string; key: string }): Promise<string> =>
     `sealed.${name}.${key.replaceAll("_", "-")}`;
-  const text = renderSlices(await translate(objects, { seal }), "yaml");
+  const { slices } = await translate(objects, { seal });
+  const text = renderSlices(
+    { slices: slices.map((slice) => withCertificates(slice, "-----BEGIN CERTIFICATE-----…")) },
+    "yaml",
+  );
   const golden = new URL("slice.yaml", import.meta.url);
   if (process.env["GATEWAY_UPDATE_GOLDEN"] === "1") await writeFile(golden, text);
   steps.equal(text, await readFile(golden, "utf8"));
@@ -131,6 +138,18 @@ async function readHere(file: string): Promise<{ readonly file: string; readonly
 
 function secretOf(name: string, values: Readonly<Record<string, string>>): Secret {
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "shop" }, stringData: values };
+}
+
+/** Certificates differ with each run. */
+function withCertificates(slice: Slice, certificate: string): Slice {
+  const entries = Object.entries(slice.settings?.host_certificates ?? {});
+  const certificates = Object.fromEntries(entries.map(([host, entry]) => [host, { ...entry, certificate }]));
+  return { ...slice, settings: { ...slice.settings, host_certificates: certificates } };
+}
+
+function keyPairFor(host: string): Readonly<Record<string, string>> {
+  const { cert, key } = makeTestCertificate({ name: host, dns: [host] });
+  return { "tls.crt": cert, "tls.key": key };
 }
 
 function bootFile(): object {

@@ -8,7 +8,7 @@ import { errorText, GatewayError } from "../shared/errors.ts";
 import { checkSealKey, sealSecret } from "../terraform/resource/seal.ts";
 import { readManifests } from "./translate/manifests.ts";
 import { createDirectoryPublisher } from "./controller/directory-publisher.ts";
-import { readHostList } from "./translate/host-list.ts";
+import { readHostList } from "./translate/hosts/host-list.ts";
 import { sliceTexts } from "./controller/publisher.ts";
 import { renderProblems, renderSlices } from "./render.ts";
 import type { Seal } from "./translate/secret-values.ts";
@@ -28,6 +28,8 @@ export interface TranslateCommand {
   /** File with the hosts that namespaces share, or that are kept for some. */
   readonly hosts?: string;
   readonly externalNames?: boolean;
+  /** False: `spec.tls` is not looked at. */
+  readonly tlsSecrets?: boolean;
   /** Directory to which the slices go instead of being printed. */
   readonly write?: string;
 }
@@ -83,6 +85,7 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
     ...(clusterDomain === undefined ? {} : { clusterDomain }),
     ...(hosts === undefined ? {} : { hosts: readHostList(hosts, await readText(hosts)) }),
     ...(externalNames === undefined ? {} : { externalNames }),
+    ...(command.tlsSecrets === false && { ignoreTls: true }),
     ...(sealKey === undefined ? {} : { seal: sealTo(await readText(sealKey), owner) }),
   };
 }

@@ -14,6 +14,7 @@ import { readRights, type Rights } from "../support/kube-rights.ts";
 import { type Manifest, readManifestFile } from "../support/kustomize.ts";
 import { findPostgres, startPostgres, type Postgres } from "../support/postgres.ts";
 
+const shop = makeTestCertificate({ name: "shop", dns: ["shop.example.com"] });
 const fallback = makeTestCertificate({ name: "fallback", dns: ["*.example.com"] });
 
 function secretFiles(storageUrl: string): SecretFiles {
@@ -34,14 +35,15 @@ interface Answer {
   readonly body: string;
 }
 
-function ask(port: number, host: string, path = "/"): Promise<Answer> {
+/** @param ca who must have signed the certificate; by default that of any host does */
+function ask(port: number, host: string, path = "/", ca?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {
       host: "127.0.0.1",
       port,
       path,
       servername: host,
-      ca: fallback.cert,
+      ca: ca ?? [fallback.cert, shop.cert],
       headers: { host, accept: "application/json" },
       agent: false,
     };
@@ -137,6 +139,12 @@ describe.skipIf("missing" in found)(
       await rm(folder, { recursive: true, force: true });
     });
 
+    test("show the certificate of the Ingress's Secret to those who ask for its host, and theirs to others", async () => {
+      expect((await ask(pod.port("https"), "shop.example.com", "/", shop.cert)).status).toBe(401);
+      await expect(ask(pod.port("https"), "shop.example.com", "/", fallback.cert)).rejects.toThrow(/certificate/);
+      expect((await ask(pod.port("https"), "tools.example.com", "/", fallback.cert)).status).not.toBe(0);
+    });
+
     test("serve the team's Ingresses, and say what is wrong with the mistake", async () => {
       const port = pod.port("https");
       expect((await ask(port, "shop.example.com")).status).toBe(401);
@@ -201,6 +209,7 @@ function clusterObjects(): readonly object[] {
     ...objects.filter(({ kind }) => kind !== "Namespace"),
     findManifest(rendered("controller"), "IngressClass"),
     { ...service, status: { loadBalancer: { ingress: [{ ip: "203.0.113.7" }] } } },
+    secret("shop-tls", { "tls.crt": shop.cert, "tls.key": shop.key }),
     secret("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
     secret("backend-headers", { "X-Api-Key": "the-api-key" }),
     secret("backend-ca", { "ca.crt": authority.cert }),

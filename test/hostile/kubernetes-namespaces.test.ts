@@ -1,7 +1,7 @@
 /** What whoever may write Ingresses and Services in one namespace can do to the others. */
 import { describe, expect, test } from "vitest";
 
-import { readHostList } from "../../runtime/kubernetes/translate/host-list.ts";
+import { readHostList } from "../../runtime/kubernetes/translate/hosts/host-list.ts";
 import type { Ingress, KubeObjects, Service } from "../../runtime/kubernetes/translate/objects.ts";
 import { formatIngressProblem } from "../../runtime/kubernetes/translate/ingress-problem.ts";
 import { translate, type TranslateOptions } from "../../runtime/kubernetes/translate/translate.ts";
@@ -154,6 +154,26 @@ describe("a host on the operator's list", () => {
     ["one host in two spellings", "a.example.com: [shop]\nA.example.com: [blog]", /twice/],
   ])("with %s is refused", (_, text, message) => {
     expect(() => readHostList("hosts.yaml", text)).toThrow(message);
+  });
+});
+
+describe("what is too large for one request", () => {
+  test("leaves out the Ingresses of that namespace that do not fit, the newest first, and no others", async () => {
+    const paths = Array.from({ length: 2_000 }, (_, index) => `/p${index}`);
+    const long = { set_response_headers: `X-Long: ${"x".repeat(100_000)}` };
+    const large = of("evil", "evil.example.com", OLD, { paths, annotations: long });
+    const { served, told } = await judged({
+      ingresses: [
+        of("evil", "small.evil.example.com", OLD),
+        { ...large, metadata: { ...large.metadata, name: "large", creationTimestamp: NEW } },
+        of("shop", "www.example.com", "2026-03-01T00:00:00Z"),
+      ],
+    });
+
+    expect(served).toEqual(["evil/web", "shop/web"]);
+    expect(told).toEqual([
+      "Ingress evil/large: error: makes the configuration of namespace evil larger than 8 MiB, must have fewer paths or shorter annotations",
+    ]);
   });
 });
 

@@ -69,9 +69,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     objects() {
       const essential = [...ingresses, ...services];
       const others = [...classes, ...secrets.values(), ...(endpoints ?? [])];
-      const isReady =
-        essential.every(({ reflector }) => reflector.isSynced()) &&
-        others.every(({ reflector, sinceMs }) => reflector.isSynced() || clock.now() - sinceMs >= patienceMs);
+      // Who names one unreadable Secret after the other must not hold up the rest with each.
+      const isKnown = ({ reflector, sinceMs }: Watched<KubeObject>): boolean =>
+        reflector.isSynced() || reflector.isForbidden() || clock.now() - sinceMs >= patienceMs;
+      const isReady = essential.every(({ reflector }) => reflector.isSynced()) && others.every(isKnown);
       if (!isReady) return undefined;
       return {
         ingresses: all(ingresses),

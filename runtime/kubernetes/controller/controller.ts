@@ -27,7 +27,7 @@ import { translate, type TranslateOptions, type Translation } from "../translate
 export interface ControllerOptions {
   readonly client: KubeClient;
   readonly publisher: SlicePublisher;
-  readonly translate: Omit<TranslateOptions, "seal" | "refused">;
+  readonly translate: Omit<TranslateOptions, "seal" | "refused" | "pairs" | "nowMs">;
   /** Key that secrets are sealed to; the publisher is asked when absent. */
   readonly sealKey?: string | undefined;
   readonly view?: Pick<ClusterViewOptions, "namespaces" | "addressService" | "reflector" | "patienceMs">;
@@ -59,7 +59,7 @@ export interface Controller extends Closable {
 const QUIET_MS = 200;
 const MOST_MS = 2_000;
 const RESYNC_MS = 600_000;
-/** Each round at least one Ingress is left out. */
+/** Each round at least one Ingress, or its certificate, is left out. */
 const MAX_REFUSALS = 50;
 
 export function startController(options: ControllerOptions): Controller {
@@ -72,6 +72,8 @@ export function startController(options: ControllerOptions): Controller {
   const stop = new AbortController();
   /** What was wished for when all went well last, and what the gateway refused of it. */
   let settled: { readonly text: string; readonly refused: ReadonlyMap<string, readonly Complaint[]> } | undefined;
+  /** Certificates of Secrets when they were good last: one that goes bad leaves what it held. */
+  let pairs: Translation["pairs"] = new Map();
   let wokenMs: number | undefined;
   let ring: () => void = () => {};
   const view: ClusterView = createClusterView({ ...options.view, client, onChange: () => wake(), clock, log });
@@ -136,14 +138,16 @@ export function startController(options: ControllerOptions): Controller {
     const objects = view.objects();
     if (!objects) return { outcome: "waiting" };
     const seal = seals.begin(view.hasSecrets() ? (options.sealKey ?? (await publisher.sealKey())) : undefined);
+    const about = { ...options.translate, ...(seal && { seal }), pairs, nowMs: clock.now() };
     const translated = (refused: ReadonlyMap<string, readonly Complaint[]>): Promise<Translation> =>
-      translate(objects, { ...options.translate, ...(seal && { seal }), refused });
+      translate(objects, { ...about, refused });
     const wished = await translated(new Map());
     // Reading what is named for the first time wakes us again.
     if (view.follow({ secrets: wished.secrets, endpoints: wished.usesEndpoints })) {
       return { outcome: "following", translation: wished };
     }
     seals.end();
+    ({ pairs } = wished);
     if (!options.isLeader()) return { outcome: "waiting", translation: wished };
     const text = renderSlices(wished, "json");
     const isNew = settled?.text !== text;
@@ -181,7 +185,7 @@ export function startController(options: ControllerOptions): Controller {
         const reasons = others.map(({ path, message }) => (path === "" ? message : `"${path}" ${message}`));
         throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
       }
-      for (const [key, complaints] of bad) refused.set(key, complaints);
+      for (const [key, complaints] of bad) refused.set(key, [...(refused.get(key) ?? []), ...complaints]);
       translation = await translated(refused);
     }
     throw new GatewayError("publish.invalid", "Cannot publish: the gateway refuses one Ingress after the other");

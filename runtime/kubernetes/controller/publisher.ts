@@ -9,13 +9,13 @@
 import { readFile } from "node:fs/promises";
 
 import { isMembers } from "../../settings/problem.ts";
+import { type Slice } from "../../config/slice.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
-import type { Slice } from "../../config/slice.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
 import { renderSlice } from "../render.ts";
 import { isMadeHere, namespaceIn } from "../translate/slices.ts";
-import type { SliceProblem } from "../translate/translate.ts";
+import type { SliceProblem } from "../translate/assign.ts";
 
 /** A slice as it is published. */
 export interface SliceText {

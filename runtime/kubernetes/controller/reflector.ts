@@ -40,6 +40,8 @@ export interface Reflector<T extends KubeObject> {
   items(): ReadonlyMap<string, T>;
   /** False until the first list is there. */
   isSynced(): boolean;
+  /** The server said that it may not be read, and did not take that back since. */
+  isForbidden(): boolean;
   close(): Promise<void>;
 }
 
@@ -57,6 +59,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
   const stop = new AbortController();
   let items = new Map<string, T>();
   let synced = false;
+  let forbidden = false;
+  /** So that what stays wrong is said once, not with each try. */
+  let complaint = "";
   /** "" when the next step is a list. */
   let version = "";
   const running = run();
@@ -64,6 +69,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
   return {
     items: () => items,
     isSynced: () => synced,
+    isForbidden: () => forbidden,
     async close() {
       stop.abort();
       await running;
@@ -75,6 +81,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       try {
         if (version === "") await list();
         const lived = await watch();
+        complaint = "";
         // A server that ends each watch at once must not be asked without a pause.
         if (lived) backoff.reset();
         else await pause(backoff.next());
@@ -87,8 +94,15 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
           await pause(backoff.next());
           continue;
         }
-        const waitMs = (error instanceof KubeError && error.retryAfterMs) || backoff.next();
-        log.warn({ path, reason: errorText(error), waitMs: Math.round(waitMs) }, "cluster not reached, trying again");
+        const waitMs = Math.round((error instanceof KubeError && error.retryAfterMs) || backoff.next());
+        const reason = errorText(error);
+        if (reason !== complaint)
+          log.warn({ path, fieldSelector, reason, waitMs }, "cluster not reached, trying again");
+        complaint = reason;
+        if (isStatus(error, 403) && !forbidden) {
+          forbidden = true;
+          onChange();
+        }
         await pause(waitMs);
       }
     }
@@ -118,6 +132,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     items = found;
     version = listed;
     synced = true;
+    forbidden = false;
+    complaint = "";
     onChange();
   }
 
@@ -138,6 +154,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       for await (const line of client.watch({ path, query, signal })) {
         apply(line);
         lived = true;
+        complaint = "";
         backoff.reset();
       }
     } catch (error) {

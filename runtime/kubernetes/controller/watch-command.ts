@@ -12,6 +12,7 @@ import { createKubeClient } from "./client.ts";
 import { startController } from "./controller.ts";
 import { runElection } from "./election.ts";
 import { createDirectoryPublisher } from "./directory-publisher.ts";
+import { isObjectName } from "../translate/objects.ts";
 import { createAdminPublisher, type SlicePublisher } from "./publisher.ts";
 import { addressOf } from "./status.ts";
 import { DEFAULT_OWNER } from "../translate/slices.ts";
@@ -137,7 +138,7 @@ function publisherOf({
 
 function objectName(option: string, text: string): readonly string[] {
   const parts = text.split("/");
-  if (parts.length === 2 && parts.every((part) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(part))) return parts;
+  if (parts.length === 2 && parts.every(isObjectName)) return parts;
   throw new GatewayError("ingress.option", `Cannot use ${option}: it is ${quote(text)}, must be "namespace/name"`);
 }
 

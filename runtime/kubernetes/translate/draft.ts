@@ -8,6 +8,7 @@ import { routeName } from "./route-name.ts";
 import { type Place, readRules } from "./ingress-rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
+import { readTls, type TlsWish } from "./hosts/tls.ts";
 import { type ClusterServices, readUpstream } from "./backend.ts";
 
 export interface DraftRoute {
@@ -26,6 +27,8 @@ export interface IngressDraft {
   /** It answers a challenge on a host that must be its namespace's by another Ingress. */
   readonly isSolver: boolean;
   readonly routes: readonly DraftRoute[];
+  /** Characters that they take in a slice, about. */
+  readonly length: number;
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
   readonly complaints: readonly Complaint[];
@@ -33,6 +36,7 @@ export interface IngressDraft {
   readonly partial: boolean;
   /** "namespace/name" of the Secrets that its annotations name. */
   readonly secrets: readonly string[];
+  readonly tls: readonly TlsWish[];
   readonly usesEndpoints: boolean;
 }
 
@@ -62,7 +66,7 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
   complaints.push(...rules.complaints);
 
-  const { routes, complaints: wrong } = draftRoutes(ingress, rules.places, reading, context);
+  const { routes, length, complaints: wrong } = draftRoutes(ingress, rules.places, reading, context);
   complaints.push(...wrong);
   return {
     key,
@@ -70,10 +74,12 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     hosts: rules.hosts,
     isSolver: false,
     routes,
+    length,
     annotations: reading.places,
     complaints,
     partial: missing.length > 0,
     secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
+    tls: readTls(ingress, rules.hosts),
     usesEndpoints: !reading.viaService,
   };
 }
@@ -90,7 +96,7 @@ function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftCont
 /** Of an Ingress of which nothing is known. */
 function emptyDraft(key: string, namespace: string): IngressDraft {
   const none = new Map<string, string>();
-  const nothing = { hosts: none, routes: [], annotations: none, secrets: [], complaints: [] };
+  const nothing = { hosts: none, routes: [], length: 0, annotations: none, secrets: [], tls: [], complaints: [] };
   return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
 }
 
@@ -102,10 +108,12 @@ function draftRoutes(
     readonly settings: Readonly<Record<string, unknown>>;
   },
   context: DraftContext,
-): Pick<IngressDraft, "routes" | "complaints"> {
+): Pick<IngressDraft, "routes" | "length" | "complaints"> {
   const namespace = namespaceOf(ingress);
   const routes = new Map<string, DraftRoute>();
   const complaints: Complaint[] = [];
+  const settingsLength = JSON.stringify(reading.settings).length;
+  let length = 0;
   for (const place of places) {
     const upstream = readUpstream(place.backend, place.backendPath, context, {
       namespace,
@@ -129,6 +137,7 @@ function draftRoutes(
       ...reading.settings,
     };
     routes.set(name, { name, doc, place });
+    length += name.length + settingsLength + doc.from.length + upstream.to.join().length + path.length;
   }
-  return { routes: [...routes.values()], complaints };
+  return { routes: [...routes.values()], length, complaints };
 }

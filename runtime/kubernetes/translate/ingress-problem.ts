@@ -11,6 +11,8 @@ export interface IngressProblem {
   readonly path?: string;
   /** State, then wish, as for configuration files. Never holds a secret. */
   readonly message: string;
+  /** The gateway refuses the certificate for this host ("*": all of them), and nothing else. */
+  readonly certificateOf?: string;
 }
 
 /** A problem before it is known whose it is. */

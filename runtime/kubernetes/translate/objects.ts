@@ -110,6 +110,11 @@ export function namespaceOf({ metadata }: KubeObject): string {
   return metadata.namespace ?? "default";
 }
 
+/** RFC 1123 subdomain: what names of Secrets and Services are. */
+export function isObjectName(text: unknown): text is string {
+  return typeof text === "string" && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text);
+}
+
 /** RFC 1123 label: without a dot, so that "<namespace>.<name>" has one reading. */
 export function isNamespace(text: unknown): text is string {
   return typeof text === "string" && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);

@@ -71,9 +71,9 @@ function membersOf(annotation: string, secret: Secret): readonly (SecretMember &
     .map((key) => ({ key, path: [...members.labels, key, members.value], isSecret: true }));
 }
 
-type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly wish: string };
+export type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly wish: string };
 
-function valueOf(secret: Secret, key: string): Value | undefined {
+export function valueOf(secret: Secret, key: string): Value | undefined {
   // As the API server would merge them.
   const [data, stringData] = [secret.data ?? {}, secret.stringData ?? {}];
   if (Object.hasOwn(stringData, key)) return textOf(Buffer.from(String(stringData[key])));

@@ -2,6 +2,7 @@
  * The slices of Ingresses: one for each namespace, so that each is an owner like others, with rights, a last good slice
  * and a status of its own.
  */
+import { HOST_CERTIFICATES, type HostCertificateDoc } from "../../features/listener/host-certificates.ts";
 import { isMembers } from "../../settings/problem.ts";
 import type { RouteDoc } from "../../config/route.ts";
 import type { Slice } from "../../config/slice.ts";
@@ -27,14 +28,23 @@ export function fileOf(sliceOwner: string): string {
   return `published:${sliceOwner}`;
 }
 
+/** Namespace → host → certificate. */
+export type NamespaceCertificates = ReadonlyMap<string, ReadonlyMap<string, HostCertificateDoc>>;
+
 /** One slice for each namespace of the drafts, by owner. */
-export function slicesOf(drafts: readonly IngressDraft[], owner: string): readonly Slice[] {
+export function slicesOf(
+  drafts: readonly IngressDraft[],
+  owner: string,
+  certificates: NamespaceCertificates = new Map(),
+): readonly Slice[] {
   const byNamespace = Map.groupBy(drafts, ({ namespace }) => namespace);
   return [...byNamespace]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([namespace, some]) => {
       const routes = some.flatMap((draft) => draft.routes.map(({ name, doc }) => [name, doc as RouteDoc] as const));
-      return { version: 1, owner: ownerOf(owner, namespace), routes: Object.fromEntries(routes) };
+      const own = certificates.get(namespace);
+      const settings = own && { settings: { [HOST_CERTIFICATES]: Object.fromEntries(own) } };
+      return { version: 1, owner: ownerOf(owner, namespace), ...settings, routes: Object.fromEntries(routes) };
     });
 }
 
@@ -45,7 +55,9 @@ export function slicesOf(drafts: readonly IngressDraft[], owner: string): readon
 export function isMadeHere(owner: string, sliceOwner: string, document: unknown): boolean {
   const namespace = namespaceIn(owner, sliceOwner);
   if (namespace === undefined && sliceOwner !== owner) return false;
-  if (!isMembers(document) || !isMembers(document["routes"]) || document["settings"] !== undefined) return false;
+  if (!isMembers(document) || !isMembers(document["routes"])) return false;
+  const { settings = {} } = document;
+  if (!isMembers(settings) || Object.keys(settings).some((name) => name !== HOST_CERTIFICATES)) return false;
   return Object.keys(document["routes"]).every((name) => {
     const from = /^([a-z0-9-]+)\.[^:]+:./.exec(name)?.[1];
     return from !== undefined && (namespace === undefined || from === namespace);

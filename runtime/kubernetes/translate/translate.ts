@@ -8,17 +8,20 @@
  *
  * @see test/requirements.ts, "Header settings (per route)"; DESIGN.md D2, D5, D7
  */
-import { describe, type Problem, quote } from "../../settings/problem.ts";
+import { describe, quote } from "../../settings/problem.ts";
 import type { Slice } from "../../config/slice.ts";
+import { assign, type AssignedProblems, refusedCertificates, type SliceProblem } from "./assign.ts";
 import { type IngressDraft, draftIngress } from "./draft.ts";
 import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import type { ForeignIngress } from "./left-alone.ts";
 import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
 import { type Complaint, fault, type IngressProblem } from "./ingress-problem.ts";
 import type { Seal } from "./secret-values.ts";
-import { createHostClaims, type HostClaims, type HostList } from "./host-claims.ts";
-import { assignProblems, settle } from "./servable.ts";
-import { DEFAULT_OWNER, namespaceIn, slicesOf } from "./slices.ts";
+import { canonicalPattern, createHostClaims, type HostClaims, type HostList } from "./hosts/host-claims.ts";
+import { settle } from "./servable.ts";
+import { createSliceSizes, tooLarge } from "./slice-size.ts";
+import { DEFAULT_OWNER, slicesOf } from "./slices.ts";
+import { type KeyPair, readCertificates } from "./hosts/tls.ts";
 
 export interface TranslateOptions {
   /** Name of our IngressClass. */
@@ -35,7 +38,13 @@ export interface TranslateOptions {
   /** Behind which names of Services end. */
   readonly clusterDomain?: string;
   readonly seal?: Seal;
-  /** What the gateway itself said of Ingresses ("namespace/name") that it refused: they are left out too. */
+  /** `spec.tls` is not looked at, and its Secrets are not read. */
+  readonly ignoreTls?: boolean;
+  /** What Secrets held when they were good last; of the translation before. */
+  readonly pairs?: ReadonlyMap<string, KeyPair>;
+  /** Epoch milliseconds, for what is said of expiry. */
+  readonly nowMs?: number;
+  /** What the gateway itself said of Ingresses ("namespace/name") that it refused: they, or their certificates, are left out too. */
   readonly refused?: ReadonlyMap<string, readonly Complaint[]>;
 }
 
@@ -56,21 +65,17 @@ export interface Translation {
   readonly ingresses: readonly { readonly key: string; readonly served: boolean }[];
   /** Those of other classes, or of none. */
   readonly foreign: readonly ForeignIngress[];
-  /** What Ingresses say about TLS. Certificates are settings of the gateway's boot file, which no slice may set. */
+  /** What Ingresses say about TLS. */
   readonly tls: readonly TlsRequest[];
-  /** "namespace/name" of every Secret that annotations name, there or not. */
+  /** Secret → certificate and key, now or when it was good last. Never to be published or told. */
+  readonly pairs: ReadonlyMap<string, KeyPair>;
+  /** "namespace/name" of every Secret that annotations and `spec.tls` name, there or not. */
   readonly secrets: readonly string[];
   /** Some Ingress wants the endpoints of its Services rather than the Services. */
   readonly usesEndpoints: boolean;
   /** Gives problems that a gateway has with the slices back to the Ingresses that caused them. */
   readonly assign: (problems: readonly SliceProblem[]) => AssignedProblems;
 }
-
-export interface SliceProblem extends Pick<Problem, "severity" | "path" | "message"> {
-  /** Of the slice that has it; undefined when it is none of ours. */
-  readonly owner: string | undefined;
-}
-export type AssignedProblems = ReturnType<typeof assignProblems<SliceProblem>>;
 
 export async function translate(objects: KubeObjects, options: TranslateOptions = {}): Promise<Translation> {
   const owner = options.owner ?? DEFAULT_OWNER;
@@ -88,27 +93,45 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     clusterDomain: options.clusterDomain ?? "cluster.local",
     externalNames: options.externalNames ?? false,
   };
+  // Over plain HTTP nobody would see them.
+  const usesTls = options.ignoreTls !== true && context.scheme === "https";
   const ours = objects.ingresses.filter((ingress) => isOurs(ingress)).toSorted(byAge);
   const drafts: IngressDraft[] = [];
-  for (const ingress of ours) drafts.push(await draftIngress(ingress, context));
+  const sizes = createSliceSizes();
+  for (const ingress of ours) {
+    const draft = await draftIngress(ingress, context);
+    if (sizes.take(draft)) drafts.push(draft);
+    else drafts.push({ ...draft, routes: [], partial: true, complaints: [tooLarge(draft.namespace)] });
+  }
 
   const bad = new Map<string, Complaint[]>();
   const claims = createHostClaims(options.hosts);
   // Last: a solver claims no host, and needs one that its namespace has.
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
-    const refused = options.refused?.get(draft.key) ?? [];
+    const refused = (options.refused?.get(draft.key) ?? []).filter((each) => each.certificateOf === undefined);
     bad.set(draft.key, [...draft.complaints, ...hostFaults(draft, claims), ...refused]);
   }
   const served = settle(drafts, owner, bad);
+  const tls = await readCertificates(usesTls ? served : [], {
+    secrets: context.secrets,
+    seal: options.seal,
+    served: hostsOf(served),
+    before: options.pairs ?? new Map(),
+    refused: refusedCertificates(options.refused),
+    nowMs: options.nowMs,
+    sizes,
+  });
+  for (const [key, complaints] of tls.complaints) bad.set(key, [...(bad.get(key) ?? []), ...complaints]);
   return {
-    slices: slicesOf(served, owner),
+    slices: slicesOf(served, owner, tls.certificates),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
     ingresses: drafts.map((draft) => ({ key: draft.key, served: served.includes(draft) })),
     foreign: objects.ingresses.filter((ingress) => !isOurs(ingress)).map(foreignIngress),
     tls: ours.flatMap((ingress) => tlsOf(ingress)),
-    secrets: [...new Set(drafts.flatMap(({ secrets }) => secrets))].toSorted((a, b) => (a < b ? -1 : 1)),
+    pairs: tls.pairs,
+    secrets: secretsOf(drafts, usesTls),
     usesEndpoints: drafts.some((draft) => draft.usesEndpoints),
-    assign: (problems) => assign(problems, served, owner),
+    assign: (problems) => assign(problems, { served, owner, bringers: tls.bringers }),
   };
 }
 
@@ -123,25 +146,30 @@ function hostFaults({ key, namespace, hosts, isSolver }: IngressDraft, claims: H
   });
 }
 
-/** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
-function assign(
-  problems: readonly SliceProblem[],
-  served: readonly IngressDraft[],
-  owner: string,
-): ReturnType<typeof assignProblems<SliceProblem>> {
-  const ours = problems.filter((problem) => problem.owner !== undefined);
-  const { found, others } = assignProblems(ours, served);
-  const all = new Map(found);
-  const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
-  for (const problem of others) {
-    const namespace = namespaceIn(owner, problem.owner ?? "");
-    const concerned = served.filter((draft) => draft.namespace === namespace);
-    if (concerned.length === 0) strangers.push(problem);
-    const state = problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`;
-    const complaint = fault({}, `its namespace is refused by the gateway: ${state}`);
-    for (const { key } of concerned) all.set(key, [...(all.get(key) ?? []), complaint]);
+/** Hosts of routes, by namespace. */
+function hostsOf(drafts: readonly IngressDraft[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { namespace, routes, isSolver } of drafts) {
+    const hosts = found.get(namespace) ?? new Set();
+    found.set(namespace, hosts);
+    if (!isSolver) for (const { place } of routes) hosts.add(canonicalPattern(place.host));
   }
-  return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
+  return found;
+}
+
+/** Of one namespace more are not read: each is followed by a connection of its own. */
+const MOST_SECRETS = 1_000;
+
+/** By namespace, those of the oldest Ingresses first. */
+function secretsOf(drafts: readonly IngressDraft[], usesTls: boolean): readonly string[] {
+  const found = new Map<string, Set<string>>();
+  for (const { namespace, secrets, tls } of drafts) {
+    const names = found.get(namespace) ?? new Set();
+    found.set(namespace, names);
+    const certificates = usesTls ? tls.map(({ secret }) => `${namespace}/${secret}`) : [];
+    for (const name of [...secrets, ...certificates]) if (names.size < MOST_SECRETS) names.add(name);
+  }
+  return [...found.values()].flatMap((names) => [...names]).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 function foreignIngress(ingress: Ingress): ForeignIngress {

@@ -56,6 +56,17 @@ describe("gateway ingress translate", () => {
     expect(stderr).toContain("Ingress shop/web: note: wants TLS for shop.example.com");
   });
 
+  test("asks for no Secrets of spec.tls where it is told to leave it alone", async () => {
+    const files = ["ingresses.yaml", "services.yaml"].map((file) => `examples/kubernetes-ingress/${file}`);
+
+    const [asking, alone] = await Promise.all(
+      [[], ["--no-tls-secrets"]].map((more) => run("runtime/main.ts", "ingress", "translate", ...more, ...files)),
+    );
+
+    expect(asking?.stderr).toContain("there is no Secret shop/shop-tls");
+    expect(alone?.stderr).not.toContain("there is no Secret shop/shop-tls");
+  });
+
   test("ends with 0 when every Ingress is served; JSON is what gateways read", async () => {
     const file = join(folder, "good.json");
     const items = [ingress("web", { host: "web.example.com" }), service("web")];

@@ -3,6 +3,7 @@ import { ANNOTATION_PREFIX, type AnnotationField, annotationFields } from "../..
 import { unknownMember } from "../../../settings/types/registry.ts";
 import { formatPath, quote } from "../../../settings/problem.ts";
 import { readAnnotation, readFlag } from "./annotation-value.ts";
+import { isObjectName } from "../objects.ts";
 import {
   DESCRIPTIVE_ANNOTATIONS,
   FORMER_ANNOTATIONS,
@@ -84,7 +85,7 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
   }
 
   function readSecretName(annotation: string, value: unknown): void {
-    if (typeof value !== "string" || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) {
+    if (!isObjectName(value)) {
       complaints.push(
         fault({ annotation }, `is ${quote(value)}, must be the name of a Secret in the Ingress's namespace`),
       );

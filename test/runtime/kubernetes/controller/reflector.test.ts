@@ -1,12 +1,12 @@
 /** Copies of collections, against an API server that behaves and misbehaves like a real one. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { createBackoff } from "../../../../runtime/kubernetes/controller/backoff.ts";
 import { createKubeClient } from "../../../../runtime/kubernetes/controller/client.ts";
 import { collectionPath, KubeError } from "../../../../runtime/kubernetes/controller/kube-client.ts";
 import type { Ingress } from "../../../../runtime/kubernetes/translate/objects.ts";
 import { createReflector, type ReflectorOptions } from "../../../../runtime/kubernetes/controller/reflector.ts";
-import { silentLog } from "../../../../runtime/shared/log.ts";
+import { createLog, silentLog } from "../../../../runtime/shared/log.ts";
 import { startKubeApi, type KubeApi, type SeenRequest } from "../../../support/kube-api.ts";
 import { ingress } from "../../../support/kube-manifests.ts";
 
@@ -54,6 +54,29 @@ const lists = (api: KubeApi): number => api.seen.filter((each) => isList(each) &
 const lastWatch = (api: KubeApi) => api.seen.findLast((each) => !isList(each))?.query;
 
 describe("createReflector()", () => {
+  test("says that it may not read, once, and again after it could", async () => {
+    const lines: string[] = [];
+    let lift = (): void => {};
+    const { api, reflector, holds } = await setup({
+      before(api) {
+        api.apply(one);
+        lift = api.forbid(() => true);
+      },
+      log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    });
+    await api.until(() => api.seen.length >= 4);
+    expect([reflector.isForbidden(), reflector.isSynced(), lines.length]).toEqual([true, false, 1]);
+    lift();
+    await holds("one");
+    expect(reflector.isForbidden()).toBe(false);
+
+    const before = api.seen.length;
+    api.forbid(() => true);
+    api.cutWatches();
+    await api.until(() => api.seen.length >= before + 3);
+    await vi.waitFor(() => expect(lines.filter((line) => line.includes("Forbidden"))).toHaveLength(2));
+  });
+
   test("lists, then follows what is added, changed and removed", async () => {
     const { api, reflector, holds } = await setup({ before: (api) => api.apply(one) });
     await holds("one");

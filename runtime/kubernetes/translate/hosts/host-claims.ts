@@ -7,8 +7,8 @@
  * own and the newer is refused, whichever is the wildcard. Whether an Ingress can be served says nothing about its
  * claim: a mistake of its author must not hand the host to others.
  */
-import { canonicalHost } from "../../settings/domains.ts";
-import { quote } from "../../settings/problem.ts";
+import { canonicalHost } from "../../../settings/domains.ts";
+import { quote } from "../../../settings/problem.ts";
 
 /** Host or wildcard, canonical → namespaces whose Ingresses may name it and what lies below it, and share it. */
 export type HostList = ReadonlyMap<string, readonly string[]>;

@@ -1,10 +1,10 @@
 /** The operator's file of hosts that namespaces share, or that are kept for some: `--hosts FILE`. */
-import { parseDomainPattern } from "../../settings/domains.ts";
-import { describe, isMembers, quote } from "../../settings/problem.ts";
-import { readSource } from "../../settings/source.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { parseDomainPattern } from "../../../settings/domains.ts";
+import { describe, isMembers, quote } from "../../../settings/problem.ts";
+import { readSource } from "../../../settings/source.ts";
+import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { HostList } from "./host-claims.ts";
-import { isNamespace } from "./objects.ts";
+import { isNamespace } from "../objects.ts";
 
 /**
  * @param text YAML: `"*.example.com": [shop, blog]`

@@ -1,0 +1,89 @@
+/** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
+import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
+import { quote } from "../../settings/problem.ts";
+import type { Problem } from "../../settings/problem.ts";
+import type { IngressDraft } from "./draft.ts";
+import { type Complaint, fault } from "./ingress-problem.ts";
+import { assignProblems } from "./servable.ts";
+import { namespaceIn } from "./slices.ts";
+import { EVERY_HOST } from "./hosts/tls.ts";
+
+export interface SliceProblem extends Pick<Problem, "severity" | "path" | "message"> {
+  /** Of the slice that has it; undefined when it is none of ours. */
+  readonly owner: string | undefined;
+}
+export type AssignedProblems = ReturnType<typeof assignProblems<SliceProblem>>;
+
+export interface Published {
+  readonly served: readonly IngressDraft[];
+  /** Of the controller. */
+  readonly owner: string;
+  /** Host → Ingress that brings its certificate. */
+  readonly bringers: ReadonlyMap<string, string>;
+}
+
+/** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
+export function assign(problems: readonly SliceProblem[], published: Published): AssignedProblems {
+  const { served, owner } = published;
+  const all = new Map<string, readonly Complaint[]>();
+  const add = (key: string, complaint: Complaint): void => void all.set(key, [...(all.get(key) ?? []), complaint]);
+  const ours: SliceProblem[] = [];
+  for (const problem of problems.filter((each) => each.owner !== undefined)) {
+    const found = certificateComplaints(problem, published);
+    if (found.length === 0) ours.push(problem);
+    for (const [key, complaint] of found) add(key, complaint);
+  }
+  const { found, others } = assignProblems(ours, served);
+  for (const [key, complaints] of found) for (const complaint of complaints) add(key, complaint);
+  const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
+  for (const problem of others) {
+    const namespace = namespaceIn(owner, problem.owner ?? "");
+    const concerned = served.filter((draft) => draft.namespace === namespace);
+    if (concerned.length === 0) strangers.push(problem);
+    const state = problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`;
+    for (const { key } of concerned) add(key, fault({}, `its namespace is refused by the gateway: ${state}`));
+  }
+  return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
+}
+
+/** A certificate that is refused takes no route with it. [] for whatever is no problem of one. */
+function certificateComplaints(
+  { severity, path, message, owner }: SliceProblem,
+  published: Published,
+): readonly (readonly [string, Complaint])[] {
+  const place = `settings.${HOST_CERTIFICATES}`;
+  if (path !== place && !path.startsWith(`${place}[`) && !path.startsWith(`${place}.`)) return [];
+  const namespace = namespaceIn(published.owner, owner ?? "");
+  const host = hostIn(path.slice(place.length));
+  const ofNamespace = [...published.bringers].filter(([, key]) => key.startsWith(`${namespace}/`));
+  // A gateway from before there were certificates knows the setting itself not.
+  const concerned = host === undefined ? ofNamespace : ofNamespace.filter(([each]) => each === host);
+  const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
+  return concerned.map(([, key]) => {
+    const complaint = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
+    return [key, { severity, ...complaint, certificateOf: host ?? EVERY_HOST }] as const;
+  });
+}
+
+/** `["app.example.com"].certificate` → "app.example.com"; a host without a dot needs no quotes. */
+function hostIn(rest: string): string | undefined {
+  const quoted = /^\[("(?:[^"\\]|\\.)*")\]/.exec(rest)?.[1];
+  if (quoted !== undefined) return JSON.parse(quoted) as string;
+  return /^\.([A-Za-z_][A-Za-z0-9_]*)/.exec(rest)?.[1];
+}
+
+/** Ingress → host → why the gateway refuses its certificate. */
+export function refusedCertificates(
+  refused: ReadonlyMap<string, readonly Complaint[]> = new Map(),
+): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  return new Map(
+    [...refused].map(([key, complaints]) => [
+      key,
+      new Map(
+        complaints.flatMap(({ certificateOf, message }) =>
+          certificateOf === undefined ? [] : [[certificateOf, message.replace(/^.*?refuses: /, "")] as const],
+        ),
+      ),
+    ]),
+  );
+}

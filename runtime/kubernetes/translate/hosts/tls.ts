@@ -1,0 +1,200 @@
+/**
+ * `spec.tls` of Ingresses → the certificates of their namespaces' slices.
+ *
+ * Untrusted input: Ingresses and the Secrets that they name, all of one namespace. Promises: a certificate is for hosts that
+ * its namespace serves, by an Ingress that names it; of two for one host the older Ingress's is shown; what cannot be used
+ * is named with its place and changes nothing for the routes, and a Secret that went bad leaves what it held before. Keys
+ * leave sealed. Pure, but for the sealing.
+ */
+import { X509Certificate } from "node:crypto";
+
+import { certificateWish, checkKey } from "../../../features/listener/certificate.ts";
+import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";
+import { quote } from "../../../settings/problem.ts";
+import { errorText } from "../../../shared/errors.ts";
+import { expiryWarning } from "../../expiry.ts";
+import { canonicalPattern } from "./host-claims.ts";
+import { type Ingress, isObjectName, type Secret } from "../objects.ts";
+import { type Complaint, doubt } from "../ingress-problem.ts";
+import { type Seal, valueOf } from "../secret-values.ts";
+import type { SliceSizes } from "../slice-size.ts";
+
+/** One entry of `spec.tls` that names a Secret. */
+export interface TlsWish {
+  /** Name of the Secret, in the Ingress's namespace. */
+  readonly secret: string;
+  /** Where it stands. */
+  readonly path: string;
+  /** Host → where it stands. */
+  readonly hosts: ReadonlyMap<string, string>;
+}
+
+/** Certificate and key as a Secret has them; both PEM. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What of an Ingress concerns certificates. */
+export interface TlsDraft {
+  /** "namespace/name". */
+  readonly key: string;
+  readonly namespace: string;
+  readonly tls: readonly TlsWish[];
+}
+
+export interface TlsContext {
+  /** By "namespace/name". */
+  readonly secrets: ReadonlyMap<string, Secret>;
+  /** Hosts of served Ingresses, canonical, by namespace. */
+  readonly served: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly seal: Seal | undefined;
+  /** What Secrets ("namespace/name") held when they were good last. */
+  readonly before: ReadonlyMap<string, KeyPair>;
+  /** What the gateway refused: Ingress → host → why. */
+  readonly refused: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Epoch milliseconds; absent: nothing is said of expiry. */
+  readonly nowMs: number | undefined;
+  /** With the routes in. */
+  readonly sizes: SliceSizes;
+}
+
+export interface TlsReading {
+  /** Namespace → host → certificate. */
+  readonly certificates: ReadonlyMap<string, ReadonlyMap<string, HostCertificateDoc>>;
+  /** Host → Ingress that brings its certificate. */
+  readonly bringers: ReadonlyMap<string, string>;
+  /** By Ingress. */
+  readonly complaints: ReadonlyMap<string, readonly Complaint[]>;
+  /** Secret → what it holds, or held when it was good last. */
+  readonly pairs: ReadonlyMap<string, KeyPair>;
+}
+
+/** Every host of the gateway, for an entry of which the gateway refuses all. */
+export const EVERY_HOST = "*";
+
+/** @param ruleHosts hosts of the rules, for entries that name none */
+export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsWish[] {
+  return (spec?.tls ?? []).flatMap(({ secretName, hosts = [] }, index) => {
+    // Without one the gateway's own certificate is meant. What is no name is nobody's Secret: the API server refuses it.
+    if (!isObjectName(secretName)) return [];
+    const path = `spec.tls[${index}]`;
+    const named = hosts.map((host, at) => [host, `${path}.hosts[${at}]`] as const);
+    return [{ secret: secretName, path: `${path}.secretName`, hosts: named.length === 0 ? ruleHosts : new Map(named) }];
+  });
+}
+
+/** @param drafts in the order of their age */
+export async function readCertificates(drafts: readonly TlsDraft[], context: TlsContext): Promise<TlsReading> {
+  const certificates = new Map<string, Map<string, HostCertificateDoc>>();
+  const complaints = new Map<string, Complaint[]>();
+  const pairs = new Map<string, KeyPair>();
+  const readings = new Map<string, SecretReading>();
+  const first = new Map<string, { readonly draft: TlsDraft; readonly secret: string; readonly certificate: string }>();
+
+  for (const draft of drafts) {
+    for (const wish of draft.tls) {
+      const secret = `${draft.namespace}/${wish.secret}`;
+      const reading = readings.get(secret) ?? readSecret(secret, context);
+      readings.set(secret, reading);
+      const said = complaints.get(draft.key) ?? [];
+      complaints.set(draft.key, said);
+      const say = (path: string, message: string): void => void said.push(doubt({ path }, message));
+      if (reading.state !== undefined) say(wish.path, `is ${quote(wish.secret)}, ${reading.state}`);
+      const { pair } = reading;
+      if (!pair) continue;
+      pairs.set(secret, pair);
+      if (!context.seal) {
+        say(wish.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
+        continue;
+      }
+      const sealed = await context.seal(pair.key, { namespace: draft.namespace, name: wish.secret, key: KEY });
+      for (const [written, path] of wish.hosts) {
+        const host = canonicalPattern(written);
+        const state = hostState(host, draft, secret, pair);
+        if (state !== undefined) say(path, `is ${quote(written)}, ${state}`);
+        else if (!first.has(host)) {
+          const length = host.length + pair.certificate.length + sealed.length;
+          if (!context.sizes.take({ namespace: draft.namespace, length })) {
+            say(path, `is ${quote(written)}, ${TOO_MANY}`);
+            continue;
+          }
+          first.set(host, { draft, secret, certificate: pair.certificate });
+          const own = certificates.get(draft.namespace) ?? new Map<string, HostCertificateDoc>();
+          certificates.set(draft.namespace, own);
+          own.set(host, { certificate: pair.certificate, certificate_key_sealed: sealed });
+        }
+      }
+    }
+  }
+  const bringers = new Map([...first].map(([host, { draft }]) => [host, draft.key]));
+  return { certificates, bringers, complaints, pairs };
+
+  /** Why a host gets no certificate of this Secret; undefined when it does, or has the same already. */
+  function hostState(host: string, draft: TlsDraft, secret: string, pair: KeyPair): string | undefined {
+    const refusals = context.refused.get(draft.key);
+    const refusal = refusals?.get(host) ?? refusals?.get(EVERY_HOST);
+    if (refusal !== undefined) return `whose certificate the gateway refuses: ${refusal}`;
+    if (context.served.get(draft.namespace)?.has(host) !== true) {
+      return `which no Ingress of namespace ${draft.namespace} serves, so its certificate is not shown`;
+    }
+    const state = otherHosts(pair.certificate, host);
+    if (state !== undefined) return `but the certificate of Secret ${secret} ${state}`;
+    const other = first.get(host);
+    if (!other || other.certificate === pair.certificate) return undefined;
+    const whose =
+      other.draft.namespace === draft.namespace ? `Secret ${other.secret}` : `namespace ${other.draft.namespace}`;
+    return `which has the certificate of ${whose} already: Ingress ${other.draft.key} is older`;
+  }
+}
+
+const TOO_MANY = "for whose certificate the configuration of its namespace has no room any more";
+const CERTIFICATE = "tls.crt";
+const KEY = "tls.key";
+
+interface SecretReading {
+  /** Absent: there is nothing to show. */
+  readonly pair?: KeyPair;
+  /** What is wrong, or will be. */
+  readonly state?: string;
+}
+
+function readSecret(name: string, { secrets, before, nowMs }: TlsContext): SecretReading {
+  const secret = secrets.get(name);
+  // Taken away on purpose: what it held goes with it.
+  if (!secret)
+    return { state: `but there is no Secret ${name}, or it may not be read: the gateway's own certificate is shown` };
+  const read = readPair(secret);
+  if (read.ok) {
+    const warning = nowMs === undefined ? undefined : expiryWarning(read.leaf, nowMs);
+    return { pair: read.pair, ...(warning !== undefined && { state: `whose certificate ${warning}` }) };
+  }
+  const earlier = before.get(name);
+  const shown = earlier ? "the earlier certificate stays" : "the gateway's own certificate is shown";
+  return { ...(earlier && { pair: earlier }), state: `but in Secret ${name} ${read.state}: ${shown}` };
+}
+
+type PairReading =
+  | { readonly ok: true; readonly pair: KeyPair; readonly leaf: X509Certificate }
+  | { readonly ok: false; readonly state: string };
+
+/** Says nothing of what the Secret holds. */
+function readPair(secret: Secret): PairReading {
+  const values: string[] = [];
+  for (const member of [CERTIFICATE, KEY]) {
+    const value = valueOf(secret, member);
+    if (value === undefined) return { ok: false, state: `${quote(member)} is missing` };
+    if (!value.ok) return { ok: false, state: `${quote(member)} ${value.wish}` };
+    values.push(value.text);
+  }
+  const [certificate = "", key = ""] = values;
+  const wish = certificateWish(certificate);
+  if (wish !== undefined) return { ok: false, state: `${quote(CERTIFICATE)} ${wish}` };
+  const leaf = new X509Certificate(certificate);
+  try {
+    checkKey(leaf, key);
+  } catch (error) {
+    return { ok: false, state: `${quote(KEY)} cannot be used: ${errorText(error)}` };
+  }
+  return { ok: true, pair: { certificate, key }, leaf };
+}

@@ -1,0 +1,41 @@
+/**
+ * How large the slice of one namespace may become. All slices are published in one request, and settings of an Ingress
+ * stand on each of its routes: without a bound one namespace could make a request that no gateway takes, for all.
+ */
+import { type Complaint, fault } from "./ingress-problem.ts";
+
+/** Characters of its JSON. */
+export const MAX_SLICE_LENGTH: number = 8 * 1024 * 1024;
+
+/** What an Ingress adds to the slice of its namespace. */
+export interface Sized {
+  readonly namespace: string;
+  /** Characters, about. */
+  readonly length: number;
+}
+
+/** Adds up by namespace. */
+export interface SliceSizes {
+  /** @returns false when it does not fit any more; it is not counted then */
+  take(sized: Sized): boolean;
+}
+
+export function createSliceSizes(): SliceSizes {
+  const taken = new Map<string, number>();
+  return {
+    take({ namespace, length }) {
+      const sum = (taken.get(namespace) ?? 0) + length;
+      if (sum > MAX_SLICE_LENGTH) return false;
+      taken.set(namespace, sum);
+      return true;
+    },
+  };
+}
+
+export function tooLarge(namespace: string): Complaint {
+  const most = `${MAX_SLICE_LENGTH / 1024 / 1024} MiB`;
+  return fault(
+    {},
+    `makes the configuration of namespace ${namespace} larger than ${most}, must have fewer paths or shorter annotations`,
+  );
+}
