@@ -277,6 +277,7 @@ async function listen({ boot, bundle, metrics, log }: Ground, proxy: Proxy, own:
     insecure: boot.insecureServer,
     certificates,
     maxConnections: limits.public,
+    sendTimeoutMs: boot.sendTimeoutMs,
     proxyProtocol: boot.useProxyProtocol,
     forwardedFor: boot.forwardedFor,
     handle: (exchange) => proxy.handle(exchange),

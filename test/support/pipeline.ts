@@ -22,6 +22,8 @@ import { snapshotFrom } from "./config.ts";
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   /** Makes the listener speak TLS. */
   readonly certificates?: Certificates;
+  /** See `send_timeout`; no limit when absent. */
+  readonly sendTimeoutMs?: number;
   /** A snapshot made elsewhere, instead of the YAML. */
   readonly snapshot?: Snapshot;
 }
@@ -73,6 +75,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
     address: "127.0.0.1:0",
     insecure: options.certificates === undefined,
     certificates: options.certificates,
+    sendTimeoutMs: options.sendTimeoutMs,
     log,
     handle: (exchange) => proxy.handle(exchange),
   });

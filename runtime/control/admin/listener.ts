@@ -96,7 +96,7 @@ export async function createAdminListener(deps: AdminListenerDeps): Promise<Admi
           response.destroy();
         });
     },
-    deps.log,
+    { log: deps.log },
   );
   sockets.takeConnections((socket) => connections.add(socket));
   await new Promise<void>((resolve, reject) => {

@@ -35,6 +35,8 @@ export interface ListenerSettings {
   readonly trustedProxyHeaders: ReadonlySet<string>;
   /** Open connections of the public listener. */
   readonly maxConnections: number | undefined;
+  /** Longest time in which a client takes nothing of what is sent to it; 0 = no limit. */
+  readonly sendTimeoutMs: number;
   readonly adminAddress: string;
   /** Names by which the admin listener is asked, beside addresses and localhost; canonical. */
   readonly adminHosts: ReadonlySet<string>;

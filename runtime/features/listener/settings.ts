@@ -4,7 +4,7 @@ import { canonicalHost } from "../../settings/domains.ts";
 import { parseListener } from "../../settings/values.ts";
 import { quotedWish, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
-import { choice, count, flag, text } from "../../settings/types/scalar.ts";
+import { choice, count, duration, flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 
@@ -93,6 +93,10 @@ export const listenerShape = {
     unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, otherwise no limit of ours",
     min: 1,
     max: 1_000_000,
+  }),
+  send_timeout: duration({
+    doc: 'Longest time in which a client may take nothing of what is sent to it. Then its connection is cut, over HTTP/2 the stream, and what it asked of an upstream is given up. Connections on which nothing is waiting to be taken (silent event streams, WebSocket) are idle and stay. "0s" means no limit.',
+    default: "5m",
   }),
 };
 

@@ -4,7 +4,7 @@
  * Untrusted input: what clients send behind a request that is not answered yet. Promises: a request begins only when the
  * one before it on its connection has been answered, so that whoever is told `close` can be sure that nothing sent
  * after was done (RFC 9112 §9.3.2, §9.6); what cannot be read behind a good request does not take its answer away; no
- * connection stays open because nobody reads it.
+ * connection stays open because nobody reads it, and none of a client that takes nothing of its answer.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
@@ -12,8 +12,10 @@ import type { Socket } from "node:net";
 import { Readable, type Duplex } from "node:stream";
 
 import type { Log } from "../../shared/log.ts";
+import { breakOff } from "../break-off.ts";
 import { closeLingering, discardInput, isLingering } from "../linger.ts";
 import { refuseConnection, statusOfParserError } from "./refuse-connection.ts";
+import { watchStalls } from "../stalls.ts";
 
 /** What a client waits for before it sends the body. "unmet": something that is not "100-continue". */
 export type Expectation = "none" | "continue" | "unmet";
@@ -27,6 +29,8 @@ export interface Http1Connections {
   isBusy(socket: Socket): boolean;
   /** Cuts connections on which nothing has come yet; node does not count them as idle. */
   cutFresh(): void;
+  /** Once no connection is left. */
+  close(): void;
 }
 
 /** Options for dead peers: asked after a minute of silence, given up some ten seconds later. */
@@ -39,12 +43,18 @@ const MAX_WAITING_BYTES = 65_536;
 /** The parser's word for a client that ends its half in the middle of a request. */
 const ENDED_WITHIN = "HPE_INVALID_EOF_STATE";
 
+export interface Http1Options {
+  readonly log: Log;
+  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
+  readonly sendTimeoutMs?: number | undefined;
+}
+
 /** Call it before the server listens. @param isTls connections are given to `add()` once they speak HTTP/1.1 */
 export function takeInTurn(
   server: Server | SecureServer,
   isTls: boolean,
   begin: BeginRequest,
-  log: Log,
+  { log, sendTimeoutMs = 0 }: Http1Options,
 ): Http1Connections {
   const connections = new Map<Socket, Http1Connection>();
   const add = (socket: Socket): void => {
@@ -54,6 +64,15 @@ export function takeInTurn(
   const take = (request: IncomingMessage, response: ServerResponse, expectation: Expectation): void => {
     connections.get(request.socket)?.take(request, response, expectation);
   };
+  const stopWatching = watchStalls({
+    stallMs: sendTimeoutMs,
+    writers: () => connections.keys(),
+    progressOf: (socket) => socket.bytesWritten - socket.writableLength,
+    onStall(socket) {
+      log.debug({ peer: socket.remoteAddress }, "client takes nothing of what is sent to it");
+      breakOff(socket);
+    },
+  });
   if (!isTls) server.on("connection", add);
   server.on("request", (request, response) => take(request, response, "none"));
   server.on("checkContinue", (request, response) => take(request, response, "continue"));
@@ -79,6 +98,7 @@ export function takeInTurn(
     cutFresh() {
       for (const connection of connections.values()) connection.cutFresh();
     },
+    close: stopWatching,
   };
 }
 

@@ -55,7 +55,7 @@ export async function startRedirectServer(options: RedirectOptions): Promise<Red
       const { status, headers } = answerTo(request, options);
       response.writeHead(status, [...headers, ...HEADERS]).end();
     },
-    log,
+    { log },
   );
   const proxied = proxyProtocol ? expectProxyHeaders(server, log) : undefined;
   await listen(server, address);

@@ -1,15 +1,25 @@
 /** Connections that speak HTTP/2: their limits, their streams as exchanges, their end. */
-import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  performServerHandshake,
+  type Http2Session,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { TLSSocket } from "node:tls";
 
 import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
 import { judgeHead } from "./accept-h2.ts";
+import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
-import { Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
+import { abortStream, Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
+import { watchStalls } from "../stalls.ts";
 
 export interface Http2Deps extends AcceptDeps {
+  /** Longest time in which a client may take nothing of what a stream sends; 0 or absent: no limit. */
+  readonly sendTimeoutMs?: number | undefined;
   /** Must not throw. */
   handle(exchange: Exchange): void;
   readonly asksForCertificates: boolean;
@@ -22,6 +32,8 @@ export interface Http2Sessions {
   /** Says GOAWAY to all: streams under way finish, new ones go elsewhere. */
   drain(): void;
   destroy(): void;
+  /** Once no connection is left. */
+  close(): void;
 }
 
 /** One client's streams under way; browsers rarely go past a hundred (RFC 9113 §6.5.2 advises no less). */
@@ -35,6 +47,21 @@ const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM;
 
 export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
+  /** Streams under way, and how often each had room again after it had none. */
+  const drains = new Map<ServerHttp2Stream, number>();
+  /** Had a stream that was cut for this: without any other they have no reason to stay. */
+  const stalled = new WeakSet<Http2Session>();
+  const stopWatching = watchStalls({
+    stallMs: deps.sendTimeoutMs ?? 0,
+    writers: () => drains.keys(),
+    // HTTP/2 tells no count of bytes that were taken. What is left shrinks with each that is, and then has room for more.
+    progressOf: (stream) => `${drains.get(stream)} ${stream.writableLength}`,
+    onStall(stream) {
+      deps.log.debug({ peer: stream.session?.socket.remoteAddress }, "client takes nothing of what is sent to it");
+      if (stream.session) stalled.add(stream.session);
+      abortStream(stream);
+    },
+  });
   let draining = false;
   return {
     serve(socket) {
@@ -73,7 +100,14 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
       });
       session.on("stream", (stream, _headers, flags, rawHeaders) => {
         streams += 1;
-        stream.once("close", () => (streams -= 1));
+        drains.set(stream, 0);
+        stream.on("drain", () => drains.set(stream, (drains.get(stream) ?? 0) + 1));
+        stream.once("close", () => {
+          streams -= 1;
+          drains.delete(stream);
+          // It may read nothing at all, not even that the stream has ended: whoever says goodbye would wait for that.
+          if (streams === 0 && stalled.has(session)) breakOff(socket);
+        });
         stream.on("error", ignore);
         accept(stream, peer, rawHeaders, (flags & END_STREAM) === 0);
       });
@@ -86,6 +120,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     destroy() {
       for (const session of sessions) session.destroy();
     },
+    close: stopWatching,
   };
 
   function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): void {

@@ -31,6 +31,8 @@ export interface HttpServerOptions {
   readonly certificates?: Certificates | undefined;
   /** Open connections; more are closed at once. Default: no limit but the system's. */
   readonly maxConnections?: number | undefined;
+  /** Longest time in which a client may take nothing of what is sent to it; 0 or absent: no limit. */
+  readonly sendTimeoutMs?: number | undefined;
   /** Each connection begins with a PROXY head, which tells its address; others are cut. */
   readonly proxyProtocol?: boolean | undefined;
   /** Proxies before us whose X-Forwarded-For is believed; absent: none, and it is not looked at. */
@@ -124,7 +126,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       const exchange = accept(request, response, expectation);
       if (exchange) handle(exchange);
     },
-    log,
+    options,
   );
   const upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle);
   const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
@@ -148,6 +150,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         }, timeoutMs);
         server.close(() => {
           clearTimeout(timer);
+          http1.close();
+          http2.close();
           resolve();
         });
         server.closeIdleConnections();
