@@ -1,23 +1,13 @@
 /**
  * Which header names the settings may touch, and why not the others.
  *
- * The sets stand here once; header-settings.ts applies them at load, so that the hot path never has to.
+ * What may be named is decided here once; settings.ts applies it at load, so that the hot path never has to.
  */
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
+import { HOP_BY_HOP } from "../../shared/http/header-traits.ts";
 
-/** Headers of one connection, not of a message. @see RFC 9110 §7.6.1 */
-const HOP_BY_HOP = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "http2-settings",
-]);
+/** The one header of a connection that settings may name: ours replaces the upstream's, which is never passed on. */
+const OPEN_TO_SETTINGS = "proxy-authentication-info";
 
 /** Both names of the identity header; a request may also try their `_` spelling. */
 export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
@@ -44,7 +34,7 @@ export function removeRequestHeaderWish(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length" || lower === "transfer-encoding") return "frames the message and cannot be removed";
   // Other headers of the connection never go upstream anyway; naming them does no harm.
-  return HOP_BY_HOP.has(lower) ? undefined : commonWish(name, lower);
+  return isOfConnection(lower) ? undefined : commonWish(name, lower);
 }
 
 /** The wish when a response header setting may not touch this name. */
@@ -63,7 +53,7 @@ export function hostSourceWish(name: string): string | undefined {
   if (!isHeaderName(name)) return "must be a header name";
   if (lower === "host")
     return 'names Host itself, must be another header; to keep the incoming Host set "preserve_host_header"';
-  if (HOP_BY_HOP.has(lower)) return "is a header of one connection, never passed on";
+  if (isOfConnection(lower)) return "is a header of one connection, never passed on";
   return undefined;
 }
 
@@ -74,6 +64,10 @@ function commonWish(name: string, lower: string): string | undefined {
   if (lower === "host") {
     return 'cannot be changed here; use "preserve_host_header", "host_rewrite", "host_rewrite_header" or "host_path_regex_rewrite_pattern"';
   }
-  if (HOP_BY_HOP.has(lower)) return "belongs to one connection, which the gateway manages";
+  if (isOfConnection(lower)) return "belongs to one connection, which the gateway manages";
   return undefined;
+}
+
+function isOfConnection(lower: string): boolean {
+  return HOP_BY_HOP.has(lower) && lower !== OPEN_TO_SETTINGS;
 }

@@ -9,7 +9,7 @@
 import { isProxyClaimName } from "./proxy-claims.ts";
 
 /** About one connection, not about the message: never forwarded in either direction (RFC 9110 §7.6.1). */
-const HOP_BY_HOP = [
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -22,7 +22,7 @@ const HOP_BY_HOP = [
   "proxy-authenticate",
   "proxy-authorization",
   "proxy-authentication-info",
-] as const;
+]);
 
 /** An upstream's word about its own host: followed by browsers, it would lead them around the gateway. */
 const UPSTREAM_ONLY = ["alt-svc"] as const;

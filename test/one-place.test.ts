@@ -1,0 +1,52 @@
+/**
+ * What once stood in several places and drifted apart there stands in one: each row is a piece of code by which such a
+ * thing is known, and the only files that may have it.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+import { expect, test } from "vitest";
+
+import {
+  hostSourceWish,
+  removeRequestHeaderWish,
+  responseHeaderWish,
+  setRequestHeaderWish,
+} from "../runtime/features/headers/names.ts";
+import { HOP_BY_HOP } from "../runtime/shared/http/header-traits.ts";
+
+const runtime = join(import.meta.dirname, "..", "runtime");
+
+const sources: ReadonlyMap<string, string> = new Map(
+  readdirSync(runtime, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return [relative(runtime, file), readFileSync(file, "utf8")];
+    }),
+);
+
+function filesWith(piece: RegExp): string[] {
+  return [...sources].flatMap(([file, text]) => (piece.test(text) ? [file] : [])).toSorted();
+}
+
+const PLACES: Readonly<Record<string, { readonly piece: RegExp; readonly files: readonly string[] }>> = {
+  "the list of hop-by-hop headers": {
+    piece: /"transfer-encoding",\s+"upgrade",/,
+    files: ["shared/http/header-traits.ts"],
+  },
+  "the form of host[:port] in a request": { piece: /\[0-9a-f:\.\]\{2,45\}/i, files: ["shared/http/target.ts"] },
+};
+
+test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, files }) => {
+  expect(filesWith(piece)).toEqual(files);
+});
+
+test("of the hop-by-hop headers settings may name one", () => {
+  const open = (wishOf: (name: string) => string | undefined): string[] =>
+    [...HOP_BY_HOP].filter((name) => wishOf(name) === undefined);
+  const one = ["proxy-authentication-info"];
+  expect([open(setRequestHeaderWish), open(responseHeaderWish), open(hostSourceWish)]).toEqual([one, one, one]);
+  // Removing those that go nowhere does no harm; the framing is not to be touched.
+  expect(open(removeRequestHeaderWish)).toEqual([...HOP_BY_HOP].filter((name) => name !== "transfer-encoding"));
+});
