@@ -35,6 +35,7 @@ const PLACES: Readonly<Record<string, { readonly piece: RegExp; readonly files: 
     piece: /"transfer-encoding",\s+"upgrade",/,
     files: ["shared/http/header-traits.ts"],
   },
+  "the wait for a lease that another has": { piece: /await held\.release\(\)/, files: ["shared/leased-refresh.ts"] },
   "the form of host[:port] in a request": { piece: /\[0-9a-f:\.\]\{2,45\}/i, files: ["shared/http/target.ts"] },
 };
 

@@ -24,6 +24,7 @@ import {
 } from "./claims-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./provider/idp.ts";
 import { createPauses } from "../shared/cooldown.ts";
+import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierDoubts, type ProfileFacts } from "./provider/provider-claims.ts";
 import { isProviderSubject, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
@@ -72,12 +73,11 @@ const MAX_CONFLICTS = 8;
 export function createIdentities(deps: IdentityDeps): IdentityService {
   const { records, clock, log } = deps;
   const tokenSeal = createTokenSeal(deps.keys);
-  const refreshing = new Map<string, Promise<RefreshResult>>();
+  const refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
   const pauses = createPauses(clock);
   /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
   const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
-  const closing = new AbortController();
 
   const lifetime = (): number => {
     const { settings } = deps.snapshots.current();
@@ -111,44 +111,38 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const put = (record: IdentityRecord, ifVersion: number) =>
     records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
 
-  const refresh = (userId: string): Promise<RefreshResult> => {
-    let running = refreshing.get(userId);
-    if (!running) {
-      running = refreshAlone(userId)
-        .catch((error: unknown): RefreshResult => {
-          log.warn({ user: userId, reason: errorText(error) }, "a user cannot be refreshed now");
-          return UNAVAILABLE;
-        })
-        .finally(() => refreshing.delete(userId));
-      refreshing.set(userId, running);
-    }
-    return running;
-  };
+  const refresh = (userId: string): Promise<RefreshResult> =>
+    refreshes.once(userId, () =>
+      refreshShared(userId).catch((error: unknown): RefreshResult => {
+        log.warn({ user: userId, reason: errorText(error) }, "a user cannot be refreshed now");
+        return UNAVAILABLE;
+      }),
+    );
 
-  const refreshAlone = async (userId: string): Promise<RefreshResult> => {
+  const refreshShared = async (userId: string): Promise<RefreshResult> => {
     const before = await read(userId);
     if (!before || before.value.refusedAt !== undefined) return REFUSED;
-    const giveUpAtMs = clock.now() + LEASE_MS;
-    for (;;) {
-      const lease = await deps.store.lease(`refresh-identity:${userId}`, LEASE_MS);
-      if (lease) {
-        try {
-          const stored = await read(userId);
-          if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
-          // Another replica was faster: its answer is as new as ours would be.
-          if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
-          return await timed(() => askProvider(stored));
-        } finally {
-          await lease.release().catch(() => {});
-        }
-      }
-      if (clock.now() >= giveUpAtMs || closing.signal.aborted) return UNAVAILABLE;
-      await delay(LEASE_POLL_MS, undefined, { signal: closing.signal });
-      const stored = await read(userId);
+    const settled = (stored: StoredRecord<IdentityRecord> | undefined): RefreshResult | undefined => {
       if (!stored || stored.value.refusedAt !== undefined) return REFUSED;
-      if (isNewer(stored.value, before.value)) return { ok: true, user: userOf(stored.value) };
-    }
+      // Another replica was faster: its answer is as new as ours would be.
+      return isNewer(stored.value, before.value) ? { ok: true, user: userOf(stored.value) } : undefined;
+    };
+    const result = await refreshes.underLease({
+      lease: () => deps.store.lease(`refresh-identity:${userId}`, LEASE_MS),
+      waits: pollsUntil(clock.now() + LEASE_MS),
+      look: async () => settled(await read(userId)),
+      work: async () => {
+        const stored = await read(userId);
+        if (!stored) return REFUSED;
+        return settled(stored) ?? timed(() => askProvider(stored));
+      },
+    });
+    return result ?? UNAVAILABLE;
   };
+
+  function* pollsUntil(giveUpAtMs: number): Iterable<number> {
+    while (clock.now() < giveUpAtMs) yield LEASE_POLL_MS;
+  }
 
   const timed = async (ask: () => Promise<RefreshResult>): Promise<RefreshResult> => {
     const startedMs = performance.now();
@@ -269,10 +263,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         idToken: tokenSeal.open(userId, "id", stored.value.idToken) ?? "",
       };
     },
-    async close() {
-      closing.abort();
-      await Promise.allSettled(refreshing.values());
-    },
+    close: refreshes.close,
   };
 }
 

@@ -12,6 +12,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import type { Html } from "../../pages/html.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Principal } from "../../identity/principal.ts";
+import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";
 import { createRateLimit, createStrangerLimit } from "../../shared/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize/authorize.ts";
@@ -83,8 +84,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     revocations: session.revocations,
   };
   const rateLimit = createStrangerLimit({ clock }, REGISTRATIONS);
-  const refreshing: TokenDeps["refreshing"] = new Map();
-  const closing = new AbortController();
+  const refreshes: TokenDeps["refreshes"] = createLeasedRefreshes();
 
   const endpoint = (
     methods: readonly string[],
@@ -117,9 +117,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
       endpoint(["GET"], AUTHORIZE_PATH, false, (exchange, snapshot) => authorize(common, exchange, snapshot)),
       endpoint(["GET"], CONSENT_PATH, false, (exchange, snapshot) => showConsent(common, exchange, snapshot)),
       endpoint(["POST"], CONSENT_PATH, false, (exchange, snapshot) => decideConsent(common, exchange, snapshot)),
-      endpoint(["POST"], TOKEN_PATH, true, (exchange, snapshot) =>
-        token({ ...common, refreshing, closing: closing.signal }, exchange, snapshot),
-      ),
+      endpoint(["POST"], TOKEN_PATH, true, (exchange, snapshot) => token({ ...common, refreshes }, exchange, snapshot)),
       endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
       ),
@@ -128,9 +126,6 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     userSection: async (principal, snapshot) =>
       snapshot.settings.mcpEnabled ? renderUserSection(common, principal) : undefined,
     challenge,
-    async close() {
-      closing.abort();
-      await Promise.allSettled(refreshing.values());
-    },
+    close: refreshes.close,
   };
 }

@@ -5,8 +5,6 @@
  * a refusal ends the connection once. When the answer of a rotating server was lost with its process, the old refresh
  * token is tried once more, and its refusal ends the connection.
  */
-import { setTimeout as delay } from "node:timers/promises";
-
 import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Log } from "../../../shared/log.ts";
@@ -17,6 +15,7 @@ import type { ClientChooser } from "../connect/client-choice.ts";
 import { vaultKey, type VaultRecord } from "../connection-records.ts";
 import type { UpstreamTarget } from "../target.ts";
 import { exchangeRefreshToken, type Asking } from "../connect/token-endpoint.ts";
+import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import { createTurns } from "../../../shared/limiter.ts";
 import {
   NONE,
@@ -63,13 +62,12 @@ const MAX_CONFLICTS = 5;
 export function createRefresher(deps: RefreshDeps): Refresher {
   const { store, clock, log, asking } = deps;
   const { read, put, seal, open, held, isExpired, end } = deps.records;
-  const refreshing = new Map<string, Promise<Held>>();
+  const refreshes = createLeasedRefreshes<Held>();
   /** Records for which an absent server is not asked again yet. */
   const pauses = createPauses(clock);
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
   const unsaved = new Map<string, { readonly stored: StoredVault; readonly next: VaultRecord }>();
   const turns = createTurns(AT_ONCE);
-  const closing = new AbortController();
 
   /** Under the lease. */
   const askServer = async (
@@ -150,65 +148,58 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       // Somebody was faster: their answer is as new as ours would be.
       return tokens.access !== accessToken && !isExpired(stored.value) ? held(key, stored.value) : undefined;
     };
-    const giveUpAt = performance.now() + WAIT_MS;
-    for (let pollMs = LEASE_POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
-      const lease = await store.lease(`refresh-${key}`, LEASE_MS);
-      if (lease) {
-        try {
-          const stored = await read(key);
-          const done = settled(stored);
-          if (done || !stored) return done ?? NONE;
-          const waiting = unsaved.get(key);
-          if (waiting && waiting.stored.value.tokens === stored.value.tokens) {
-            const saved = await saveRefreshed(key, stored, waiting.next);
-            unsaved.delete(key);
-            return saved;
-          }
-          unsaved.delete(key);
-          const tokens = open(key, stored.value);
-          if (tokens?.refresh === undefined) {
-            if (!isRefused && !isExpired(stored.value)) return held(key, stored.value);
-            await end(key, stored, isRefused ? "refused" : "expired");
-            return NONE;
-          }
-          if (pauses.has(key)) {
-            return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
-          }
-          return await askServer(key, target, stored, tokens);
-        } finally {
-          // It ends by itself.
-          await lease.release().catch(() => {});
-        }
+    const work = async (): Promise<Held> => {
+      const stored = await read(key);
+      const done = settled(stored);
+      if (done || !stored) return done ?? NONE;
+      const waiting = unsaved.get(key);
+      if (waiting && waiting.stored.value.tokens === stored.value.tokens) {
+        const saved = await saveRefreshed(key, stored, waiting.next);
+        unsaved.delete(key);
+        return saved;
       }
-      if (performance.now() >= giveUpAt || closing.signal.aborted) return UNAVAILABLE;
-      await delay(pollMs, undefined, { signal: closing.signal });
-      const done = settled(await read(key));
-      if (done) return done;
-    }
+      unsaved.delete(key);
+      const tokens = open(key, stored.value);
+      if (tokens?.refresh === undefined) {
+        if (!isRefused && !isExpired(stored.value)) return held(key, stored.value);
+        await end(key, stored, isRefused ? "refused" : "expired");
+        return NONE;
+      }
+      if (pauses.has(key)) {
+        return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
+      }
+      return askServer(key, target, stored, tokens);
+    };
+    const result = await refreshes.underLease({
+      lease: () => store.lease(`refresh-${key}`, LEASE_MS),
+      waits: pollsUntil(performance.now() + WAIT_MS),
+      look: async () => settled(await read(key)),
+      work,
+    });
+    return result ?? UNAVAILABLE;
   };
 
   const replace: Refresher["replace"] = (userId, target, accessToken, isRefused) => {
     const key = vaultKey(userId, target);
-    let running = refreshing.get(key);
-    if (!running) {
-      running = turns
+    return refreshes.once(key, () =>
+      turns
         .take(() => replaceShared(key, target, accessToken, isRefused))
         .catch((error: unknown): Held => {
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
           return UNAVAILABLE;
-        })
-        .finally(() => refreshing.delete(key));
-      refreshing.set(key, running);
-    }
-    return running;
+        }),
+    );
   };
 
   return {
     replace,
     reset: (key) => pauses.end(key),
-    async close() {
-      closing.abort();
-      await Promise.allSettled(refreshing.values());
-    },
+    close: refreshes.close,
   };
+}
+
+function* pollsUntil(giveUpAtMs: number): Iterable<number> {
+  for (let pollMs = LEASE_POLL_MS; performance.now() < giveUpAtMs; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
+    yield pollMs;
+  }
 }

@@ -6,8 +6,6 @@
  *
  * @see test/requirements.ts, "States and transitions"
  */
-import { setTimeout as delay } from "node:timers/promises";
-
 import type { Block } from "../../../policy/blocks.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import type { StoredRecord } from "../../../store/store.ts";
@@ -30,9 +28,8 @@ import type { TokenDeps, TokenRequest } from "./token-request.ts";
 
 /** Longer than a provider may take to answer, so that a lease is lost only with its holder. */
 const LEASE_MS = 60_000;
-const LEASE_POLL_MS = 100;
-/** Together 20 s: then the client should ask again rather than hang. */
-const MAX_ATTEMPTS = 200;
+/** Milliseconds between two tries of the lease. Together 20 s: then the client should ask again rather than hang. */
+const WAITS: readonly number[] = Array.from({ length: 200 }, () => 100);
 
 interface Attempt {
   readonly token: string;
@@ -50,51 +47,50 @@ export async function refreshGrant(deps: TokenDeps, request: TokenRequest): Prom
 
   // Parallel requests with one token share one refresh; the lease below does the same across processes.
   const key = `${opened.hash} ${request.form.get("resource") ?? ""}`;
-  let running = deps.refreshing.get(key);
-  if (!running) {
-    running = refreshShared(deps, request, { token, opened, owner }).finally(() => deps.refreshing.delete(key));
-    deps.refreshing.set(key, running);
-  }
-  return running;
+  return deps.refreshes.once(key, () => refreshShared(deps, request, { token, opened, owner }));
 }
 
 async function refreshShared(deps: TokenDeps, request: TokenRequest, attempt: Attempt): Promise<Step<TokenAnswer>> {
+  const look = (): Promise<Step<TokenAnswer> | undefined> => answerWithoutRefresh(deps, request, attempt);
+  const answer =
+    (await look()) ??
+    (await deps.refreshes.underLease({
+      lease: () => deps.store.lease(`refresh:${attempt.opened.grantId}`, LEASE_MS),
+      waits: WAITS,
+      look,
+      work: () => refreshAlone(deps, request, attempt),
+    }));
+  return answer ?? refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
+}
+
+/** @returns undefined for the current token of a grant that may go on: it is to be refreshed */
+async function answerWithoutRefresh(
+  deps: TokenDeps,
+  request: TokenRequest,
+  attempt: Attempt,
+): Promise<Step<TokenAnswer> | undefined> {
   const { grantId } = attempt.opened;
-  for (let count = 0; count < MAX_ATTEMPTS && !deps.closing.aborted; count += 1) {
-    const grant = await findGrant(deps.store, grantId);
-    if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
-    // Before anything that a rotation could put off.
-    const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
-    if (endsAt <= request.now) {
-      await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
-      return badToken("past refresh_token_absolute_lifetime");
-    }
-    const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
-    if (state.kind === "unknown") return badToken("never issued");
-    if (state.kind === "reused") {
-      // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
-      await endGrant(deps, grantId, "refresh token reused");
-      return badToken("reused");
-    }
-    // Before anything is given or consumed: the same token works again once the block is lifted.
-    const block = await findBlock(deps, grantId, grant.value);
-    if (block) return refuseBlocked(block);
-    if (state.kind === "rotated") return replay(deps, request, attempt, grant, state.by);
-    state.kind satisfies "current";
-    const lease = await deps.store.lease(`refresh:${grantId}`, LEASE_MS);
-    if (!lease) {
-      await delay(LEASE_POLL_MS, undefined, { signal: deps.closing }).catch(() => {});
-      continue;
-    }
-    try {
-      const answer = await refreshAlone(deps, request, attempt);
-      if (answer) return answer;
-    } finally {
-      // It ends by itself; what was decided stands.
-      await lease.release().catch(() => {});
-    }
+  const grant = await findGrant(deps.store, grantId);
+  if (!grant || deps.session.revocations.isRevoked([`grant:${grantId}`])) return badToken("the grant ended");
+  // Before anything that a rotation could put off.
+  const { endsAt = Infinity } = endOf(grant.value.createdAt, request.snapshot.settings.lifetimes);
+  if (endsAt <= request.now) {
+    await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
+    return badToken("past refresh_token_absolute_lifetime");
   }
-  return refuse("temporarily_unavailable", "Another refresh is under way", "lease not obtained");
+  const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
+  if (state.kind === "unknown") return badToken("never issued");
+  if (state.kind === "reused") {
+    // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
+    await endGrant(deps, grantId, "refresh token reused");
+    return badToken("reused");
+  }
+  // Before anything is given or consumed: the same token works again once the block is lifted.
+  const block = await findBlock(deps, grantId, grant.value);
+  if (block) return refuseBlocked(block);
+  if (state.kind === "rotated") return replay(deps, request, attempt, grant, state.by);
+  state.kind satisfies "current";
+  return undefined;
 }
 
 async function findBlock(

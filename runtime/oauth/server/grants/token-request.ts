@@ -1,5 +1,6 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
 import type { Snapshot } from "../../../config/snapshot.ts";
+import type { LeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Step } from "../answer.ts";
 import type { ClientKeys } from "../clients/client-keys.ts";
@@ -15,10 +16,8 @@ export interface TokenDeps extends GrantDeps {
   readonly failedProofs: FailureLimit;
   readonly session: IssuerSession;
   readonly upstream?: UpstreamStep | undefined;
-  /** Refreshes under way in this process, by token hash. */
-  readonly refreshing: Map<string, Promise<Step<TokenAnswer>>>;
-  /** Aborted when this process stops: nobody waits for others any longer. */
-  readonly closing: AbortSignal;
+  /** By token hash and resource. */
+  readonly refreshes: LeasedRefreshes<Step<TokenAnswer>>;
 }
 
 /** An authenticated token request. */

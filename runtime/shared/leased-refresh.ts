@@ -1,0 +1,71 @@
+/**
+ * Refreshes of what can be refreshed once: many servers rotate refresh tokens, and take a second use for theft.
+ *
+ * Promises: one refresh per key at a time in this process, whose result everybody gets; one at a time across replicas,
+ * by a lease of the store. Who waits for another holder looks after each wait what that one brought.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+
+/** How one refresh is made. T is what comes of it; undefined is no result. */
+export interface LeasedWork<T extends object> {
+  /** Takes the lease. @returns undefined while another has it */
+  readonly lease: () => Promise<{ release(): Promise<void> } | undefined>;
+  /** Milliseconds before each further attempt; where they end, nobody waits any longer. */
+  readonly waits: Iterable<number>;
+  /** What another holder brought meanwhile; undefined when the lease is to be tried again. */
+  readonly look: () => Promise<T | undefined>;
+  /** Under the lease; undefined when what it met has changed, and must be looked at again. */
+  readonly work: () => Promise<T | undefined>;
+}
+
+export interface LeasedRefreshes<T extends object> {
+  /** Begins, or joins what began under this key and has not ended. */
+  readonly once: (key: string, begin: () => Promise<T>) => Promise<T>;
+  /** @returns undefined when the lease was not to be had, or the process stops */
+  readonly underLease: (refresh: LeasedWork<T>) => Promise<T | undefined>;
+  /** Ends the waiting, and waits for the work. */
+  readonly close: () => Promise<void>;
+}
+
+export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
+  const running = new Map<string, Promise<T>>();
+  const closing = new AbortController();
+
+  return {
+    once(key, begin) {
+      let refresh = running.get(key);
+      if (!refresh) {
+        refresh = begin().finally(() => running.delete(key));
+        running.set(key, refresh);
+      }
+      return refresh;
+    },
+
+    async underLease({ lease, waits, look, work }) {
+      const pauses = waits[Symbol.iterator]();
+      while (!closing.signal.aborted) {
+        const held = await lease();
+        if (held) {
+          try {
+            const done = await work();
+            if (done !== undefined) return done;
+          } finally {
+            // It ends by itself; what was decided stands.
+            await held.release().catch(() => {});
+          }
+        }
+        const pause = pauses.next();
+        if (pause.done === true) return undefined;
+        if (!held) await delay(pause.value, undefined, { signal: closing.signal }).catch(() => {});
+        const done = await look();
+        if (done !== undefined) return done;
+      }
+      return undefined;
+    },
+
+    async close() {
+      closing.abort();
+      await Promise.allSettled(running.values());
+    },
+  };
+}

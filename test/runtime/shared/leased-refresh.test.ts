@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+
+import { createLeasedRefreshes, type LeasedWork } from "../../../runtime/shared/leased-refresh.ts";
+
+const DONE = { from: "work" };
+const SEEN = { from: "look" };
+
+/** A lease for one holder at a time, which counts its releases. */
+function oneLease() {
+  const told = { held: false, released: 0 };
+  const lease = async () => {
+    if (told.held) return undefined;
+    told.held = true;
+    return {
+      release: async () => {
+        told.held = false;
+        told.released += 1;
+      },
+    };
+  };
+  return { told, lease };
+}
+
+function refreshOf(over: Partial<LeasedWork<object>>): LeasedWork<object> {
+  return {
+    lease: oneLease().lease,
+    waits: [0, 0],
+    look: async () => undefined,
+    work: async () => DONE,
+    ...over,
+  };
+}
+
+test("once() gives all who ask meanwhile one result, and begins anew afterwards", async () => {
+  const { once } = createLeasedRefreshes<object>();
+  let begun = 0;
+  const begin = async (): Promise<object> => ({ begun: (begun += 1) });
+  const [first, second, other] = await Promise.all([once("a", begin), once("a", begin), once("b", begin)]);
+  expect(second).toBe(first);
+  expect(other).not.toBe(first);
+  expect(await once("a", begin)).toEqual({ begun: 3 });
+});
+
+test("once() begins anew after a failure", async () => {
+  const { once } = createLeasedRefreshes<object>();
+  await expect(once("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(await once("a", async () => DONE)).toBe(DONE);
+});
+
+test("underLease() works under the lease and gives it back", async () => {
+  const { told, lease } = oneLease();
+  const work = async (): Promise<object> => ({ held: told.held });
+  expect(await createLeasedRefreshes().underLease(refreshOf({ lease, work }))).toEqual({ held: true });
+  expect(told).toEqual({ held: false, released: 1 });
+});
+
+test("underLease() gives the lease back when the work fails, and hands on the failure", async () => {
+  const { told, lease } = oneLease();
+  const work = (): Promise<object> => Promise.reject(new Error("away"));
+  await expect(createLeasedRefreshes().underLease(refreshOf({ lease, work }))).rejects.toThrow("away");
+  expect(told).toEqual({ held: false, released: 1 });
+});
+
+test("underLease() keeps the result when the lease cannot be given back", async () => {
+  const lease = async () => ({ release: () => Promise.reject(new Error("away")) });
+  expect(await createLeasedRefreshes().underLease(refreshOf({ lease }))).toBe(DONE);
+});
+
+test("underLease() takes what another holder brought, and does not work itself", async () => {
+  let worked = false;
+  const result = await createLeasedRefreshes().underLease(
+    refreshOf({
+      lease: async () => undefined,
+      look: async () => SEEN,
+      work: async () => {
+        worked = true;
+        return DONE;
+      },
+    }),
+  );
+  expect([result, worked]).toEqual([SEEN, false]);
+});
+
+test("underLease() tries again after each wait, and gives up where they end", async () => {
+  let tries = 0;
+  const lease = async (): Promise<undefined> => void (tries += 1);
+  expect(await createLeasedRefreshes().underLease(refreshOf({ lease, waits: [0, 0] }))).toBeUndefined();
+  expect(tries).toBe(3);
+});
+
+test("underLease() looks again when the work met something else, with the lease given back", async () => {
+  const { told, lease } = oneLease();
+  const seen: boolean[] = [];
+  const results = [undefined, DONE];
+  const result = await createLeasedRefreshes().underLease(
+    refreshOf({
+      lease,
+      look: async () => void seen.push(told.held),
+      work: async () => results.shift(),
+    }),
+  );
+  expect([result, seen, told.released]).toEqual([DONE, [false], 2]);
+});
+
+test("close() ends the waiting for others, and waits for work under way", async () => {
+  const refreshes = createLeasedRefreshes<object>();
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const working = refreshes.once(
+    "working",
+    async () => (await refreshes.underLease(refreshOf({ work: () => promise }))) ?? {},
+  );
+  const waiting = refreshes.once("waiting", async () => {
+    // Nobody waits as long as this.
+    return (await refreshes.underLease(refreshOf({ lease: async () => undefined, waits: [1e9] }))) ?? {};
+  });
+  const closed = refreshes.close();
+  expect(await waiting).toEqual({});
+  resolve(DONE);
+  await closed;
+  expect(await working).toBe(DONE);
+  expect(await refreshes.underLease(refreshOf({}))).toBeUndefined();
+});
