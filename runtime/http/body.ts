@@ -7,6 +7,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Exchange } from "./exchange.ts";
+import { ignore } from "../shared/ignore.ts";
 import { parseQuery, type Parameters } from "../shared/http/query.ts";
 
 export type BodyRefusal = "too-large" | "aborted" | "timeout" | "unsupported-encoding";
@@ -26,14 +27,25 @@ export function readBody(exchange: Exchange, maxBytes: number): Promise<BodyResu
   });
 }
 
-/** The same without a promise, for the hot path. `done` is called exactly once. */
-export function readBodyInto(exchange: Exchange, maxBytes: number, done: (result: BodyResult) => void): void {
+/**
+ * The same without a promise, for the hot path.
+ *
+ * @param done called exactly once, possibly before this call returns
+ * @param timeoutMs Infinity: as long as the listener lets the connection be
+ */
+export function readBodyInto(
+  exchange: Exchange,
+  maxBytes: number,
+  done: (result: BodyResult) => void,
+  timeoutMs = READ_TIMEOUT_MS,
+): void {
   if (!exchange.hasBody) {
     done({ ok: true, bytes: EMPTY });
     return;
   }
   const declared = exchange.header("content-length");
-  if (declared !== undefined && Number(declared) > maxBytes) {
+  // A length that is no number is the server's matter; here it only must not pass as small.
+  if (declared !== undefined && !(Number(declared) <= maxBytes)) {
     done({ ok: false, reason: "too-large" });
     return;
   }
@@ -51,6 +63,8 @@ export function readBodyInto(exchange: Exchange, maxBytes: number, done: (result
     body.off("end", onEnd);
     body.off("error", onAborted);
     body.off("close", onAborted);
+    // The connection may still fail while the answer is under way; without a listener that would end the process.
+    body.on("error", ignore);
     done(result);
   };
   const onData = (chunk: Buffer): void => {
@@ -65,8 +79,8 @@ export function readBodyInto(exchange: Exchange, maxBytes: number, done: (result
   };
   const onEnd = (): void => finish({ ok: true, bytes: more ? Buffer.concat(more) : (first ?? EMPTY) });
   const onAborted = (): void => finish({ ok: false, reason: "aborted" });
-  const timer = setTimeout(() => finish({ ok: false, reason: "timeout" }), READ_TIMEOUT_MS);
-  timer.unref();
+  const timer =
+    timeoutMs === Infinity ? undefined : setTimeout(() => finish({ ok: false, reason: "timeout" }), timeoutMs).unref();
 
   body.on("data", onData);
   body.on("end", onEnd);

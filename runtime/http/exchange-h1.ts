@@ -13,6 +13,7 @@ import type { HeaderTraits } from "../shared/http/header-traits.ts";
 import { closeLingering, MAX_DISCARDED_BYTES } from "./linger.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
 import { acceptOf } from "./listener/websocket.ts";
+import { ignore } from "../shared/ignore.ts";
 
 /** What the exchange asks of the server it belongs to. */
 export interface ExchangeOwner {
@@ -221,5 +222,3 @@ export class Http1Exchange implements Exchange {
 function flushHead(exchange: Http1Exchange): void {
   exchange.flush();
 }
-
-function ignore(): void {}

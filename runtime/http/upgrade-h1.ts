@@ -13,6 +13,7 @@ import { findHeader } from "../shared/http/header-lookup.ts";
 import { closeLingering } from "./linger.ts";
 import { respondError } from "./respond.ts";
 import { isKey, WEBSOCKET_VERSION } from "./listener/websocket.ts";
+import { ignore } from "../shared/ignore.ts";
 
 export interface Upgrades {
   /** Cuts all that are open. */
@@ -90,5 +91,3 @@ function readEarly(socket: Duplex, rest: Buffer): () => Buffer {
     return Buffer.concat(chunks);
   };
 }
-
-function ignore(): void {}

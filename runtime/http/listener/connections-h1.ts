@@ -16,6 +16,7 @@ import { breakOff } from "../break-off.ts";
 import { closeLingering, discardInput, isLingering } from "../linger.ts";
 import { refuseConnection, statusOfParserError } from "./refuse-connection.ts";
 import { watchStalls } from "../stalls.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 /** What a client waits for before it sends the body. "unmet": something that is not "100-continue". */
 export type Expectation = "none" | "continue" | "unmet";
@@ -213,5 +214,3 @@ class Http1Connection {
     this.#begin(arrival.request, arrival.response, arrival.expectation);
   };
 }
-
-function ignore(): void {}

@@ -10,6 +10,7 @@ import { Server as TlsServer, type TLSSocket } from "node:tls";
 
 import type { Log } from "../../shared/log.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 export interface ProxiedConnections {
   /** Gives a TLS connection the address that its head told. Call it before anything asks for the address. */
@@ -99,5 +100,3 @@ function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket):
 function setRemoteAddress(socket: Socket, address: string): void {
   Object.defineProperty(socket, "remoteAddress", { value: address, configurable: true });
 }
-
-function ignore(): void {}

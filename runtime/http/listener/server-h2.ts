@@ -16,6 +16,7 @@ import { abortStream, Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
 import { watchStalls } from "../stalls.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 export interface Http2Deps extends AcceptDeps {
   /** Longest time in which a client may take nothing of what a stream sends; 0 or absent: no limit. */
@@ -149,5 +150,3 @@ const NO_HEAD = {
   headerTraits: [],
   isWebSocket: false,
 };
-
-function ignore(): void {}
