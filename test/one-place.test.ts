@@ -44,6 +44,11 @@ const PLACES: Readonly<Record<string, Place>> = {
   },
   "the collecting of a request's body": { piece: /[bB]ody\.on\("data"/, file: "http/body.ts" },
   "the wait for a lease that another has": { piece: /await held\.release\(\)/, file: "shared/leased-refresh.ts" },
+  "what an object is that is no list": {
+    piece: /value !== null && !Array\.isArray\(value\);/,
+    file: "shared/is-record.ts",
+    still: ["terraform/resource/bundle-document.ts", "terraform/schema/document.ts"],
+  },
   "the listener that hears nothing": {
     piece: /function ignore\(\)/,
     file: "shared/ignore.ts",

@@ -3,6 +3,7 @@ import { type BootDoc, type SettingsDoc } from "./settings.ts";
 import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { settingsFields } from "./settings.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
 
@@ -75,8 +76,4 @@ function secretBase(name: string): string {
 
 function writerKey(path: ValuePath): string {
   return JSON.stringify(path);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

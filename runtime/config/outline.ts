@@ -4,9 +4,10 @@
  * A source is a hand-written file (settings beside a `routes` list, owner "default") or a slice
  * (`version`, `owner`, `settings`, `routes` by name).
  */
+import { isRecord, type Members } from "../shared/is-record.ts";
 import { unknownMember } from "../settings/types/registry.ts";
 import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
-import { describe, fault, type Finding, isMembers, type Members, quote, type ValuePath } from "../settings/problem.ts";
+import { describe, fault, type Finding, quote, type ValuePath } from "../settings/problem.ts";
 import { routeNameWish } from "../features/routing/settings.ts";
 
 export interface Outline {
@@ -44,13 +45,13 @@ function sliceOutline(value: Members, report: Report): Outline {
     report(fault(["owner"], `${state}, ${OWNER_EXPECTED}`));
   }
   const routes = value["routes"] ?? {};
-  if (!isMembers(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
+  if (!isRecord(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
   return {
     owner: typeof owner === "string" ? owner : "unknown",
     hasOwner,
     settings: Object.hasOwn(value, "settings") ? value["settings"] : {},
     settingsPath: ["settings"],
-    routes: Object.entries(isMembers(routes) ? routes : {}).map(([label, route]) => {
+    routes: Object.entries(isRecord(routes) ? routes : {}).map(([label, route]) => {
       const wish = routeNameWish(label);
       if (wish !== undefined) report(fault(["routes", label], `has a name that ${wish}`));
       return { path: ["routes", label], label, value: route };
@@ -61,7 +62,7 @@ function sliceOutline(value: Members, report: Report): Outline {
 function fileOutline(value: Members, report: Report): Outline {
   const { routes = [], ...settings } = value;
   if (!Array.isArray(routes)) {
-    const hint = isMembers(routes) ? '; named routes belong to a slice with "version: 1" and "owner"' : "";
+    const hint = isRecord(routes) ? '; named routes belong to a slice with "version: 1" and "owner"' : "";
     report(fault(["routes"], `is ${describe(routes)}, must be a list of routes${hint}`));
   }
   const items: readonly unknown[] = Array.isArray(routes) ? routes : [];

@@ -16,12 +16,13 @@ import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
 import { pathRules } from "../features/routing/path-rules.ts";
 import { upstreamTlsRules } from "../features/connection/rules.ts";
-import { type Finding, isMembers } from "../settings/problem.ts";
+import type { Finding } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
 import { parseUpstream } from "../settings/values.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 export interface RouteReading {
   /** Its members without problems; complete exactly when `doc` is set. */
@@ -83,13 +84,13 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
   const findings: Finding[] = [];
   const judged = judge(routeSchema, value, routeFields, (finding) => findings.push(finding));
   const route = judged.sound;
-  const wrote = (name: keyof RouteDoc): boolean => isMembers(value) && Object.hasOwn(value, name);
+  const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
   findings.push(...secretRules(routeFields, route, publisher));
   findings.push(...headerRules(route, wrote, tokenFor(route)));
   if (route.mcp) findings.push(...mcpRules(route.mcp));
   findings.push(...pathRules(route, wrote));
   findings.push(...extraPathRules(route));
-  if (isMembers(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
+  if (isRecord(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
   findings.push(...upstreamTlsRules(route));
   findings.push(...balancingRules(route));
   if (judged.complete) findings.push(...accessRules(route, wrote, mcpKind(route)));

@@ -12,7 +12,6 @@ import {
   fault,
   type Finding,
   formatPath,
-  isMembers,
   type PlacedProblem,
   type ValuePath,
 } from "../settings/problem.ts";
@@ -20,6 +19,7 @@ import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts"
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
 import { readSource, type SourceText } from "../settings/source.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 export interface SliceSource {
   /** Name for messages. */
@@ -79,7 +79,7 @@ export function readSlice(source: SliceSource, problems: PlacedProblem[], memory
   }
   const problemOf = placer(text);
   const report: ReadSlice["report"] = (finding) => void problems.push(problemOf(finding));
-  if (!isMembers(text.value)) {
+  if (!isRecord(text.value)) {
     report(fault([], `is ${describe(text.value)}, must be a block of settings and routes`));
     return undefined;
   }

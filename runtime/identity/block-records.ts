@@ -8,6 +8,7 @@ import { BLOCK_KINDS, type Block, type BlockTarget } from "../policy/blocks.ts";
 import { hashSecret } from "../shared/keys.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { Store } from "../store/store.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 export const BLOCK_FEED = "blocks";
 
@@ -38,8 +39,8 @@ export async function readBlocks(store: Pick<Store, "list">): Promise<StoredBloc
 }
 
 function isBlock(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { kind, name, route, email, until, reason, since, by } = value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) return false;
+  const { kind, name, route, email, until, reason, since, by } = value;
   const isOptionalText = (text: unknown): boolean => text === undefined || typeof text === "string";
   return (
     BLOCK_KINDS.some((known) => known === kind) &&

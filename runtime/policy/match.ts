@@ -5,6 +5,7 @@
  * hold. A bare value is shorthand: `is` for text, `has` for lists.
  */
 import { unknownWord } from "./suggest.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 /** Where a problem is reported; `path` is relative to the policy ("allow.or[0].email"). */
 export type Report = (path: string, message: string) => void;
@@ -217,11 +218,6 @@ export function isRecordOf(
   for (const key of keys) if (!members.includes(key)) report(`${path}.${key}`, unknownWord("member", key, members));
   if (keys.length === 0) report(path, `is empty, must have at least one of ${members.join(", ")}`);
   return true;
-}
-
-/** A plain object, so `Object.entries` tells all there is. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseOperators(

@@ -5,9 +5,10 @@
  * Nothing is rewritten here; `canonicalPolicy` gives the one spelling that comparisons and diffs use.
  */
 import { CRITERIA, findCriterion } from "./criteria.ts";
-import { describe, isRecord } from "./match.ts";
+import { describe } from "./match.ts";
 import type { Report } from "./match.ts";
 import { unknownWord } from "./suggest.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 /** One criterion: an object with exactly one key. */
 export type CriterionDoc = Readonly<Record<string, unknown>>;

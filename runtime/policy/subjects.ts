@@ -2,8 +2,9 @@
 import ipaddr from "ipaddr.js";
 
 import { lowerAscii } from "../shared/ascii.ts";
-import { describe, isRecord } from "./match.ts";
+import { describe } from "./match.ts";
 import type { Report } from "./match.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 /**
  * An e-mail address in lower case; "" when there is none.

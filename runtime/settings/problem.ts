@@ -86,10 +86,3 @@ export function doubt(path: ValuePath, message: string): Finding {
 export function below(path: ValuePath, finding: Finding): Finding {
   return { ...finding, path: [...path, ...finding.path] };
 }
-
-export type Members = Readonly<Record<string, unknown>>;
-
-/** A block: an object that is no list. */
-export function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

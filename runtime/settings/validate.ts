@@ -1,7 +1,8 @@
 /** A value against a schema: findings in our words, and what of it is sound. */
+import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type Schema, unknownMember } from "./types/registry.ts";
-import { fault, type Finding, isMembers, type ValuePath } from "./problem.ts";
+import { fault, type Finding, type ValuePath } from "./problem.ts";
 
 /** Judges a block against its schema. `sound` holds the members without problems. */
 export function judge<T extends object>(
@@ -24,7 +25,7 @@ export function judge<T extends object>(
       if (path[0] !== undefined) bad.add(path[0]);
     }
   }
-  const members = isMembers(value) ? Object.entries(value) : [];
+  const members = isRecord(value) ? Object.entries(value) : [];
   return { complete: false, sound: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
 }
 

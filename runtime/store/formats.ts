@@ -8,12 +8,15 @@
  */
 import { GatewayError } from "../shared/errors.ts";
 import type { Json, Store, StoredRecord } from "./store.ts";
+import { isRecord } from "../shared/is-record.ts";
+
+type JsonObject = { readonly [member: string]: Json };
 
 export interface RecordFormat {
   /** What is written now; the first is 1. */
   readonly schema: number;
   /** `upgrades[0]` turns schema 1 into 2, and so on: one less than `schema`. */
-  readonly upgrades: readonly ((value: { readonly [member: string]: Json }) => { readonly [member: string]: Json })[];
+  readonly upgrades: readonly ((value: JsonObject) => JsonObject)[];
 }
 
 /** By kind: `{ grant: { schema: 1, upgrades: [] } }`. Kinds that are not listed pass as they are. */
@@ -32,7 +35,7 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
   };
   const valueOf = <T>({ key, value }: StoredRecord<T>): T => {
     const format = formatOf(key);
-    return format && isObject(value) ? (upgrade(key, value, format) as T) : value;
+    return format && isRecord(value) ? (upgrade(key, value as JsonObject, format) as T) : value;
   };
   const open = <T>(record: StoredRecord<T>): StoredRecord<T> => ({ ...record, value: valueOf(record) });
   // As it is looked at: who only ends what is listed must not fail over a record that cannot be read.
@@ -57,18 +60,14 @@ export function withFormats(store: Store, formats: RecordFormats): Store {
     },
     put(key, value, options) {
       const format = formatOf(key);
-      const stamped = format && isObject(value) ? { ...value, schema: format.schema } : value;
+      const stamped = format && isRecord(value) ? { ...value, schema: format.schema } : value;
       return store.put(key, stamped, options);
     },
   };
 }
 
 /** @throws GatewayError `store.unavailable` */
-function upgrade(
-  key: string,
-  value: { readonly [member: string]: Json },
-  { schema, upgrades }: RecordFormat,
-): { readonly [member: string]: Json } {
+function upgrade(key: string, value: JsonObject, { schema, upgrades }: RecordFormat): JsonObject {
   const written = value["schema"];
   if (written === schema) return value;
   if (typeof written !== "number" || !Number.isInteger(written) || written < 1 || written > schema) {
@@ -99,8 +98,4 @@ function methodsOf(store: Store): Store {
     sweep: () => store.sweep(),
     close: () => store.close(),
   };
-}
-
-function isObject(value: unknown): value is { readonly [member: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

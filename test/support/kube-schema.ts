@@ -5,8 +5,8 @@
  */
 import * as client from "@kubernetes/client-node";
 
-import { isMembers } from "../../runtime/settings/problem.ts";
 import type { Manifest } from "./kustomize.ts";
+import { isRecord } from "../../runtime/shared/is-record.ts";
 
 interface Model {
   getAttributeTypeMap(): readonly { readonly baseName: string; readonly type: string }[];
@@ -44,7 +44,7 @@ function* unknownMembers(value: unknown, type: string, place: string): Iterable<
     return;
   }
   const model = models[type];
-  if (!model || !isMembers(value)) return;
+  if (!model || !isRecord(value)) return;
   const members = new Map(model.getAttributeTypeMap().map(({ baseName, type: kind }) => [baseName, kind]));
   for (const [name, each] of Object.entries(value)) {
     const kind = members.get(name);

@@ -4,9 +4,9 @@
  * Untrusted: whoever has such a token is one team of several. Promises: no word about other owners' slices, about users or
  * the machine; of what is wrong elsewhere only that something is.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { matchesOwner } from "../../features/process/owners.ts";
 import type { Problem } from "../../config/load.ts";
-import { isMembers } from "../../settings/problem.ts";
 import { publishedName } from "../bundle/validation/protocol.ts";
 import { type Laggard, withoutRefusal } from "../bundle/liveness.ts";
 import type { PublishOutcome } from "../bundle/publisher.ts";
@@ -33,20 +33,20 @@ export function outsideScope({ entry }: PublishScope): Answer {
 /** What publishers need of `/status`. @param status of one process, or of several together */
 export function scopedStatus(status: object, scope: PublishScope): object {
   const { store, bundle, seal_key } = status as Readonly<Record<string, unknown>>;
-  return { store, bundle: isMembers(bundle) ? scopedBundle(bundle, scope) : null, seal_key };
+  return { store, bundle: isRecord(bundle) ? scopedBundle(bundle, scope) : null, seal_key };
 }
 
 function scopedBundle(bundle: Readonly<Record<string, unknown>>, scope: PublishScope): object {
   const { digest, generation, loadedAt, lastError } = bundle;
   const own = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
     (Array.isArray(value) ? value : []).filter(
-      (each) => isMembers(each) && typeof each["owner"] === "string" && scope.covers(each["owner"]),
+      (each) => isRecord(each) && typeof each["owner"] === "string" && scope.covers(each["owner"]),
     );
   const degraded = own(bundle["degraded"]);
   const problems = degraded.flatMap((each) => each["problems"]);
   // What keeps everything from being in force concerns this owner too, whosever it is.
-  if (isMembers(lastError) && lastError["partial"] !== true) problems.push(NOT_IN_FORCE);
-  const told = problems.length > 0 && isMembers(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
+  if (isRecord(lastError) && lastError["partial"] !== true) problems.push(NOT_IN_FORCE);
+  const told = problems.length > 0 && isRecord(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
   return { digest, generation, loadedAt, slices: own(bundle["slices"]), degraded, ...told };
 }
 

@@ -5,8 +5,8 @@
  * Untrusted input: bodies, and who asks: the operator for any owner, an owner for itself, a minted token for nothing at
  * all, so that none outlives the run that was given it.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
-import { isMembers } from "../../settings/problem.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -71,7 +71,7 @@ function readWish(body: Buffer | undefined): { readonly owner: string; readonly 
   } catch {
     return expected;
   }
-  if (!isMembers(value)) return expected;
+  if (!isRecord(value)) return expected;
   const { owner, lifetime = DEFAULT_TOKEN_LIFETIME, ...rest } = value;
   if (Object.keys(rest).length > 0 || typeof owner !== "string" || typeof lifetime !== "string") return expected;
   if (!isOwner(owner)) return `"owner" ${OWNER_EXPECTED}`;

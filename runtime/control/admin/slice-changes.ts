@@ -4,8 +4,9 @@
  *
  * Untrusted input: the body. Each change says what it believes to find, as `If-Match` does for one slice.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { isOwner } from "../../features/process/owners.ts";
-import { isMembers, quote } from "../../settings/problem.ts";
+import { quote } from "../../settings/problem.ts";
 import { canonicalJson, digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import type { Expected, SliceChange } from "../bundle/publisher.ts";
@@ -26,7 +27,7 @@ export function readChanges(text: string): ChangesReading {
   const [problem] = problems;
   if (problem)
     return { ok: false, message: `the body ${problem.path === "" ? "" : `at ${problem.path} `}${problem.message}` };
-  const items = isMembers(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
+  const items = isRecord(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
   if (!Array.isArray(items)) return { ok: false, message: `the body ${WISH}` };
   const changes: SliceChange[] = [];
   for (const [index, item] of items.entries()) {
@@ -42,14 +43,14 @@ export function readChanges(text: string): ChangesReading {
 
 /** @returns what is wrong */
 function readChange(item: unknown): SliceChange | string {
-  if (!isMembers(item)) return WISH;
+  if (!isRecord(item)) return WISH;
   const { owner, slice, expected: written, ...rest } = item;
   if (Object.keys(rest).length > 0 || slice === undefined || written === undefined) return WISH;
   if (typeof owner !== "string" || !isOwner(owner)) return `has ${quote(owner)}, which is no name of an owner`;
   const expected = readExpected(written);
   if (expected === undefined) return `has ${quote(written)} as "expected", must be a digest, null or "*"`;
   if (slice === null) return { owner, slice, expected };
-  if (!isMembers(slice)) return "has no slice, must be one or null";
+  if (!isRecord(slice)) return "has no slice, must be one or null";
   if (slice["owner"] !== owner) {
     return `has a slice of owner ${JSON.stringify(slice["owner"])}, must be of ${quote(owner)}`;
   }

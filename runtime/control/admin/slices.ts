@@ -9,7 +9,6 @@
  */
 import { formatProblem, type Problem } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
-import { isMembers } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { currentSlices, type CurrentSlice } from "../bundle/publication.ts";
 import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
@@ -18,6 +17,7 @@ import type { Validator } from "../bundle/validation/validator.ts";
 import { MAX_CHANGES_BYTES, readChanges } from "./slice-changes.ts";
 import { outsideScope, type PublishScope, scopedLaggards, scopedOutcome } from "./publish-scope.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 /** Some 20,000 routes. */
 const MAX_SLICE_BYTES = 16 * 1024 * 1024;
@@ -172,7 +172,7 @@ async function rollback(request: AdminRequest, publisher: Publisher): Promise<An
 function readWish(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
-    if (!isMembers(value)) return undefined;
+    if (!isRecord(value)) return undefined;
     const { owner, to, ...rest } = value;
     if (Object.keys(rest).length > 0 || (owner !== undefined && typeof owner !== "string")) return undefined;
     return to === undefined || typeof to === "number" ? { owner, to } : undefined;

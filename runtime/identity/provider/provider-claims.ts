@@ -7,6 +7,7 @@
  */
 import type { LeftOut } from "../../policy/facts.ts";
 import type { Json } from "../../store/store.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 
@@ -180,13 +181,13 @@ function findLeftOut(sources: readonly Claims[], groupsClaim: string): LeftOut |
 function namesLeftOut(source: Claims): ReadonlySet<string> {
   const names = new Set<string>();
   const named = source["_claim_names"];
-  if (isMembers(named)) for (const name of Object.keys(named)) names.add(name);
+  if (isRecord(named)) for (const name of Object.keys(named)) names.add(name);
   for (const [name, value] of Object.entries(source)) {
     // "groups:src1", and "groups": "src1" beside a source of that name: Entra's other spellings.
     const [, claim] = /^(.+):src[0-9]+$/.exec(name) ?? [];
     if (claim !== undefined) names.add(claim);
     const from = source[CLAIM_SOURCES];
-    if (typeof value === "string" && isMembers(from) && Object.hasOwn(from, value)) names.add(name);
+    if (typeof value === "string" && isRecord(from) && Object.hasOwn(from, value)) names.add(name);
   }
   if (saysHasGroups(source) && !hasValue(source["groups"])) names.add("groups");
   return names;
@@ -206,10 +207,6 @@ function saysHasGroups(source: Claims): boolean {
 /** @param path with dots, as `idp_groups_claim` may have them */
 function isNamed(names: ReadonlySet<string> | undefined, path: string): boolean {
   return names !== undefined && (names.has(path) || names.has(path.split(".")[0] ?? path));
-}
-
-function isMembers(value: unknown): value is Claims {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function readName(claims: Readonly<Record<string, Json>>): string {

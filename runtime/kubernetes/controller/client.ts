@@ -9,8 +9,8 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { isMembers, type Members } from "../../settings/problem.ts";
 import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
+import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ClientOptions {
   /** Text of a kubeconfig; the usual places and the pod's service account when absent. */
@@ -151,7 +151,7 @@ async function refusal(answer: Dispatcher.ResponseData, wish: KubeRequest): Prom
   let status: Members = {};
   try {
     const value: unknown = JSON.parse(text);
-    if (isMembers(value)) status = value;
+    if (isRecord(value)) status = value;
   } catch {
     // Proxies answer in their own words; the status code says enough.
   }

@@ -7,11 +7,11 @@
  */
 import { readdir } from "node:fs/promises";
 
-import { isMembers } from "../../settings/problem.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { createFileTarget, type Published } from "../../terraform/publish/publish.ts";
 import type { SlicePublisher, SliceText } from "./publisher.ts";
 import { isMadeHere, namespaceIn } from "../translate/slices.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 /** @param owner of the controller */
 export function createDirectoryPublisher(directory: string, owner: string): SlicePublisher {
@@ -74,9 +74,9 @@ function gainsHost({ text }: SliceText, before: Published): boolean {
 }
 
 function addressesIn(document: unknown): readonly unknown[] {
-  const routes = isMembers(document) ? document["routes"] : undefined;
-  if (!isMembers(routes)) return [];
-  return Object.values(routes).map((route) => (isMembers(route) ? route["from"] : undefined));
+  const routes = isRecord(document) ? document["routes"] : undefined;
+  if (!isRecord(routes)) return [];
+  return Object.values(routes).map((route) => (isRecord(route) ? route["from"] : undefined));
 }
 
 function parted<T>(items: readonly T[], isFirst: (item: T) => boolean): readonly [readonly T[], readonly T[]] {

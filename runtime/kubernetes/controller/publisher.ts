@@ -6,9 +6,9 @@
  * controllers from overwriting each other unseen. Slices that it made and that are no longer wanted are taken away,
  * with the one slice of all namespaces that earlier versions made.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { readFile } from "node:fs/promises";
 
-import { isMembers } from "../../settings/problem.ts";
 import { type Slice } from "../../config/slice.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -107,7 +107,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
       const answer = await ask("GET", `${base}/status`);
       if (answer.status !== 200) throw refused("read the seal key of", answer);
       const key = answer.body?.["seal_key"];
-      return isMembers(key) ? JSON.stringify(key) : undefined;
+      return isRecord(key) ? JSON.stringify(key) : undefined;
     },
   };
 
@@ -117,7 +117,7 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     const slices = answer.body?.["slices"];
     const found: readonly unknown[] = Array.isArray(slices) ? slices : [];
     return found
-      .filter((each) => isMembers(each))
+      .filter((each) => isRecord(each))
       .map((each) => ({ owner: textOf(each["owner"]), digest: textOf(each["digest"]) }));
   }
 
@@ -180,7 +180,7 @@ async function readPublishing(what: string, file: string): Promise<string> {
 
 function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): readonly SliceProblem[] {
   const found = (Array.isArray(problems) ? problems : [])
-    .filter((each) => isMembers(each))
+    .filter((each) => isRecord(each))
     .map((each) => ({
       severity: each["severity"] === "warning" ? ("warning" as const) : ("error" as const),
       // A problem of another slice or of the gateway's own file has no owner, and is none of ours, whatever its path.
@@ -195,7 +195,7 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
 
 function laggardsOf({ laggards }: Readonly<Record<string, unknown>>): string {
   const ids = Array.isArray(laggards)
-    ? laggards.map((each) => (isMembers(each) ? `${textOf(each["id"])} ${textOf(each["reason"])}` : ""))
+    ? laggards.map((each) => (isRecord(each) ? `${textOf(each["id"])} ${textOf(each["reason"])}` : ""))
     : [];
   return `not live yet in ${ids.join("; ")}`;
 }

@@ -10,12 +10,12 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 
-import { isMembers } from "../../settings/problem.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { isStatus, type KubeClient, KubeError } from "./kube-client.ts";
 import { keyOf, type KubeObject } from "../translate/objects.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
@@ -119,8 +119,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         query: { ...selector(), limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
         signal: stop.signal,
       });
-      const { metadata, items: objects } = isMembers(page) ? page : {};
-      if (!isMembers(metadata) || typeof metadata["resourceVersion"] !== "string" || !Array.isArray(objects ?? [])) {
+      const { metadata, items: objects } = isRecord(page) ? page : {};
+      if (!isRecord(metadata) || typeof metadata["resourceVersion"] !== "string" || !Array.isArray(objects ?? [])) {
         throw new GatewayError("kube.unreadable", `Cannot list ${path}: the answer is no list`);
       }
       for (const object of (objects ?? []) as readonly unknown[]) {
@@ -169,13 +169,12 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
   function apply(line: string): void {
     const { type, object } = readEvent(line);
     if (type === "ERROR") {
-      const code = isMembers(object) ? object["code"] : undefined;
+      const code = isRecord(object) ? object["code"] : undefined;
       if (code === 410) throw new Expired("the server no longer has our version");
-      const message =
-        isMembers(object) && typeof object["message"] === "string" ? object["message"] : "no reason given";
+      const message = isRecord(object) && typeof object["message"] === "string" ? object["message"] : "no reason given";
       throw new KubeError(`Cannot watch ${path}: ${message}`, { status: typeof code === "number" ? code : 500 });
     }
-    if (!isMembers(object) || !isMembers(object["metadata"])) throw new Expired("an event has no object");
+    if (!isRecord(object) || !isRecord(object["metadata"])) throw new Expired("an event has no object");
     const at = object["metadata"]["resourceVersion"];
     if (typeof at !== "string" || at === "") throw new Expired("an event has no version");
     if (type !== "BOOKMARK") {
@@ -209,10 +208,10 @@ function readEvent(line: string): { readonly type: string; readonly object: unkn
   } catch {
     throw new Expired("a line is no JSON");
   }
-  if (!isMembers(value) || typeof value["type"] !== "string") throw new Expired("a line is no event");
+  if (!isRecord(value) || typeof value["type"] !== "string") throw new Expired("a line is no event");
   return { type: value["type"], object: value["object"] };
 }
 
 function isObject(value: unknown): value is KubeObject {
-  return isMembers(value) && isMembers(value["metadata"]) && typeof value["metadata"]["name"] === "string";
+  return isRecord(value) && isRecord(value["metadata"]) && typeof value["metadata"]["name"] === "string";
 }

@@ -1,7 +1,8 @@
 /** Whether an Ingress from a file has the shape that an API server would have insisted on. */
-import { describe, isMembers } from "../../settings/problem.ts";
+import { describe } from "../../settings/problem.ts";
 import { isNamespace } from "./objects.ts";
 import { type Complaint, fault } from "./ingress-problem.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 type Shape = (value: unknown, path: string) => Iterable<Complaint>;
 
@@ -34,7 +35,7 @@ function leaf(wish: string, isRight: (value: unknown) => boolean): Shape {
 
 function block(members: Readonly<Record<string, Shape>>): Shape {
   return function* (value, path) {
-    if (!isMembers(value)) {
+    if (!isRecord(value)) {
       yield fault({ path }, `is ${describe(value)}, must be a block`);
       return;
     }

@@ -6,8 +6,9 @@
  */
 import { isMap, isScalar, parseAllDocuments } from "yaml";
 
-import { describe, isMembers, type Members } from "../../settings/problem.ts";
+import { describe } from "../../settings/problem.ts";
 import type { EndpointSlice, Ingress, IngressClass, KubeObject, KubeObjects, Secret, Service } from "./objects.ts";
+import { type Members, isRecord } from "../../shared/is-record.ts";
 
 export interface ManifestSource {
   /** Name for messages. */
@@ -74,7 +75,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
 
   function add(value: unknown, place: string): void {
     if (value === undefined) return;
-    if (!isMembers(value) || typeof value["kind"] !== "string") {
+    if (!isRecord(value) || typeof value["kind"] !== "string") {
       problems.push(`${place}: is ${describe(value)} without a "kind", must be a Kubernetes object`);
       return;
     }
@@ -82,7 +83,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
     if (kind.endsWith("List") && Array.isArray(items)) {
       // Items of typed lists leave out what the list says for all of them.
       const about = kind === "List" ? {} : { kind: kind.slice(0, -4), apiVersion };
-      for (const item of items) add(isMembers(item) ? { ...about, ...item } : item, place);
+      for (const item of items) add(isRecord(item) ? { ...about, ...item } : item, place);
       return;
     }
     if (!isRead(kind)) return;
@@ -116,6 +117,6 @@ function isRead(kind: string): kind is keyof typeof KINDS {
 }
 
 function nameOf({ metadata }: Members): string | undefined {
-  if (!isMembers(metadata) || typeof metadata["name"] !== "string" || metadata["name"] === "") return undefined;
+  if (!isRecord(metadata) || typeof metadata["name"] !== "string" || metadata["name"] === "") return undefined;
   return `${typeof metadata["namespace"] === "string" ? metadata["namespace"] : "default"}/${metadata["name"]}`;
 }

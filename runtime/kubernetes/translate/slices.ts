@@ -2,8 +2,8 @@
  * The slices of Ingresses: one for each namespace, so that each is an owner like others, with rights, a last good slice
  * and a status of its own.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { HOST_CERTIFICATES, type HostCertificateDoc } from "../../features/listener/host-certificates.ts";
-import { isMembers } from "../../settings/problem.ts";
 import type { RouteDoc } from "../../config/route.ts";
 import type { Slice } from "../../config/slice.ts";
 import type { IngressDraft } from "./draft.ts";
@@ -55,9 +55,9 @@ export function slicesOf(
 export function isMadeHere(owner: string, sliceOwner: string, document: unknown): boolean {
   const namespace = namespaceIn(owner, sliceOwner);
   if (namespace === undefined && sliceOwner !== owner) return false;
-  if (!isMembers(document) || !isMembers(document["routes"])) return false;
+  if (!isRecord(document) || !isRecord(document["routes"])) return false;
   const { settings = {} } = document;
-  if (!isMembers(settings) || Object.keys(settings).some((name) => name !== HOST_CERTIFICATES)) return false;
+  if (!isRecord(settings) || Object.keys(settings).some((name) => name !== HOST_CERTIFICATES)) return false;
   return Object.keys(document["routes"]).every((name) => {
     const from = /^([a-z0-9-]+)\.[^:]+:./.exec(name)?.[1];
     return from !== undefined && (namespace === undefined || from === namespace);

@@ -1,11 +1,5 @@
 /** JSON that somebody else wrote. */
 
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isPlainObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** @returns undefined when the bytes are no JSON text */
 export function parseJson(bytes: Buffer): unknown {
   try {

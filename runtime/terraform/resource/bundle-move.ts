@@ -4,7 +4,7 @@
  *
  * Nothing else becomes a bundle: what is published already is taken over by an import.
  */
-import { isMembers } from "../../settings/problem.ts";
+import { isRecord } from "../../shared/is-record.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { MovedState } from "../protocol/provider.ts";
 import { blockType } from "../schema/schema-model.ts";
@@ -28,7 +28,7 @@ export function moveBundle({ provider, typeName, version, state }: MovedState): 
   if (version > BUNDLE_VERSION) {
     throw refuse(`its state has version ${version}, this provider knows versions up to ${BUNDLE_VERSION}`);
   }
-  if (!isMembers(state) || typeof state["owner"] !== "string" || !isMembers(state[ROUTE_BLOCK])) {
+  if (!isRecord(state) || typeof state["owner"] !== "string" || !isRecord(state[ROUTE_BLOCK])) {
     throw refuse('its state has no "owner" or no routes');
   }
   return valueFromJson(blockType(bundleSchema), upgradeBundleState(state, version)) as ValueMap;

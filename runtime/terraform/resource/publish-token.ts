@@ -4,8 +4,8 @@
  * Opening it has the gateway mint one for one owner, renewing has it last longer, closing ends it. Promises: the token is
  * in no state, no plan and no log, and what Terraform keeps for renewing and closing opens nothing.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
-import { isMembers } from "../../settings/problem.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Connection } from "../publish/admin-token.ts";
@@ -118,7 +118,7 @@ function renewalOf({ lifetime }: ValueMap): Date {
 
 function readHandle(text: string): Handle {
   const handle: unknown = JSON.parse(text);
-  if (isMembers(handle) && typeof handle["id"] === "string" && typeof handle["owner"] === "string") {
+  if (isRecord(handle) && typeof handle["id"] === "string" && typeof handle["owner"] === "string") {
     return handle as Handle;
   }
   throw new TypeError("Cannot read what was kept of a publish token");

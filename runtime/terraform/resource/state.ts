@@ -1,9 +1,9 @@
 /** States of older schemas, brought up to date as JSON before they are read by the type of today. */
 import { nestMembers } from "../../settings/groups.ts";
-import { isMembers } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import type { SchemaBlock } from "../schema/schema-model.ts";
 import { bundleSchema, ROUTE_BLOCK } from "../schema/schema.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 /** @param version of the schema that wrote the state */
 export function upgradeBundleState(state: unknown, version: number): unknown {
@@ -12,17 +12,17 @@ export function upgradeBundleState(state: unknown, version: number): unknown {
 
 /** Version 0 had all settings of a route flat. */
 function nested(state: unknown): unknown {
-  if (!isMembers(state) || !isMembers(state[ROUTE_BLOCK])) return state;
+  if (!isRecord(state) || !isRecord(state[ROUTE_BLOCK])) return state;
   const routes = Object.entries(state[ROUTE_BLOCK]).map(([label, route]) => [
     label,
-    isMembers(route) ? nestMembers(routeFields, route) : route,
+    isRecord(route) ? nestMembers(routeFields, route) : route,
   ]);
   return { ...state, [ROUTE_BLOCK]: Object.fromEntries(routes) };
 }
 
 /** Repeated blocks that the schema did not have yet: where none is written Terraform has an empty list or map, not null. */
 function withEmptyBlocks(block: SchemaBlock, value: unknown): unknown {
-  if (!isMembers(value) || block.blocks.length === 0) return value;
+  if (!isRecord(value) || block.blocks.length === 0) return value;
   const whole: Record<string, unknown> = { ...value };
   for (const { name, nesting, block: inner } of block.blocks) {
     const member = value[name] ?? null;
@@ -30,7 +30,7 @@ function withEmptyBlocks(block: SchemaBlock, value: unknown): unknown {
     else if (nesting === "list")
       whole[name] = Array.isArray(member) ? member.map((item) => withEmptyBlocks(inner, item)) : [];
     else {
-      const items = Object.entries(isMembers(member) ? member : {});
+      const items = Object.entries(isRecord(member) ? member : {});
       whole[name] = Object.fromEntries(items.map(([label, item]) => [label, withEmptyBlocks(inner, item)]));
     }
   }

@@ -6,6 +6,7 @@
  */
 import { errorText } from "../../shared/errors.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import { isRecord } from "../../shared/is-record.ts";
 
 export interface Question {
   readonly method?: "GET" | "POST" | "OPTIONS";
@@ -67,7 +68,7 @@ async function send(fetch: OperatorFetch, question: Question): Promise<Answer> {
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 /** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are told. */
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { BALANCING_POLICIES, balancingShape } from "../../features/balancing/settings.ts";
 import type { Field } from "../../settings/field.ts";
-import { type Members, isMembers } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
@@ -25,7 +25,7 @@ export function convertBalancing(key: string, value: unknown, place: string, rep
     return checks.length > 0 ? checks : undefined;
   }
   const { fields: members = [] } = fields.get(key) as Field;
-  return isMembers(value) ? knownMembers(value, members, where, report) : value;
+  return isRecord(value) ? knownMembers(value, members, where, report) : value;
 }
 
 function policyOf(value: unknown, where: string, report: Report): unknown {
@@ -42,14 +42,14 @@ function policyOf(value: unknown, where: string, report: Report): unknown {
 
 function healthCheck(check: unknown, where: string, report: Report): readonly unknown[] {
   const { fields: members = [] } = fields.get("health_checks") as Field;
-  if (!isMembers(check)) return [check];
-  if (!members.some(({ name, kind }) => kind === "block" && isMembers(check[name]))) {
+  if (!isRecord(check)) return [check];
+  if (!members.some(({ name, kind }) => kind === "block" && isRecord(check[name]))) {
     report("lost", where, "a check that is neither http_health_check, tcp_health_check nor grpc_health_check");
     return [];
   }
   const { tcp_health_check: tcp, ...rest } = check;
   const kept = knownMembers(rest, members, where, report);
-  return [isMembers(tcp) ? { ...kept, tcp_health_check: tcpCheck(tcp, `${where}, tcp_health_check`, report) } : kept];
+  return [isRecord(tcp) ? { ...kept, tcp_health_check: tcpCheck(tcp, `${where}, tcp_health_check`, report) } : kept];
 }
 
 function tcpCheck(check: Members, where: string, report: Report): Members {
@@ -68,7 +68,7 @@ function tcpCheck(check: Members, where: string, report: Report): Members {
 
 /** There "text" has hexadecimal digits, and "binary" Base64 as bytes have in JSON. */
 function payload(value: unknown, where: string, report: Report): readonly Members[] {
-  const { text, binary } = isMembers(value) ? value : {};
+  const { text, binary } = isRecord(value) ? value : {};
   if (typeof text === "string") return [{ hex: text }];
   if (typeof binary === "string" && binary !== "") return [{ hex: Buffer.from(binary, "base64").toString("hex") }];
   report("lost", where, 'bytes that are neither "text" nor "binary"');
@@ -82,7 +82,7 @@ function knownMembers(block: Members, known: readonly Field[], where: string, re
     if (value === null || value === undefined) continue;
     if (!field) report("lost", `${where}, ${name}`, "no such setting");
     else if (field.kind === "duration") kept[name] = convertDuration(value, `${where}, ${name}`, report);
-    else if (field.kind === "block" && isMembers(value))
+    else if (field.kind === "block" && isRecord(value))
       kept[name] = knownMembers(value, field.fields ?? [], `${where}, ${name}`, report);
     else kept[name] = value;
   }

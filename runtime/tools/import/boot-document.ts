@@ -1,5 +1,5 @@
 /** The members of the gateway's own file: what a process needs, live settings, and the rights of who publishes routes. */
-import { isMembers, type Members } from "../../settings/problem.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { routeFields } from "../../config/route.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";
 import { parseTemplate } from "../../features/headers/template.ts";
@@ -32,11 +32,11 @@ function rightsFor(routes: readonly Members[]): Members {
 }
 
 function isClientRoute({ mcp }: Members): boolean {
-  return isMembers(mcp) && mcp["client"] !== undefined;
+  return isRecord(mcp) && mcp["client"] !== undefined;
 }
 
 function sendsProviderTokens({ set_request_headers: headers }: Members): boolean {
-  return Object.values(isMembers(headers) ? headers : {}).some((text) => {
+  return Object.values(isRecord(headers) ? headers : {}).some((text) => {
     if (typeof text !== "string") return false;
     const { needs } = parseTemplate(text);
     return needs.has("access_token") || needs.has("id_token");

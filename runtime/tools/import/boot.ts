@@ -4,7 +4,8 @@
  * Trap: what keeps clients out there and is left away here lets them in. Such settings are written although the gateway
  * does not know them, so that it refuses the file until somebody decides.
  */
-import { isMembers, type Members, quote } from "../../settings/problem.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
+import { quote } from "../../settings/problem.ts";
 import { choiceText } from "./choice.ts";
 import type { Report } from "./note.ts";
 import { isWritten, secretFile, secretSetting, secretVariable } from "./secret.ts";
@@ -97,7 +98,7 @@ function convertCertificates(config: Members, boot: Record<string, unknown>, rep
   const pairs: Members[] = [];
   const listed = config["certificates"];
   for (const [at, pair] of (Array.isArray(listed) ? (listed as unknown[]) : []).entries()) {
-    const { cert, key } = isMembers(pair) ? pair : {};
+    const { cert, key } = isRecord(pair) ? pair : {};
     if (typeof cert === "string" && typeof key === "string") {
       pairs.push({ certificate_file: cert, certificate_key_file: key });
     } else report("lost", `certificates[${at}]`, "it has not both cert and key");
@@ -121,7 +122,7 @@ function convertMtls(config: Members, report: Report): Members {
   const older = Object.entries(MTLS).flatMap(([theirs, member]) =>
     isWritten(config[theirs]) ? [[member, config[theirs]] as const] : [],
   );
-  const written = isMembers(config["downstream_mtls"]) ? config["downstream_mtls"] : {};
+  const written = isRecord(config["downstream_mtls"]) ? config["downstream_mtls"] : {};
   const settings: Members = { ...Object.fromEntries(older), ...written };
   if (!["ca", "ca_file"].some((name) => isWritten(settings[name]))) {
     if (Object.keys(settings).length > 0)

@@ -1,6 +1,7 @@
 /** A Pomerium configuration → the slice that means the same, and what to know about the difference. */
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { derivedName } from "../../config/canonical.ts";
-import { formatPath, isMembers, type Members } from "../../settings/problem.ts";
+import { formatPath } from "../../settings/problem.ts";
 import { loadSlices } from "../../config/load.ts";
 import { routeNameWish } from "../../features/routing/settings.ts";
 import { readSource } from "../../settings/source.ts";
@@ -40,7 +41,7 @@ const BOOT_FILE = "gateway.yaml";
 export function convertConfig(file: string, text: string, owner: string, hasBoot: boolean): Converted {
   const source = readSource(file, text);
   if (source.problems.length > 0) throw unreadable(source.problems.map(formatProblem).join("\n"));
-  if (!isMembers(source.value)) throw unreadable(`${file}: is no block of settings and routes`);
+  if (!isRecord(source.value)) throw unreadable(`${file}: is no block of settings and routes`);
   const config = source.value;
   if (isSlice(config)) return convertSlice(config);
   const notes: Note[] = [];
@@ -74,7 +75,7 @@ function convertRoutes(config: Members, report: Report): Record<string, Members>
   if (!Array.isArray(list)) throw unreadable('"routes" is no list');
   const routes: Record<string, Members> = {};
   for (const [at, route] of list.entries()) {
-    if (!isMembers(route)) throw unreadable(`"${formatPath(["routes", at])}" is no block`);
+    if (!isRecord(route)) throw unreadable(`"${formatPath(["routes", at])}" is no block`);
     const converted = convertRoute(route, uniqueName(route, at, routes, report), report);
     if (converted) routes[converted.name] = converted.doc;
   }

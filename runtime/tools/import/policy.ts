@@ -4,10 +4,10 @@
  * Trap of any translation: a condition left out of an `and` lets more people in, one left out of a `deny` too. Where a
  * single condition cannot be carried over the whole route denies everybody until somebody decides.
  */
-import { isMembers, type Members } from "../../settings/problem.ts";
 import { judgePolicy } from "../../policy/validate-rules.ts";
 import { isWritten } from "./secret.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../../policy/parse.ts";
+import { type Members, isRecord } from "../../shared/is-record.ts";
 
 const PRESENCE = new Set(["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"]);
 const KNOWN_ONLY_THERE: Readonly<Record<string, string>> = {
@@ -60,13 +60,13 @@ function splitRules(rules: RulesDoc): RulesDoc[] {
 }
 
 function convertRules(rules: unknown, place: string, closedBy: string[]): RulesDoc {
-  if (!isMembers(rules)) {
+  if (!isRecord(rules)) {
     closedBy.push(`"${place}" is no block of rules`);
     return {};
   }
   const converted: Record<string, unknown> = {};
   for (const [action, body] of Object.entries(rules)) {
-    if (!isMembers(body)) converted[action] = body;
+    if (!isRecord(body)) converted[action] = body;
     else {
       // "action" only repeats where it stands.
       // Empty lists say nothing there, and are refused here.
@@ -92,11 +92,11 @@ function isTurned(action: string, operator: string): boolean {
 function criteriaOf(criteria: unknown, place: string, closedBy: string[], turned: boolean): unknown {
   if (!Array.isArray(criteria)) return criteria;
   return criteria.flatMap((criterion: unknown) => {
-    if (!isMembers(criterion)) return [criterion];
+    if (!isRecord(criterion)) return [criterion];
     const [name = ""] = Object.keys(criterion);
     const device = criterion["device"];
     // There it keeps somebody out; here no device has that id.
-    if (turned && isMembers(device) && device["is"] !== undefined)
+    if (turned && isRecord(device) && device["is"] !== undefined)
       closedBy.push(`"${place}" keeps out the device ${JSON.stringify(device["is"])}, which gets another id here`);
     const base = name.split("/")[0] ?? "";
     if (PRESENCE.has(base)) return [{ [base]: true }];
@@ -127,7 +127,7 @@ function olderRules(route: Members, closedBy: string[]): RulesDoc[] {
   // There an entry is an e-mail address or a user's id.
   if (users.length > 0) allow([{ email: { in: users } }, { user: { in: users } }]);
   const claims = route["allowed_idp_claims"];
-  if (isMembers(claims)) {
+  if (isRecord(claims)) {
     const pairs = Object.entries(claims).flatMap(([name, values]) =>
       (Array.isArray(values) ? values : [values]).map((value) => [`claim/${name}`, { has: String(value) }] as const),
     );

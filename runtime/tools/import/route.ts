@@ -1,6 +1,6 @@
 /** One Pomerium route → one of ours, or none when leaving something out would let requests go astray. */
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { parseFrom } from "../../features/routing/from.ts";
-import { isMembers, type Members } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import { convertBalancing, isBalancingSetting } from "./balancing.ts";
 import { choiceText } from "./choice.ts";
@@ -125,9 +125,9 @@ function cannotCarry(route: Members): string | undefined {
   const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !fields.has(key));
   if (essential !== undefined)
     return `"${essential}" has no counterpart and the route would do something else without it`;
-  const answers = isMembers(route["redirect"]) || isMembers(route["response"]);
+  const answers = isRecord(route["redirect"]) || isRecord(route["response"]);
   if (!answers && (to === undefined || to === null)) return '"to" is missing';
-  if (isMembers(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
+  if (isRecord(mcp) && mcp["server"] !== undefined && mcp["client"] !== undefined) {
     return "it is MCP server and MCP client at once; make two routes of it";
   }
   return undefined;
@@ -163,7 +163,7 @@ function convertSetting(key: string, value: unknown, place: string, report: Repo
  */
 function convertRequestHeaders(doc: Record<string, unknown>, place: string, report: Report): void {
   const headers = doc["set_request_headers"];
-  if (!isMembers(headers)) return;
+  if (!isRecord(headers)) return;
   const kept: Record<string, unknown> = {};
   const removed: string[] = [];
   for (const [name, text] of Object.entries(headers)) {
@@ -211,7 +211,7 @@ function reportCredentials(headers: Members, place: string, report: Report): voi
 }
 
 function convertResponseHeaders(value: unknown, place: string, report: Report): unknown {
-  if (isMembers(value) && "disable" in value) {
+  if (isRecord(value) && "disable" in value) {
     const where = `${place}, set_response_headers`;
     report("lost", where, '"disable": the headers set for all routes are sent on this one too');
     const { disable: _, ...rest } = value;
@@ -221,16 +221,16 @@ function convertResponseHeaders(value: unknown, place: string, report: Report): 
 }
 
 function convertRewrite(rule: unknown): unknown {
-  if (!isMembers(rule)) return rule;
+  if (!isRecord(rule)) return rule;
   const { value } = rule;
   return { prefix: "", ...rule, ...(typeof value === "string" && { value: convertLiteral(value) }) };
 }
 
 function convertMcp(value: unknown, place: string, report: Report): unknown {
-  if (!isMembers(value) || !isMembers(value["server"])) return isMembers(value) ? onlyMembers(value) : value;
+  if (!isRecord(value) || !isRecord(value["server"])) return isRecord(value) ? onlyMembers(value) : value;
   const { upstream_oauth2: oauth, ...server } = value["server"];
   report("differs", place, "bodies larger than max_request_bytes are refused with 413; there they pass uninspected");
-  if (!isMembers(oauth)) return { server };
+  if (!isRecord(oauth)) return { server };
   const { client_secret: secret, oauth2_endpoint: otherName, endpoint = otherName, ...rest } = oauth;
   return {
     server: {
@@ -250,7 +250,7 @@ function onlyMembers(value: Members): Members {
 }
 
 export function mapTexts(value: unknown, change: (text: string, name: string) => string): unknown {
-  if (!isMembers(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, text]) => [name, typeof text === "string" ? change(text, name) : text]),
   );

@@ -1,8 +1,8 @@
 /** How a Pomerium route chooses, changes and answers requests, said in our words. */
-import { isMembers, type Members } from "../../settings/problem.ts";
 import { asksUpstream } from "../../features/routing/rules.ts";
 import { parseUpstream } from "../../settings/values.ts";
 import type { Report } from "./note.ts";
+import { type Members, isRecord } from "../../shared/is-record.ts";
 
 /** Texts that mean nothing there when they are empty. */
 const TEXTS = ["regex", "path", "prefix", "prefix_rewrite", "regex_rewrite_pattern", "regex_rewrite_substitution"];
@@ -15,10 +15,10 @@ export function convertRouting(written: Members, place: string, report: Report):
   if (route["regex"] === undefined) delete route["regex_priority_order"];
   keepFirst(route, ["redirect", "response"], place, report);
   for (const answer of ["redirect", "response"] as const) {
-    if (!isMembers(route[answer])) delete route[answer];
+    if (!isRecord(route[answer])) delete route[answer];
     else dropUpstream(route, answer, place, report);
   }
-  if (isMembers(route["redirect"])) route["redirect"] = convertRedirect(route["redirect"]);
+  if (isRecord(route["redirect"])) route["redirect"] = convertRedirect(route["redirect"]);
   convertUpstreamPath(route, place, report);
   return route;
 }
@@ -64,7 +64,7 @@ function convertUpstreamPath(route: Record<string, unknown>, place: string, repo
   const { to, mcp } = route;
   const urls: readonly unknown[] = Array.isArray(to) ? to : [to];
   const path = pathOf(urls[0]);
-  if (!urls.some((url) => pathOf(url) !== undefined) || (isMembers(mcp) && mcp["server"] !== undefined)) return;
+  if (!urls.some((url) => pathOf(url) !== undefined) || (isRecord(mcp) && mcp["server"] !== undefined)) return;
   const rewrites = ["prefix_rewrite", "regex_rewrite_pattern"].some((name) => route[name] !== undefined);
   const prefix = typeof route["prefix"] === "string" ? route["prefix"] : "/";
   const matchesAll = prefix === "/" && route["path"] === undefined && route["regex"] === undefined;

@@ -1,5 +1,5 @@
 /** Pomerium's global keys → our live settings; those of a process are in boot.ts. */
-import { type Members, isMembers } from "../../settings/problem.ts";
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { isBootKey } from "./boot.ts";
 import { choiceText } from "./choice.ts";
@@ -99,7 +99,7 @@ function convertOne(key: string, value: unknown, config: Members, report: Report
       return runtimeFlags(value, report);
     case "headers":
     case "set_response_headers":
-      return isMembers(value) && "disable" in value ? {} : { set_response_headers: mapTexts(value, convertLiteral) };
+      return isRecord(value) && "disable" in value ? {} : { set_response_headers: mapTexts(value, convertLiteral) };
     case "jwt_claims_headers":
       return { [key]: claimHeaders(value) };
     case "authorize_log_fields":
@@ -145,7 +145,7 @@ function issuerOf(provider: string, config: Members, report: Report): Members {
 }
 
 function runtimeFlags(value: unknown, report: Report): Members {
-  if (!isMembers(value)) return {};
+  if (!isRecord(value)) return {};
   const { mcp, mcp_dynamic_client_registration: registration, ...others } = value;
   for (const name of Object.keys(others)) report("lost", `runtime_flags, ${name}`, "no such switch");
   return {
@@ -156,7 +156,7 @@ function runtimeFlags(value: unknown, report: Report): Members {
 
 /** A list or a comma separated text of claims, or header name to claim. */
 function claimHeaders(value: unknown): unknown {
-  if (isMembers(value)) return value;
+  if (isRecord(value)) return value;
   const claims = typeof value === "string" ? value.split(",") : value;
   if (!Array.isArray(claims)) return value;
   return Object.fromEntries(
@@ -197,7 +197,7 @@ function keepDefaults(
   if (config["set_response_headers"] === undefined && config["headers"] === undefined) {
     settings["set_response_headers"] = { "X-Frame-Options": "SAMEORIGIN", "X-XSS-Protection": "1; mode=block" };
   }
-  const mcp = routes.flatMap(({ mcp }) => (isMembers(mcp) ? [mcp] : []));
+  const mcp = routes.flatMap(({ mcp }) => (isRecord(mcp) ? [mcp] : []));
   if (mcp.length > 0) settings["runtime_flags"] ??= { mcp: true };
   if (!mcp.some(({ server }) => server !== undefined) || settings["mcp_dynamic_registration"] !== undefined) return;
   settings["mcp_dynamic_registration"] = false;

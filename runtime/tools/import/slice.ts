@@ -4,9 +4,10 @@
  * Terraform can write configuration for what it imports (`-generate-config-out`), but it writes every setting that a
  * resource has, most of them null.
  */
+import { isRecord, type Members } from "../../shared/is-record.ts";
 import { loadSlices } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
-import { formatPath, isMembers, type Members } from "../../settings/problem.ts";
+import { formatPath } from "../../settings/problem.ts";
 import { routeFields } from "../../config/route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
@@ -24,11 +25,11 @@ export function convertSlice(slice: Members): Converted {
   const notes: Note[] = [];
   const report: Report = (kind, where, text) => void notes.push({ kind, where, text });
   const routes: Record<string, Members> = {};
-  for (const [name, route] of Object.entries(isMembers(slice["routes"]) ? slice["routes"] : {})) {
-    if (isMembers(route))
+  for (const [name, route] of Object.entries(isRecord(slice["routes"]) ? slice["routes"] : {})) {
+    if (isRecord(route))
       routes[name] = withoutSecrets(route, secretUses(routeFields, route), `route "${name}"`, report);
   }
-  const written = isMembers(slice["settings"]) ? slice["settings"] : {};
+  const written = isRecord(slice["settings"]) ? slice["settings"] : {};
   const { problems } = loadSlices([{ file: "", text: JSON.stringify(slice), boot: false }]);
   return {
     owner: String(slice["owner"]),

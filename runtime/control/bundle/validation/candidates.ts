@@ -1,7 +1,7 @@
 /** What of a slice to be published can only be judged with its secrets, which the validating thread has not. */
+import { isRecord } from "../../../shared/is-record.ts";
 import { HOST_CERTIFICATES } from "../../../features/listener/host-certificates.ts";
 import { readOutline } from "../../../config/outline.ts";
-import { isMembers } from "../../../settings/problem.ts";
 import { routeFields } from "../../../config/route.ts";
 import { secretUses } from "../../../settings/secret-spellings.ts";
 import { settingsFields } from "../../../config/settings.ts";
@@ -12,14 +12,14 @@ import type { CandidateCertificate, Judged, PublishedSource } from "./protocol.t
 /** Every reference, sealed text and certificate of a slice that was found good. */
 export function candidateParts({ file, text }: PublishedSource): Pick<Judged, "secrets" | "certificates"> {
   const { value } = readSource(file, text);
-  if (!isMembers(value)) return { secrets: [], certificates: [] };
+  if (!isRecord(value)) return { secrets: [], certificates: [] };
   const { owner, settings, settingsPath, routes } = readOutline(value, () => {});
   const uses = [
     ...secretUses(settingsFields, settings, settingsPath),
     ...routes.flatMap((route) => [...secretUses(routeFields, route.value, route.path)]),
   ];
-  const brought = isMembers(settings) ? settings[HOST_CERTIFICATES] : undefined;
-  const certificates = Object.entries(isMembers(brought) ? brought : {}).map(([host, doc]): CandidateCertificate => {
+  const brought = isRecord(settings) ? settings[HOST_CERTIFICATES] : undefined;
+  const certificates = Object.entries(isRecord(brought) ? brought : {}).map(([host, doc]): CandidateCertificate => {
     const path = [...settingsPath, HOST_CERTIFICATES, host];
     return { file, path, key: `${owner}/${host}`, owner, host, text: canonicalJson(doc) };
   });

@@ -1,5 +1,5 @@
 /** A slice that somebody sent, in the validating thread: thousands of routes take longer to parse than a request may wait. */
-import { isMembers } from "../../../settings/problem.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 import { digestOf } from "../../../shared/canonical-json.ts";
 import { readSource } from "../../../settings/source.ts";
 import { publishedName, type ParsedSlice } from "./protocol.ts";
@@ -8,7 +8,7 @@ import { publishedName, type ParsedSlice } from "./protocol.ts";
 export function parseSlice(text: string, owner: string): ParsedSlice {
   const { value, problems } = readSource(publishedName(owner), text);
   if (problems.length > 0) return { ok: false, problems };
-  if (!isMembers(value) || value["owner"] === undefined) {
+  if (!isRecord(value) || value["owner"] === undefined) {
     return { ok: false, message: 'the body must be a slice: "version", "owner", "settings", "routes" by name' };
   }
   if (value["owner"] !== owner) {

@@ -1,6 +1,7 @@
 /** The operator's file of hosts that namespaces share, or that are kept for some: `--hosts FILE`. */
+import { isRecord } from "../../../shared/is-record.ts";
 import { parseDomainPattern } from "../../../settings/domains.ts";
-import { describe, isMembers, quote } from "../../../settings/problem.ts";
+import { describe, quote } from "../../../settings/problem.ts";
 import { readSource } from "../../../settings/source.ts";
 import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { HostList } from "./host-claims.ts";
@@ -14,10 +15,10 @@ export function readHostList(file: string, text: string): HostList {
   const { value, problems } = readSource(file, text);
   const faults = problems.map(({ line, message }) => (line === undefined ? message : `line ${line}: ${message}`));
   const list = new Map<string, readonly string[]>();
-  if (faults.length === 0 && !isMembers(value)) {
+  if (faults.length === 0 && !isRecord(value)) {
     faults.push(`is ${describe(value)}, must name hosts with lists of namespaces: "*.example.com": [shop, blog]`);
   }
-  for (const [pattern, namespaces] of isMembers(value) ? Object.entries(value) : []) {
+  for (const [pattern, namespaces] of isRecord(value) ? Object.entries(value) : []) {
     const host = readPattern(pattern, faults);
     if (!Array.isArray(namespaces) || !namespaces.every(isNamespace)) {
       faults.push(`${quote(pattern)} is ${describe(namespaces)}, must be a list of namespaces`);

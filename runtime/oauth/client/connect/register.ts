@@ -4,10 +4,11 @@ import * as oauth from "oauth4webapi";
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
-import { isPlainObject, parseJson } from "../json.ts";
+import { parseJson } from "../json.ts";
 import type { AuthorizationServer } from "../discovery/metadata.ts";
 import type { TokenAuthMethod } from "../connection-records.ts";
 import { callbackUrl, type UpstreamTarget } from "../target.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 
 /** What a server gave us. */
 export interface Registered {
@@ -54,7 +55,7 @@ function readRegistration(
   status: number,
   answer: unknown,
 ): Registered | { readonly ok: false; readonly detail: string } {
-  const body = isPlainObject(answer) ? answer : {};
+  const body = isRecord(answer) ? answer : {};
   const { client_id: clientId, client_secret: secret, client_secret_expires_at: ends } = body;
   if ((status !== 200 && status !== 201) || typeof clientId !== "string" || clientId === "") {
     const code = body["error"];

@@ -4,7 +4,7 @@
  * Untrusted input: the documents. Promise: what comes out has the right owner (`issuer`, `resource`), endpoints that are
  * addresses of a network, and PKCE with S256.
  */
-import { isPlainObject, type JsonObject } from "../json.ts";
+import { isRecord, type Members } from "../../../shared/is-record.ts";
 
 /** What we use of an authorization server. */
 export interface AuthorizationServer {
@@ -66,12 +66,12 @@ export function saysServer(document: unknown): boolean {
 }
 
 function hasSome(document: unknown, members: readonly string[]): boolean {
-  return isPlainObject(document) && members.some((name) => document[name] !== undefined);
+  return isRecord(document) && members.some((name) => document[name] !== undefined);
 }
 
 /** @param upstreamUrl whose metadata this must be */
 export function parseProtectedResource(document: unknown, upstreamUrl: string): Reading<ProtectedResource> {
-  if (!isPlainObject(document)) return bad("the protected resource metadata is no JSON object");
+  if (!isRecord(document)) return bad("the protected resource metadata is no JSON object");
   const { resource } = document;
   if (typeof resource !== "string") return bad("the protected resource metadata names no resource");
   // RFC 9728 §3.3: metadata about another resource MUST NOT be used.
@@ -102,7 +102,7 @@ export function parseServerMetadata(
   issuer: string,
   development: boolean,
 ): Reading<AuthorizationServer> {
-  if (!isPlainObject(document)) return bad("the authorization server metadata is no JSON object");
+  if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
   // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
   const stated = document["issuer"];
   if (typeof stated !== "string" || !isSameIssuer(stated, issuer)) {
@@ -182,11 +182,11 @@ function isSameIssuer(stated: string, asked: string): boolean {
 }
 
 /** Absent means no restriction. */
-function supports(document: JsonObject, name: string, value: string): boolean {
+function supports(document: Members, name: string, value: string): boolean {
   return !Array.isArray(document[name]) || textList(document, name).includes(value);
 }
 
-function textList(document: JsonObject, name: string): readonly string[] {
+function textList(document: Members, name: string): readonly string[] {
   const value = document[name];
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
 }

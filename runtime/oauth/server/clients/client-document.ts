@@ -9,6 +9,7 @@
 import { refuse, type Step } from "../answer.ts";
 import { parseClientMetadata, type MetadataRules } from "./client-metadata.ts";
 import type { ClientMetadata } from "../grant-records.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 
 export type ClientIdUrlProblem = "too-long" | "malformed" | "path" | "dot-segment" | "fragment" | "credentials";
 
@@ -41,25 +42,23 @@ export function parseClientIdUrl(
 
 /** The metadata that a document states about the client with this id. */
 export function parseClientDocument(clientId: string, document: unknown, rules: MetadataRules): Step<ClientMetadata> {
-  if (typeof document !== "object" || document === null || Array.isArray(document)) {
-    return refuse("invalid_client", "The client ID metadata document must be a JSON object");
-  }
-  const members = document as Readonly<Record<string, unknown>>;
+  if (!isRecord(document)) return refuse("invalid_client", "The client ID metadata document must be a JSON object");
   // "The client_id value MUST match the URL of the document using simple string comparison"
-  if (members["client_id"] !== clientId) return refuse("invalid_client", "The document's client_id must equal its URL");
+  if (document["client_id"] !== clientId)
+    return refuse("invalid_client", "The document's client_id must equal its URL");
   // MCP authorization: MUST include at least client_id, client_name and redirect_uris.
-  if (typeof members["client_name"] !== "string")
+  if (typeof document["client_name"] !== "string")
     return refuse("invalid_client", "The document must state a client_name");
   // "MUST NOT include … client_secret, client_secret_expires_at": a public document keeps no secret.
-  if ("client_secret" in members || "client_secret_expires_at" in members) {
+  if ("client_secret" in document || "client_secret_expires_at" in document) {
     return refuse("invalid_client", "The document must not contain a client_secret");
   }
-  const method = authMethodOf(members);
+  const method = authMethodOf(document);
   if (method === undefined) {
     return refuse("invalid_client", "The document must allow token_endpoint_auth_method none or private_key_jwt");
   }
   return parseClientMetadata(
-    { ...members, token_endpoint_auth_method: method },
+    { ...document, token_endpoint_auth_method: method },
     { ...rules, defaultAuthMethod: "none" },
   );
 }

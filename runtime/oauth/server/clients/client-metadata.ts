@@ -14,6 +14,7 @@ import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "./key-set.ts";
 import type { AuthMethod, ClientMetadata } from "../grant-records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
 import { grantedScope } from "../scope.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 
 const MAX_REDIRECT_URIS = 32;
 const MAX_NAME_CHARACTERS = 255;
@@ -36,7 +37,7 @@ export interface RegistrationRules extends MetadataRules {
 
 /** The metadata to register, or the refusal of RFC 7591 §3.2.2. */
 export function parseClientMetadata(value: unknown, rules: RegistrationRules): Step<ClientMetadata> {
-  if (!isObject(value)) return refuse("invalid_client_metadata", "The client metadata must be a JSON object");
+  if (!isRecord(value)) return refuse("invalid_client_metadata", "The client metadata must be a JSON object");
   const redirectUris = parseRedirectUris(value["redirect_uris"], rules);
   if (!redirectUris.ok) return redirectUris;
   const authMethod = value["token_endpoint_auth_method"] ?? rules.defaultAuthMethod;
@@ -176,8 +177,4 @@ function isLine(text: string, maxCharacters: number): boolean {
 
 function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

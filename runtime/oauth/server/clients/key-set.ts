@@ -9,6 +9,7 @@
 import { createPublicKey } from "node:crypto";
 
 import type { JSONWebKeySet, JWK } from "jose";
+import { isRecord } from "../../../shared/is-record.ts";
 
 /** Signatures we verify (RFC 7518 §3.1, RFC 8037): asymmetric ones only. */
 export const SIGNING_ALGORITHMS: readonly string[] = ["ES256", "ES384", "EdDSA", "PS256", "RS256"];
@@ -42,8 +43,8 @@ type Key = Readonly<Record<string, unknown>>;
 
 /** The public keys of a JWK set. "Implementations SHOULD ignore JWKs … that use kty values … not understood" (RFC 7517 §5). */
 export function parseKeySet(value: unknown): ParsedKeySet {
-  const keys = isObject(value) ? value["keys"] : undefined;
-  if (!Array.isArray(keys) || !keys.every(isObject)) return bad("must be a set of public keys");
+  const keys = isRecord(value) ? value["keys"] : undefined;
+  if (!Array.isArray(keys) || !keys.every(isRecord)) return bad("must be a set of public keys");
   if (keys.length === 0 || keys.length > MAX_KEYS) return bad(`has ${keys.length} keys, must have 1 to ${MAX_KEYS}`);
   if (keys.some((key) => key["kty"] === "oct" || PRIVATE_MEMBERS.some((name) => name in key)))
     return bad("has a key that must be kept secret, must be a set of public keys");
@@ -135,8 +136,4 @@ function publicMembers(key: Key): JWK {
 
 function bad(problem: string): { ok: false; problem: string } {
   return { ok: false, problem };
-}
-
-function isObject(value: unknown): value is Key {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 /** Plain data as the text of TypeScript literals. */
-import { isMembers } from "../../../settings/problem.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 
 /** Notes that the program uses a name of `gateform/cdktf`, so that it imports it. @returns the name */
 export type Use = (name: string) => string;
@@ -16,7 +16,7 @@ export function code(value: unknown): string {
       ? line
       : `[\n${items.map((item) => `${indent(item)},`).join("\n")}\n]`;
   }
-  if (!isMembers(value)) return JSON.stringify(value);
+  if (!isRecord(value)) return JSON.stringify(value);
   return object(Object.entries(value).map(([name, member]) => [key(name), code(member)]));
 }
 
@@ -27,7 +27,7 @@ export function camelCode(value: unknown): string {
 
 function camelNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelNames);
-  if (!isMembers(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [camel(name), camelNames(member)]));
 }
 

@@ -1,8 +1,8 @@
 /** A converted configuration as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
+import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { dirname } from "node:path";
 
 import type { Field } from "../../../settings/field.ts";
-import { isMembers, type Members } from "../../../settings/problem.ts";
 import { routeFields } from "../../../config/route.ts";
 import { settingsFields } from "../../../config/settings.ts";
 import { nestFields, nestMembers } from "../../../settings/groups.ts";
@@ -71,8 +71,8 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
       const value = doc[name];
       if (value === undefined) continue;
       if (field.kind === "policy") simple.push([name, `jsonencode(${expression(value)})`]);
-      else if (field.kind === "block" && isMembers(value)) blocks.push(...block(name, field.fields ?? [], value));
-      else if (field.kind === "labelled" && isMembers(value)) {
+      else if (field.kind === "block" && isRecord(value)) blocks.push(...block(name, field.fields ?? [], value));
+      else if (field.kind === "labelled" && isRecord(value)) {
         for (const [label, item] of Object.entries(value))
           blocks.push(...block(`${name} ${quoted(label)}`, field.fields ?? [], item as Members));
       } else if (field.kind === "block-list" && Array.isArray(value)) {
@@ -117,7 +117,7 @@ function expression(value: unknown): string {
     if (line.length <= 80 && !line.includes("\n")) return line;
     return `[\n${items.map((item) => `${indentText(item)},`).join("\n")}\n]`;
   }
-  if (!isMembers(value)) return String(value);
+  if (!isRecord(value)) return String(value);
   const entries = Object.entries(value).map(([key, member]) => [label(key), expression(member)] as const);
   if (entries.length === 0) return "{}";
   const line = `{ ${entries.map(([key, text]) => `${key} = ${text}`).join(", ")} }`;

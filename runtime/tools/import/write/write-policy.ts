@@ -1,5 +1,5 @@
 /** A policy as calls of the constructs' factories; what they cannot say stays plain data, which they take as well. */
-import { isMembers } from "../../../settings/problem.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 import { code, type Use } from "./source-code.ts";
 
 const TEXT: Readonly<Record<string, string>> = {
@@ -41,11 +41,11 @@ export function policyCode(policy: unknown, use: Use): string {
 
 /** @returns undefined when a factory cannot make it */
 function ruleCode(rule: unknown, use: Use): string | undefined {
-  if (!isMembers(rule)) return undefined;
+  if (!isRecord(rule)) return undefined;
   const [entry, ...more] = Object.entries(rule);
   if (!entry || more.length > 0) return undefined;
   const [action, body] = entry;
-  if (!isMembers(body) || (action !== "allow" && action !== "deny")) return undefined;
+  if (!isRecord(body) || (action !== "allow" && action !== "deny")) return undefined;
   // What is used is imported: nothing may be noted before all of it is known to be sayable.
   const names: string[] = [];
   const note: Use = (name) => (names.push(name), name);
@@ -63,7 +63,7 @@ function ruleCode(rule: unknown, use: Use): string | undefined {
 }
 
 function criterionCode(criterion: unknown, use: Use): string | undefined {
-  if (!isMembers(criterion)) return undefined;
+  if (!isRecord(criterion)) return undefined;
   const [entry] = Object.entries(criterion);
   if (!entry) return undefined;
   const [name, data] = entry;
@@ -73,7 +73,7 @@ function criterionCode(criterion: unknown, use: Use): string | undefined {
     const ranges: readonly unknown[] = Array.isArray(data) ? data : [data];
     return `${use("sourceIp")}(${ranges.map(code).join(", ")})`;
   }
-  if (!isMembers(data)) return undefined;
+  if (!isRecord(data)) return undefined;
   const whole = WHOLE[name];
   if (whole !== undefined) return `${use(whole)}(${code(camelCased(data))})`;
   const [match, ...more] = Object.entries(data);
@@ -95,7 +95,7 @@ function camelCased(data: Readonly<Record<string, unknown>>): Record<string, unk
   return Object.fromEntries(
     Object.entries(data).map(([name, member]) => [
       name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      isMembers(member) ? camelCased(member) : member,
+      isRecord(member) ? camelCased(member) : member,
     ]),
   );
 }

@@ -1,5 +1,5 @@
 /** A converted configuration as a program of constructs. */
-import { isMembers, type Members } from "../../../settings/problem.ts";
+import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { routeFields } from "../../../config/route.ts";
 import type { Converted } from "../convert.ts";
 import { camel, camelCode, code, type Entry, key, object, type Use } from "./source-code.ts";
@@ -39,13 +39,13 @@ function settingsCode(settings: Members, use: Use): Entry[] {
   return Object.entries(settings).map(([name, value]) => {
     if (name.endsWith("_ref")) return [camel(name.slice(0, -4)), secretCode(String(value), use)];
     if (name === "set_response_headers") return [camel(name), literals(value)];
-    return [camel(name), isMembers(value) && name === "runtime_flags" ? camelCode(value) : code(value)];
+    return [camel(name), isRecord(value) && name === "runtime_flags" ? camelCode(value) : code(value)];
   });
 }
 
 function routeCode(name: string, route: Members, use: Use): string {
   const { mcp, policy, ...rest } = route;
-  const server = isMembers(mcp) && isMembers(mcp["server"]) ? mcp["server"] : undefined;
+  const server = isRecord(mcp) && isRecord(mcp["server"]) ? mcp["server"] : undefined;
   const construct = server ? "McpServerRoute" : mcp === undefined ? "Route" : "McpClientRoute";
   const entries: Entry[] = [];
   for (const [key, value] of Object.entries(rest)) {
@@ -70,7 +70,7 @@ const BLOCKS = new Set(
 function serverCode(server: Members, use: Use): Entry[] {
   return Object.entries(server).map(([key, value]) => {
     if (key === "path") return ["mcpPath", code(value)];
-    if (key === "upstream_oauth2" && isMembers(value)) return ["upstreamOauth2", oauthCode(value, use)];
+    if (key === "upstream_oauth2" && isRecord(value)) return ["upstreamOauth2", oauthCode(value, use)];
     return [camel(key), code(value)];
   });
 }
@@ -80,7 +80,7 @@ function oauthCode(oauth: Members, use: Use): string {
   const { client_secret_ref: secret, endpoint, ...rest } = oauth;
   const entries: Entry[] = Object.entries(rest).map(([key, value]) => [camel(key), code(value)]);
   if (typeof secret === "string") entries.push(["clientSecret", secretCode(secret, use)]);
-  if (isMembers(endpoint)) entries.push(["endpoint", camelCode(endpoint)]);
+  if (isRecord(endpoint)) entries.push(["endpoint", camelCode(endpoint)]);
   const way = endpoint !== undefined ? "endpoints" : oauth["client_id"] === undefined ? "discover" : "credentials";
   return `${use("UpstreamOauth2")}.${way}(${entries.length > 0 ? object(entries) : ""})`;
 }
@@ -95,7 +95,7 @@ const SUBSTITUTION =
   /\$\$|\$\{gateway\.(access_token|id_token|client_cert_fingerprint|jwt|request\.headers\["([^"]+)"\])\}/g;
 
 function requestHeaders(value: unknown, use: Use): string {
-  if (!isMembers(value)) return code(value);
+  if (!isRecord(value)) return code(value);
   return object(Object.entries(value).map(([name, text]) => [key(name), headerCode(String(text), use)]));
 }
 
@@ -130,7 +130,7 @@ function headerCode(template: string, use: Use): string {
 
 /** Constructs take literal text, files a doubled "$". */
 function literals(value: unknown): string {
-  if (!isMembers(value)) return code(value);
+  if (!isRecord(value)) return code(value);
   return object(Object.entries(value).map(([name, text]) => [key(name), code(undoubled(text))]));
 }
 
