@@ -49,6 +49,20 @@ const PLACES: Readonly<Record<string, Place>> = {
     file: "shared/is-record.ts",
     still: ["terraform/resource/bundle-document.ts", "terraform/schema/document.ts"],
   },
+  "how a secret's names follow from its own": {
+    piece: /[}"]_(?:ref|sealed|wo)["`]/,
+    file: "settings/secret-spellings.ts",
+    still: [
+      "kubernetes/translate/secret-values.ts",
+      "terraform/resource/bundle-document.ts",
+      "terraform/resource/bundle-rules.ts",
+      "terraform/resource/bundle-values.ts",
+      "terraform/resource/route-values.ts",
+      "terraform/resource/validate-bundle.ts",
+      "terraform/schema/document.ts",
+      "terraform/schema/field-schema.ts",
+    ],
+  },
   "the listener that hears nothing": {
     piece: /function ignore\(\)/,
     file: "shared/ignore.ts",

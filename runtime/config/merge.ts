@@ -4,6 +4,7 @@ import { quote, type ValuePath } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { settingsFields } from "./settings.ts";
 import { isRecord } from "../shared/is-record.ts";
+import { readSecretName } from "../settings/secret-spellings.ts";
 
 const SECRETS = settingsFields.filter((field) => field.kind === "secret").map((field) => field.name);
 
@@ -45,10 +46,10 @@ function mergeInto(
       mergeInto(current, value, here, slice, writers);
     } else if (rival !== name || current !== value) {
       const writer = writers.get(writerKey([...path, rival])) ?? writers.get(writerKey(path.slice(0, 1)));
-      // Within one source it is reported already, see secrets.ts and header-settings.ts.
+      // Within one source it is reported already, see secret-spellings.ts and features/headers/rules.ts.
       if (writer === slice) continue;
       const file = writer?.source.file ?? "another slice";
-      const isSecret = SECRETS.some((secret) => secretBase(name) === secret);
+      const isSecret = SECRETS.includes(readSecretName(name).name);
       const state = isSecret ? "differs" : `is ${quote(value)}, which differs`;
       slice.report({
         severity: "error",
@@ -63,15 +64,12 @@ function mergeInto(
 /** The same member: equal names, spellings of one secret, or one header name in two cases. */
 function sameMember(one: string, other: string, path: ValuePath): boolean {
   if (one === other) return true;
-  if (path.length === 0) return secretBase(one) === secretBase(other) && SECRETS.includes(secretBase(one));
+  if (path.length === 0)
+    return readSecretName(one).name === readSecretName(other).name && SECRETS.includes(readSecretName(one).name);
   return (
     (path[0] === "set_response_headers" || path[0] === "jwt_claims_headers") &&
     one.toLowerCase() === other.toLowerCase()
   );
-}
-
-function secretBase(name: string): string {
-  return name.replace(/_(ref|sealed)$/, "");
 }
 
 function writerKey(path: ValuePath): string {

@@ -6,6 +6,7 @@
  * blocks follow from what registry.ts registers with `grouped`; nothing here names a setting.
  */
 import type { Field } from "./field.ts";
+import { attributeNames } from "./secret-spellings.ts";
 
 export interface FieldGroup {
   /** Of the block. No setting of the same kind of document has this name. */
@@ -90,9 +91,4 @@ export function nestMembers(
 export function isAbsent({ kind }: Field, value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return (kind === "block-list" || kind === "labelled") && Object.keys(value).length === 0;
-}
-
-/** Under which Terraform may have the setting. */
-export function attributeNames({ kind, name }: Field): readonly string[] {
-  return kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`, `${name}_wo`, `${name}_wo_version`] : [name];
 }

@@ -1,7 +1,46 @@
-/** Secrets and their three spellings: `x`, `x_ref`, `x_sealed`. */
+/** Secrets and their spellings, for every surface: `x`, `x_ref`, `x_sealed`, in Terraform `x_wo` and `x_wo_version`. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Field } from "./field.ts";
 import type { Finding, ValuePath } from "./problem.ts";
+
+/** What stands behind the name of a secret, by what is written under it. */
+const ENDINGS = { plain: "", ref: "_ref", sealed: "_sealed" } as const;
+
+export type SecretForm = keyof typeof ENDINGS;
+
+const FORMS: readonly SecretForm[] = ["plain", "ref", "sealed"];
+
+/** Every name under which a document may have the secret `N`. */
+export type SecretName<N extends string> = `${N}${(typeof ENDINGS)[SecretForm]}`;
+
+/** The names of a secret in a document: `x`, `x_ref`, `x_sealed`. */
+export function secretNames<const N extends string>(
+  name: N,
+): readonly [plain: N, ref: `${N}_ref`, sealed: `${N}_sealed`] {
+  return [name, `${name}${ENDINGS.ref}`, `${name}${ENDINGS.sealed}`];
+}
+
+/** Under which names a document may have a setting. */
+export function memberNames({ kind, name }: Field): readonly string[] {
+  return kind === "secret" ? secretNames(name) : [name];
+}
+
+/** The same for Terraform, which has two more for a secret that it must not store: `x_wo`, `x_wo_version`. */
+export function attributeNames(field: Field): readonly string[] {
+  const names = memberNames(field);
+  return field.kind === "secret" ? [...names, `${field.name}_wo`, `${field.name}_wo_version`] : names;
+}
+
+/** Which secret a name belongs to, and how it is written there: "x_ref" is x by reference, "x" is x as it is. */
+export function readSecretName(name: string): { readonly name: string; readonly form: SecretForm } {
+  const form = FORMS.findLast((each) => name.endsWith(ENDINGS[each])) ?? "plain";
+  return { name: name.slice(0, name.length - ENDINGS[form].length), form };
+}
+
+/** Whether a document has the secret, however it is written. */
+export function hasSecret(members: object, name: string): boolean {
+  return secretNames(name).some((each) => Object.hasOwn(members, each));
+}
 
 /** Where secrets come from when a snapshot is made. Both throw GatewayError `config.secret`; neither names the value. */
 export interface SecretSource {
@@ -14,7 +53,7 @@ export interface SecretSource {
 export interface SecretUse {
   readonly path: ValuePath;
   readonly name: string;
-  readonly form: "plain" | "ref" | "sealed";
+  readonly form: SecretForm;
   readonly values: readonly string[];
 }
 
@@ -107,17 +146,11 @@ export function secretValues(
 }
 
 function* usesOf(name: string, record: Readonly<Record<string, unknown>>, path: ValuePath): Iterable<SecretUse> {
-  for (const [suffix, form] of SPELLINGS) {
-    const spelling = name + suffix;
+  for (const form of FORMS) {
+    const spelling = name + ENDINGS[form];
     if (!Object.hasOwn(record, spelling)) continue;
     const written = record[spelling];
     const values = (Array.isArray(written) ? written : [written]).filter((value) => typeof value === "string");
     yield { path: [...path, spelling], name, form, values };
   }
 }
-
-const SPELLINGS = [
-  ["", "plain"],
-  ["_ref", "ref"],
-  ["_sealed", "sealed"],
-] as const;

@@ -1,4 +1,5 @@
 /** A value against a schema: findings in our words, and what of it is sound. */
+import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type Schema, unknownMember } from "./types/registry.ts";
@@ -39,5 +40,5 @@ function membersAt(fields: readonly Field[], path: ValuePath): readonly string[]
     // Items of a list and labels of a map are one more step.
     rest = rest.slice(field.kind === "block" ? 1 : 2);
   }
-  return members.flatMap(({ name, kind }) => (kind === "secret" ? [name, `${name}_ref`, `${name}_sealed`] : [name]));
+  return members.flatMap(memberNames);
 }

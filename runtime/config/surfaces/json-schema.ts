@@ -3,6 +3,7 @@ import { policyJsonSchema } from "../../policy/schema.ts";
 import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
+import { secretNames } from "../../settings/secret-spellings.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -84,10 +85,11 @@ function propertiesOf(field: Field): JsonSchema {
   const about = { description: describe(field) };
   if (field.kind !== "secret") return { [field.name]: { ...formOf(field), ...about } };
   const form = field.many === true ? ONE_OR_MANY : TEXT;
+  const [plain, reference, sealed] = secretNames(field.name);
   return {
-    [field.name]: { ...form, ...about },
-    [`${field.name}_ref`]: { ...form, description: `Where \`${field.name}\` is read: \`env:NAME\` or \`file:/path\`.` },
-    [`${field.name}_sealed`]: { ...form, description: `\`${field.name}\`, sealed to the gateway's public key.` },
+    [plain]: { ...form, ...about },
+    [reference]: { ...form, description: `Where \`${field.name}\` is read: \`env:NAME\` or \`file:/path\`.` },
+    [sealed]: { ...form, description: `\`${field.name}\`, sealed to the gateway's public key.` },
   };
 }
 

@@ -1,11 +1,11 @@
 /** Rules of the settings about connections to upstreams. */
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { ConnectionDoc } from "./settings.ts";
+import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules of the `tls_…` settings. */
 export function* upstreamTlsRules(route: Partial<ConnectionDoc>): Iterable<Finding> {
-  const has = (name: "tls_client_cert" | "tls_client_key"): boolean =>
-    ["", "_ref", "_sealed"].some((suffix) => Object.hasOwn(route, name + suffix));
+  const has = (name: "tls_client_cert" | "tls_client_key"): boolean => hasSecret(route, name);
   if (has("tls_client_cert") && !has("tls_client_key"))
     yield fault(["tls_client_cert"], 'needs "tls_client_key" beside it');
   if (has("tls_client_key") && !has("tls_client_cert"))

@@ -1,6 +1,7 @@
 /** Rules between the members of a route's `mcp` block, D5. */
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules between the members of the block. */
 export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<Finding> {
@@ -9,11 +10,8 @@ export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<Finding> {
   const oauth = mcp.server?.upstream_oauth2;
   if (!oauth) return;
   const path = ["mcp", "server", "upstream_oauth2"];
-  const hasSecret =
-    oauth.client_secret !== undefined ||
-    oauth.client_secret_ref !== undefined ||
-    oauth.client_secret_sealed !== undefined;
-  if (hasSecret && oauth.client_id === undefined) yield fault(path, 'has "client_secret" but no "client_id"');
+  if (hasSecret(oauth, "client_secret") && oauth.client_id === undefined)
+    yield fault(path, 'has "client_secret" but no "client_id"');
   if (oauth.endpoint && oauth.client_id === undefined) {
     yield fault(
       [...path, "endpoint"],

@@ -1,4 +1,5 @@
 /** Secrets in their three spellings. */
+import { type SecretName, secretNames } from "../secret-spellings.ts";
 import { oneOrMany } from "./list.ts";
 import { str, checked } from "./scalar.ts";
 import * as z from "zod";
@@ -8,14 +9,14 @@ import { type About, type Entry, registry, rest } from "./registry.ts";
 type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
 
 /**
- * A secret in its three spellings, of which at most one may be written (secrets.ts judges that).
+ * A secret in its three spellings, of which at most one may be written (secret-spellings.ts judges that).
  * Spread into a shape: `{ ...secret("client_secret", { … }) }`.
  */
 export function secret<const N extends string, const A extends About & { readonly many?: true }>(
   name: N,
   about: A,
 ): {
-  [K in N | `${N}_ref` | `${N}_sealed`]: z.ZodExactOptional<SecretText<A extends { many: true } ? true : false>>;
+  [K in SecretName<N>]: z.ZodExactOptional<SecretText<A extends { many: true } ? true : false>>;
 } {
   const one = about.many === true ? oneOrMany : (check: Check): z.ZodString => checked(str(), check);
   const notEmpty: Check = (value) => (value === "" ? "is empty, must be a secret" : undefined);
@@ -27,5 +28,6 @@ export function secret<const N extends string, const A extends About & { readonl
   registry.set(whole, entry);
   registry.set(reference, { ...entry, partOf: name });
   registry.set(sealed, { ...entry, partOf: name });
-  return { [name]: whole, [`${name}_ref`]: reference, [`${name}_sealed`]: sealed } as never;
+  const [asIs, byReference, bySeal] = secretNames(name);
+  return { [asIs]: whole, [byReference]: reference, [bySeal]: sealed } as never;
 }

@@ -6,7 +6,8 @@
  * written. What does not fit is reported and becomes unknown, so that nothing else is said about it.
  */
 import type { Field, Kind } from "../../settings/field.ts";
-import { attributeNames, isGroup } from "../../settings/groups.ts";
+import { isGroup } from "../../settings/groups.ts";
+import { attributeNames } from "../../settings/secret-spellings.ts";
 import { unknownMember } from "../../settings/types/registry.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";

@@ -6,7 +6,8 @@
  */
 import type { Field } from "../../settings/field.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
-import { attributeNames, type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
+import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
+import { attributeNames } from "../../settings/secret-spellings.ts";
 import { policyText, readPolicy } from "./policy-text.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "../protocol/value.ts";
 

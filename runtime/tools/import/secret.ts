@@ -1,3 +1,4 @@
+import { secretNames } from "../../settings/secret-spellings.ts";
 import type { Report } from "./note.ts";
 
 /** What is empty there is as good as absent. */
@@ -30,7 +31,7 @@ export function secretVariable(name: string, where: string, report: Report, abou
     .replaceAll(/^_|_$/g, "")
     .toUpperCase();
   report("secret", where, `environment variable ${variable}${about === "" ? "" : `, ${about}`}`);
-  return { [`${name}_ref`]: `env:${variable}` };
+  return { [secretNames(name)[1]]: `env:${variable}` };
 }
 
 /** The form `x_file`: the file stays where it is. */
@@ -41,5 +42,5 @@ export function secretFile(name: string, path: unknown, where: string, report: R
     return {};
   }
   report("secret", where, `file ${path}, which the gateway must be able to read`);
-  return { [`${name}_ref`]: `file:${path}` };
+  return { [secretNames(name)[1]]: `file:${path}` };
 }

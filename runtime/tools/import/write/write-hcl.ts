@@ -1,4 +1,5 @@
 /** A converted configuration as HCL: one `gateway_bundle`, formatted as `terraform fmt` would. */
+import { secretNames } from "../../../settings/secret-spellings.ts";
 import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { dirname } from "node:path";
 
@@ -67,7 +68,7 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
   const simple: [string, string][] = [];
   const blocks: string[] = [];
   for (const field of fields) {
-    for (const name of field.kind === "secret" ? [`${field.name}_ref`, `${field.name}_sealed`] : [field.name]) {
+    for (const name of field.kind === "secret" ? secretNames(field.name).slice(1) : [field.name]) {
       const value = doc[name];
       if (value === undefined) continue;
       if (field.kind === "policy") simple.push([name, `jsonencode(${expression(value)})`]);
