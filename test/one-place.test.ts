@@ -49,6 +49,10 @@ const PLACES: Readonly<Record<string, Place>> = {
     file: "shared/is-record.ts",
     still: ["terraform/resource/bundle-document.ts", "terraform/schema/document.ts"],
   },
+  "which routes have the same upstreams": {
+    piece: /\$\{name\},\$\{weight\}/,
+    file: "features/balancing/maglev-members.ts",
+  },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,
     file: "settings/secret-spellings.ts",

@@ -77,6 +77,11 @@ export function parseUpstream(text: string): Reading<WeightedUrl> {
   return read({ url: url.value, weight });
 }
 
+/** Where requests go: origin and base path, in one spelling. */
+export function upstreamAddress({ origin, pathname }: URL): string {
+  return origin + trimSlash(pathname);
+}
+
 /** A path as the listener's canonical form has it: what is written here must be what requests are compared with. */
 export function parseRoutePath(text: string): Reading<string> {
   if (!text.startsWith("/")) return refuse('must begin with "/"');

@@ -6,6 +6,7 @@
 import type { BalancedRoute } from "./compiled.ts";
 import { createMaglevTable, type MaglevTable } from "./apply-maglev.ts";
 import { addressOf } from "./apply-state.ts";
+import { maglevKey, maglevMembers } from "./maglev-members.ts";
 
 /** A table, and the index in `to` of each of its members. */
 export interface RouteMaglev {
@@ -77,32 +78,12 @@ export function createMaglevTables(defer: (action: () => void) => () => void = a
 
 type Share = (key: string, make: () => MaglevTable) => MaglevTable;
 
-interface Member {
-  readonly name: string;
-  readonly weight: number;
-  readonly index: number;
-}
-
 function maglevWith(route: BalancedRoute, share: Share): RouteMaglev {
-  const members = sortedMembers(route);
+  const members = maglevMembers(route.to.map((each) => ({ address: addressOf(each), weight: each.weight })));
   const size = route.balancing?.maglevTableSize ?? 0;
-  const key = `${size} ${members.map(({ name, weight }) => `${name},${weight}`).join(" ")}`;
+  const key = maglevKey(members, size);
   const table = share(key, () => createMaglevTable(members, size));
   return { key, table, order: members.map(({ index }) => index) };
-}
-
-/** By name, so that the order of `to` says nothing. */
-function sortedMembers({ to }: BalancedRoute): readonly Member[] {
-  const sorted = to
-    .map((upstream, index) => ({ name: addressOf(upstream), weight: upstream.weight, index }))
-    .sort((a, b) => (a.name === b.name ? a.weight - b.weight : a.name < b.name ? -1 : 1));
-  const seen = new Map<string, number>();
-  return sorted.map((member) => {
-    const times = seen.get(member.name) ?? 0;
-    seen.set(member.name, times + 1);
-    // Those of one name would all look at the same places one after the other, each behind all before it.
-    return times === 0 ? member : { ...member, name: `${member.name}#${times}` };
-  });
 }
 
 function afterEvents(action: () => void): () => void {

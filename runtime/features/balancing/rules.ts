@@ -1,5 +1,7 @@
 /** What Maglev tables may be like, each by itself and all together. */
 import { fault, type Finding } from "../../settings/problem.ts";
+import { parseUpstream, upstreamAddress } from "../../settings/values.ts";
+import { maglevKey, maglevMembers } from "./maglev-members.ts";
 import type { BalancingDoc } from "./settings.ts";
 
 /** The smaller and the larger of the sizes that the paper on Maglev measures (NSDI 2016, §5.3). */
@@ -34,7 +36,7 @@ export function firstBeyondPlaces<T>(routes: Iterable<{ readonly doc: MaglevDoc;
     const to = toList(doc);
     if (doc.load_balancing_policy !== "maglev" || to.length < 2) continue;
     const size = doc.maglev_lb_config?.table_size ?? MAGLEV_TABLE_SIZE;
-    const key = `${size} ${to.toSorted().join(" ")}`;
+    const key = maglevKey(maglevMembers(to.flatMap(readMember)), size);
     if (tables.has(key)) continue;
     tables.add(key);
     places += size;
@@ -45,6 +47,13 @@ export function firstBeyondPlaces<T>(routes: Iterable<{ readonly doc: MaglevDoc;
 
 function toList({ to = [] }: MaglevDoc): readonly string[] {
   return typeof to === "string" ? [to] : to;
+}
+
+function readMember(text: string): readonly { readonly address: string; readonly weight: number }[] {
+  const upstream = parseUpstream(text);
+  if (!upstream.ok) return [];
+  const { url, weight } = upstream.value;
+  return [{ address: upstreamAddress(url), weight }];
 }
 
 function isPrime(size: number): boolean {

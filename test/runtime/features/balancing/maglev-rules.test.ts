@@ -33,6 +33,12 @@ describe("Maglev tables of a bundle", () => {
     expect(problemsOf(...many(1_500, (index) => [`http://a${index}`, "http://b"], small))).toEqual([]);
   });
 
+  test("upstreams are the same in every spelling that compiles to the same, with their weights", () => {
+    const spellings = ["http://a", "http://a/", "http://A:80", "http://a,1"];
+    expect(problemsOf(...many(1_500, (index) => [spellings[index % 4] ?? "", "http://b"]))).toEqual([]);
+    expect(problemsOf(...many(1_500, (index) => [`http://a,${index + 1}`, "http://b"]))).toHaveLength(1);
+  });
+
   test.each([
     [2, /to" has 3 upstreams, must have at most the 2 of the table/],
     [91, /is 91, must be a prime number such as 97/],
