@@ -53,6 +53,10 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /\$\{name\},\$\{weight\}/,
     file: "features/balancing/maglev-members.ts",
   },
+  "the proof of a client at an endpoint": {
+    piece: /\bauthenticateClient\(deps,/,
+    file: "oauth/server/clients/client-request.ts",
+  },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,
     file: "settings/secret-spellings.ts",

@@ -1,20 +1,17 @@
 /** The revocation endpoint (RFC 7009): a client gives its tokens back, and the grant behind them ends. */
 import type { Snapshot } from "../../config/snapshot.ts";
-import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
 import type { FailureLimit } from "../../shared/rate-limit.ts";
-import { NO_STORE_HEADERS, refuse, respondNotFound, respondRefusal, type OAuthRefusal } from "./answer.ts";
-import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./clients/client-auth.ts";
+import { NO_STORE_HEADERS, refuse, respondNotFound, type OAuthRefusal } from "./answer.ts";
+import { proveClient, readClientForm, respondClientRefusal } from "./clients/client-request.ts";
 import type { ClientKeys } from "./clients/client-keys.ts";
-import { findClient, type Client, type ClientDeps } from "./clients/client.ts";
+import type { Client, ClientDeps } from "./clients/client.ts";
 import { findIssuer, type Issuer } from "./find-issuer.ts";
 import { endGrant, type GrantDeps } from "./grants/grants.ts";
 import { REVOKE_PATH } from "./metadata.ts";
 import { openRefreshToken } from "./grants/refresh-token.ts";
-
-const MAX_FORM_BYTES = 16_384;
 
 export interface RevokeDeps extends GrantDeps {
   readonly clients: ClientDeps;
@@ -27,35 +24,24 @@ export async function revoke(deps: RevokeDeps, exchange: Exchange, snapshot: Sna
   // The host must be an issuer.
   const issuer = findIssuer(snapshot, exchange.host);
   if (!issuer) return respondNotFound(exchange);
+  const endpoint = { exchange, snapshot, issuer, path: REVOKE_PATH };
 
   const answerRefusal = (refusal: OAuthRefusal): void => {
     deps.log.info(
       { request: exchange.id, reason: refusal.error, detail: refusal.detail ?? refusal.description },
       "revocation refused",
     );
-    const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
-    respondRefusal(exchange, refusal, headers);
+    respondClientRefusal(endpoint, refusal);
   };
 
   // The client must prove itself, as at the token endpoint (RFC 7009 §2.1).
-  const form = await readForm(exchange, MAX_FORM_BYTES);
-  if (!form.ok)
-    return answerRefusal(
-      refuse("invalid_request", "The request must be one form without repeated parameters", form.reason).refusal,
-    );
-  const credentials = readCredentials(exchange, form.values);
-  if (!credentials.ok) return answerRefusal(credentials.refusal);
-  const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId, exchange.remoteAddress);
-  const client = await authenticateClient(
-    deps,
-    credentials.value,
-    lookup,
-    proofPlace(exchange, issuer, REVOKE_PATH, snapshot),
-  );
+  const form = await readClientForm(exchange);
+  if (!form.ok) return answerRefusal(form.refusal);
+  const client = await proveClient(deps, endpoint, form.value);
   if (!client.ok) return answerRefusal(client.refusal);
 
   // The hint only speeds a search up that we do not need (RFC 7009 §2.1), so it is not read.
-  const token = form.values.get("token");
+  const token = form.value.get("token");
   if (token === undefined || token === "") return answerRefusal(refuse("invalid_request", "token is missing").refusal);
 
   // A machine's token ends by itself within minutes, and no grant stands behind it (RFC 7009 §2.2.1).

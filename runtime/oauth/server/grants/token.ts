@@ -4,21 +4,12 @@
  * Untrusted input: header and form. Promise: answers with tokens or about tokens are never cached (RFC 6749 §5.1).
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
-import { readForm } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
-import {
-  NO_STORE_HEADERS,
-  refuse,
-  refuseBlocked,
-  respondNotFound,
-  respondRefusal,
-  type OAuthRefusal,
-  type Step,
-} from "../answer.ts";
-import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "../clients/client-auth.ts";
-import { findClient, keepClient } from "../clients/client.ts";
+import { NO_STORE_HEADERS, refuse, refuseBlocked, respondNotFound, type OAuthRefusal, type Step } from "../answer.ts";
+import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
+import { keepClient } from "../clients/client.ts";
 import { findIssuer } from "../find-issuer.ts";
 import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
@@ -26,8 +17,6 @@ import { refreshGrant } from "./grant-refresh.ts";
 import { GRANT_TYPES_SUPPORTED, TOKEN_PATH } from "../metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
-
-const MAX_FORM_BYTES = 16_384;
 
 type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<Step<TokenAnswer>>;
 
@@ -41,35 +30,21 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   // The host must be an issuer.
   const issuer = findIssuer(snapshot, exchange.host);
   if (!issuer) return respondNotFound(exchange);
+  const endpoint = { exchange, snapshot, issuer, path: TOKEN_PATH };
 
   const answerRefusal = (refusal: OAuthRefusal, clientId?: string): void => {
     deps.log.info(
       { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
       "token request refused",
     );
-    const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
-    respondRefusal(exchange, refusal, headers);
+    respondClientRefusal(endpoint, refusal);
   };
 
-  // The form must be readable and name nothing twice (RFC 6749 §3.2).
-  const form = await readForm(exchange, MAX_FORM_BYTES);
-  if (!form.ok)
-    return answerRefusal(
-      refuse("invalid_request", "The request must be one form without repeated parameters", form.reason).refusal,
-    );
-  const parameters = new Map([...form.values].filter(([, value]) => value !== ""));
-
-  // The client must prove itself as it registered (RFC 6749 §3.2.1).
-  const credentials = readCredentials(exchange, parameters);
-  if (!credentials.ok) return answerRefusal(credentials.refusal);
-  const { clientId } = credentials.value;
-  const lookup = await findClient(deps.clients, issuer, snapshot, clientId, exchange.remoteAddress);
-  const client = await authenticateClient(
-    deps,
-    credentials.value,
-    lookup,
-    proofPlace(exchange, issuer, TOKEN_PATH, snapshot),
-  );
+  // The form must be readable, and the client prove itself (RFC 6749 §3.2 and §3.2.1).
+  const form = await readClientForm(exchange);
+  if (!form.ok) return answerRefusal(form.refusal);
+  const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
+  const client = await proveClient(deps, endpoint, parameters);
   if (!client.ok) return answerRefusal(client.refusal);
 
   // What follows consumes codes and refresh tokens.

@@ -1,0 +1,45 @@
+/** What the endpoints have in common at which a client proves itself: token (RFC 6749 §3.2) and revocation (RFC 7009 §2.1). */
+import type { Snapshot } from "../../../config/snapshot.ts";
+import { readForm } from "../../../http/body.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import type { Parameters } from "../../../shared/http/query.ts";
+import { pass, refuse, respondRefusal, type OAuthRefusal, type Step } from "../answer.ts";
+import type { Issuer } from "../find-issuer.ts";
+import type { AssertionDeps } from "./client-assertion.ts";
+import { authenticateClient, clientChallenge, proofPlace, readCredentials } from "./client-auth.ts";
+import { findClient, type Client, type ClientDeps } from "./client.ts";
+
+const MAX_FORM_BYTES = 16_384;
+
+/** Where a client proves itself. */
+export interface ClientEndpoint {
+  readonly exchange: Exchange;
+  readonly snapshot: Snapshot;
+  readonly issuer: Issuer;
+  readonly path: string;
+}
+
+/** The form must be readable and name nothing twice (RFC 6749 §3.2). */
+export async function readClientForm(exchange: Exchange): Promise<Step<Parameters>> {
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  return form.ok
+    ? pass(form.values)
+    : refuse("invalid_request", "The request must be one form without repeated parameters", form.reason);
+}
+
+/** The client that a form names, once it proved itself as it registered (RFC 6749 §3.2.1). */
+export async function proveClient(
+  deps: AssertionDeps & { readonly clients: ClientDeps },
+  { exchange, snapshot, issuer, path }: ClientEndpoint,
+  form: Parameters,
+): Promise<Step<Client>> {
+  const credentials = readCredentials(exchange, form);
+  if (!credentials.ok) return credentials;
+  const lookup = await findClient(deps.clients, issuer, snapshot, credentials.value.clientId, exchange.remoteAddress);
+  return authenticateClient(deps, credentials.value, lookup, proofPlace(exchange, issuer, path, snapshot));
+}
+
+export function respondClientRefusal({ exchange, issuer }: ClientEndpoint, refusal: OAuthRefusal): void {
+  const headers = refusal.error === "invalid_client" ? clientChallenge(exchange, issuer.origin) : [];
+  respondRefusal(exchange, refusal, headers);
+}
