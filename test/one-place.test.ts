@@ -57,6 +57,15 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /\bauthenticateClient\(deps,/,
     file: "oauth/server/clients/client-request.ts",
   },
+  "the steps of a form of the user page": {
+    piece: /\.verify\(principal, (?:check\.name|FORM|REMOVE_FORM)/,
+    file: "identity/users/user-form.ts",
+  },
+  "when to ask again for what is away": {
+    piece: /"retry-after",\s+"5", \.\.\.headers/,
+    file: "http/respond.ts",
+    still: ["proxy/steps.ts"],
+  },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,
     file: "settings/secret-spellings.ts",

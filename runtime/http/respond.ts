@@ -86,6 +86,11 @@ export function respondError(
   respondHtml(exchange, status, html, headers);
 }
 
+/** Something we need is away: the same may be possible in a moment. */
+export function respondAgainLater(exchange: Exchange, parts: ErrorParts, headers: readonly string[] = []): void {
+  respondError(exchange, 503, parts, ["retry-after", "5", ...headers]);
+}
+
 /** True for what browsers send when a person navigates; wildcards alone are programs. */
 export function acceptsHtml(exchange: Exchange): boolean {
   return exchange.header("accept")?.toLowerCase().includes("text/html") === true;

@@ -13,7 +13,7 @@ import { errorText, GatewayError } from "../shared/errors.ts";
 import { readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { respondError, respondJson } from "../http/respond.ts";
+import { respondAgainLater, respondError, respondJson } from "../http/respond.ts";
 import type { Log } from "../shared/log.ts";
 import { mayReachSomething } from "../policy/reach.ts";
 import { serversOpenTo } from "../identity/application-reach.ts";
@@ -123,7 +123,7 @@ function refuse(exchange: Exchange, reason: Extract<AuthResult, { ok: false }>["
   if (reason === "blocked") return respondBlocked(exchange);
   if (reason === "unavailable") {
     const message = "This is not possible right now, try again shortly.";
-    respondError(exchange, 503, { code: "mcp.unavailable", message }, ["retry-after", "5"]);
+    respondAgainLater(exchange, { code: "mcp.unavailable", message });
     return;
   }
   const challenge = reason === "missing" ? "Bearer" : 'Bearer error="invalid_token"';

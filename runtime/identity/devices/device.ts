@@ -15,7 +15,7 @@ import { readForm } from "../../http/body.ts";
 import type { Endpoint } from "../../http/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { redirect, respondBytes, respondError, respondHtml } from "../../http/respond.ts";
+import { redirect, respondBytes, respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { deviceEnrolledPage } from "../../pages/device.ts";
@@ -94,7 +94,8 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
     }
     const who = await session.browser.principal(exchange, snapshot);
     if (!who.ok) {
-      if (who.reason === "unavailable") refuseUnavailable(exchange);
+      if (who.reason === "unavailable")
+        respondAgainLater(exchange, { code: "device.unavailable", message: "Devices cannot be checked right now." });
       else await session.browser.requireSignIn(exchange, snapshot);
       return undefined;
     }
@@ -243,11 +244,4 @@ function refuseJourney(exchange: Exchange): void {
     code: "device.request",
     message: "This took too long. Please open the page that you wanted again.",
   });
-}
-
-function refuseUnavailable(exchange: Exchange): void {
-  respondError(exchange, 503, { code: "device.unavailable", message: "Devices cannot be checked right now." }, [
-    "retry-after",
-    "5",
-  ]);
 }

@@ -1,14 +1,13 @@
 /** What the user page says of the user's devices, and the form with which one is removed. */
 import type { Snapshot } from "../../config/snapshot.ts";
-import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
 import type { Log } from "../../shared/log.ts";
 import { devicesSection } from "../../pages/device.ts";
 import type { Clock } from "../../shared/clock.ts";
-import { isFromOwnForm, refuseForm } from "../csrf.ts";
+import { refuseForm } from "../csrf.ts";
 import { createRecords } from "../identity-records.ts";
-import { findSite } from "../sites.ts";
+import { readUserForm } from "../users/user-form.ts";
 import type { UserSection } from "../users/user-endpoints.ts";
 import type { Store } from "../../store/store.ts";
 import type { DeviceSession } from "./device.ts";
@@ -58,22 +57,22 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
     },
 
     async handleRemove(exchange, snapshot) {
-      const site = findSite(snapshot, exchange.host);
-      // Another site's page must not be able to remove anything; ours stands on the authenticate host alone.
-      if (!site?.authenticates || !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
-      const form = await readForm(exchange, MAX_FORM_BYTES);
-      const who = await session.browser.principal(exchange, snapshot);
-      if (!who.ok || !form.ok) return refuseForm(exchange);
-      const { principal } = who;
-      if (!session.csrf.verify(principal, REMOVE_FORM, form.values.get("csrf") ?? "")) return refuseForm(exchange);
+      const sent = await readUserForm(exchange, snapshot, {
+        name: REMOVE_FORM,
+        maxBytes: MAX_FORM_BYTES,
+        csrf: session.csrf,
+        principal: () => session.browser.principal(exchange, snapshot),
+      });
+      if (!sent.ok) return refuseForm(exchange);
+      const { principal } = sent;
       // Looked up among the user's own, so that nobody removes another's.
       const own = await listDevices(deps, principal.user.id);
-      const chosen = own.find(({ device }) => device.id === form.values.get("device"));
+      const chosen = own.find(({ device }) => device.id === sent.values.get("device"));
       if (chosen && (await removeDevice({ ...deps, revocations: session.revocations }, chosen))) {
         const told = { user: principal.user.id, device: chosen.proof.id, request: exchange.id };
         deps.log.info(told, "device removed by its user");
       }
-      redirect(exchange, 303, `${site.origin}/.gateway/`);
+      redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
     },
   };
 }

@@ -16,7 +16,7 @@ import { matchesDomain } from "../../settings/domains.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { respondError, respondHtml, respondText } from "../../http/respond.ts";
+import { respondAgainLater, respondError, respondHtml, respondText } from "../../http/respond.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { programAccessPage } from "../../pages/program-access.ts";
 import { continuePage } from "../../pages/signed-out.ts";
@@ -151,7 +151,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         if (!who.ok) {
           if (who.reason !== "unavailable") return deps.signIn.redirect(exchange, snapshot);
           const message = "This is not possible right now.";
-          return respondError(exchange, 503, { code: "login.unavailable", message }, ["retry-after", "5"]);
+          return respondAgainLater(exchange, { code: "login.unavailable", message });
         }
         const { principal } = who;
         if (form?.ok === true) return approve(exchange, site, principal, found, form.values);

@@ -21,7 +21,7 @@ import type { IdentityService } from "../identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
-import { withStore, type RouteSignIn } from "./sign-in.ts";
+import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
@@ -215,9 +215,4 @@ function refuse(
   headers: readonly string[] = [],
 ): void {
   respondError(exchange, status, { code, message, links: [{ href: "/.gateway/", text: "Sign in again" }] }, headers);
-}
-
-function refuseUnavailable(exchange: Exchange, headers: readonly string[] = []): void {
-  const message = "Signing in is not possible right now. Please try again in a moment.";
-  respondError(exchange, 503, { code: "sign-in.unavailable", message }, ["retry-after", "5", ...headers]);
 }

@@ -11,7 +11,7 @@ import { isLoopbackHost } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { acceptsHtml, redirect, respondError, respondHtml } from "../../http/respond.ts";
+import { acceptsHtml, redirect, respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
 import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
 import { continuePage } from "../../pages/signed-out.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
@@ -175,11 +175,12 @@ export async function withStore(exchange: Exchange, work: () => Promise<void>): 
     await work();
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== "store.unavailable") throw error;
-    respondError(
-      exchange,
-      503,
-      { code: "sign-in.unavailable", message: "Signing in is not possible right now. Please try again in a moment." },
-      ["retry-after", "5"],
-    );
+    refuseUnavailable(exchange);
   }
+}
+
+/** A new sign-in cannot be had at the moment. */
+export function refuseUnavailable(exchange: Exchange, headers: readonly string[] = []): void {
+  const message = "Signing in is not possible right now. Please try again in a moment.";
+  respondAgainLater(exchange, { code: "sign-in.unavailable", message }, headers);
 }

@@ -8,7 +8,7 @@
 import type { Snapshot } from "../../config/snapshot.ts";
 import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import { respondError, respondHtml } from "../../http/respond.ts";
+import { respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
 import type { Keys } from "../../shared/keys.ts";
 import { continuePage, signedOutPage } from "../../pages/signed-out.ts";
 import { signOutPage } from "../../pages/user.ts";
@@ -93,7 +93,11 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         if (exchange.method !== "POST" && refuseScript(exchange)) return undefined;
         const { cookie } = snapshot.settings;
         const found = await deps.authenticator.cookie(exchange);
-        if (!found.ok && found.reason === "unavailable") return refuseUnavailable(exchange);
+        if (!found.ok && found.reason === "unavailable")
+          return respondAgainLater(exchange, {
+            code: "sign-out.unavailable",
+            message: "Signing out is not possible right now.",
+          });
         if (!found.ok) {
           const stale = deps.cookies.readSession(exchange, site, cookie);
           if (stale !== undefined) await endAgain(exchange, site, stale);
@@ -115,11 +119,4 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       respondHtml(exchange, 200, signedOutPage());
     },
   };
-}
-
-function refuseUnavailable(exchange: Exchange): void {
-  respondError(exchange, 503, { code: "sign-out.unavailable", message: "Signing out is not possible right now." }, [
-    "retry-after",
-    "5",
-  ]);
 }

@@ -1,7 +1,14 @@
 /** What a signed-in person, and an application in front of them, can ask: who am I, and with which keys do you sign. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import { redirect, respondBytes, respondError, respondHtml, respondJson } from "../../http/respond.ts";
+import {
+  redirect,
+  respondAgainLater,
+  respondBytes,
+  respondError,
+  respondHtml,
+  respondJson,
+} from "../../http/respond.ts";
 import type { Html } from "../../pages/html.ts";
 import { userPage } from "../../pages/user.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -98,8 +105,5 @@ export function createUserEndpoints(deps: UserEndpointDeps): UserEndpoints {
 }
 
 function refuseUnavailable(exchange: Exchange): void {
-  respondError(exchange, 503, { code: "user.unavailable", message: "This is not possible right now." }, [
-    "retry-after",
-    "5",
-  ]);
+  respondAgainLater(exchange, { code: "user.unavailable", message: "This is not possible right now." });
 }

@@ -1,17 +1,16 @@
 /** What the user page says of the user's browsers, and the form with which a session elsewhere is ended. */
 import type { Snapshot } from "../../config/snapshot.ts";
-import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
 import { sessionsSection } from "../../pages/access.ts";
 import type { Html } from "../../pages/html.ts";
 import type { Store } from "../../store/store.ts";
-import { isFromOwnForm, refuseForm } from "../csrf.ts";
+import { refuseForm } from "../csrf.ts";
 import { endSession, listSessions } from "./list-sessions.ts";
 import type { Principal } from "../principal.ts";
 import type { Authenticator, Csrf, Revocations } from "../interfaces.ts";
 import { withStore } from "../sign-in/sign-in.ts";
-import { findSite } from "../sites.ts";
+import { readUserForm } from "./user-form.ts";
 
 export const SESSIONS_PATH = "/.gateway/sessions";
 const FORM = "sessions";
@@ -47,19 +46,18 @@ export function createUserSessions(deps: UserSessionsDeps): UserSessions {
 
     handleEnd: (exchange, snapshot) =>
       withStore(exchange, async () => {
-        const site = findSite(snapshot, exchange.host);
-        // Another site's page must not be able to end anything; ours stands on the authenticate host alone.
-        if (!site?.authenticates || !isFromOwnForm(exchange, site.origin)) return refuseForm(exchange);
-        const form = await readForm(exchange, MAX_FORM_BYTES);
-        const who = await deps.authenticator.cookie(exchange);
-        if (!who.ok || !form.ok) return refuseForm(exchange);
-        const { principal } = who;
-        if (!deps.csrf.verify(principal, FORM, form.values.get("csrf") ?? "")) return refuseForm(exchange);
+        const sent = await readUserForm(exchange, snapshot, {
+          name: FORM,
+          maxBytes: MAX_FORM_BYTES,
+          csrf: deps.csrf,
+          principal: () => deps.authenticator.cookie(exchange),
+        });
+        if (!sent.ok) return refuseForm(exchange);
         // Looked up among the user's own, so that nobody ends another's.
-        const own = await listSessions(deps.store, principal.user.id);
-        const chosen = own.find(({ id }) => id === form.values.get("session"));
+        const own = await listSessions(deps.store, sent.principal.user.id);
+        const chosen = own.find(({ id }) => id === sent.values.get("session"));
         if (chosen) await endSession(deps, chosen.id);
-        redirect(exchange, 303, `${site.origin}/.gateway/`);
+        redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
       }),
   };
 }

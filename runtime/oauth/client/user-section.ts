@@ -1,17 +1,16 @@
 /** What the user page says of MCP servers, and the form with which users end a connection. */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
 import type { Html } from "../../pages/html.ts";
 import { serversSection } from "../../pages/mcp-servers.ts";
 import { mayReachSomething } from "../../policy/reach.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import { isFromOwnForm } from "../../identity/csrf.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Csrf } from "../../identity/interfaces.ts";
 import { findSite } from "../../identity/sites.ts";
+import { readUserForm } from "../../identity/users/user-form.ts";
 import type { BrowserSessions } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
 import type { Tickets } from "./connect/journey.ts";
@@ -36,6 +35,8 @@ export interface UserSectionDeps {
 
 const FORM = "disconnect";
 const MAX_FORM_BYTES = 8_192;
+
+const FAILURES = { "not-here": "not-here", foreign: "foreign-form", unavailable: "store-unavailable" } as const;
 
 export function createUserSection(deps: UserSectionDeps): {
   readonly render: UserSection;
@@ -72,20 +73,16 @@ export function createUserSection(deps: UserSectionDeps): {
     },
 
     async disconnectByForm(exchange, snapshot) {
-      const site = findSite(snapshot, exchange.host);
-      if (!site?.authenticates) return respondFailure(exchange, "not-here");
-      // Another site's page must not be able to disconnect anybody.
-      if (!isFromOwnForm(exchange, site.origin)) return respondFailure(exchange, "foreign-form");
-      const form = await readForm(exchange, MAX_FORM_BYTES);
-      const who = await deps.browser.principal(exchange, snapshot);
-      if (!who.ok && who.reason === "unavailable") return respondFailure(exchange, "store-unavailable");
-      if (!who.ok || !form.ok) return respondFailure(exchange, "foreign-form");
-      const { principal } = who;
-      if (!deps.csrf.verify(principal, FORM, form.values.get("csrf") ?? ""))
-        return respondFailure(exchange, "foreign-form");
-      const route = snapshot.routes.find(({ key }) => key === form.values.get("route"));
-      if (route) await deps.disconnect(principal.user.id, route);
-      redirect(exchange, 303, `${site.origin}/.gateway/`);
+      const sent = await readUserForm(exchange, snapshot, {
+        name: FORM,
+        maxBytes: MAX_FORM_BYTES,
+        csrf: deps.csrf,
+        principal: () => deps.browser.principal(exchange, snapshot),
+      });
+      if (!sent.ok) return respondFailure(exchange, FAILURES[sent.reason]);
+      const route = snapshot.routes.find(({ key }) => key === sent.values.get("route"));
+      if (route) await deps.disconnect(sent.principal.user.id, route);
+      redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
     },
   };
 }

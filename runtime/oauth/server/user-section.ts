@@ -1,13 +1,11 @@
 /** What the user page says of applications, and the form with which users end their access or withdraw an approval. */
 import type { Snapshot } from "../../config/snapshot.ts";
-import { readForm } from "../../http/body.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { redirect } from "../../http/respond.ts";
 import { accessSection } from "../../pages/access.ts";
 import type { Html } from "../../pages/html.ts";
-import { isFromOwnForm } from "../../identity/csrf.ts";
 import type { Principal } from "../../identity/principal.ts";
-import { findSite } from "../../identity/sites.ts";
+import { readUserForm } from "../../identity/users/user-form.ts";
 import { respondNotFound, respondPage, respondUnavailable } from "./answer.ts";
 import { isClientIdUrl } from "./clients/client-document.ts";
 import type { IssuerSession } from "./deps.ts";
@@ -49,26 +47,24 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
 
 /** `POST /.gateway/mcp/access`: nobody can end what is another's, since everything is looked up under the user's own tag. */
 export async function endByForm(deps: UserSectionDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
-  // The page stands only where people sign in.
-  const site = findSite(snapshot, exchange.host);
-  if (!site?.authenticates) return respondNotFound(exchange);
+  const { browser, csrf } = deps.session;
+  const sent = await readUserForm(exchange, snapshot, {
+    name: FORM,
+    maxBytes: MAX_FORM_BYTES,
+    csrf,
+    principal: () => browser.principal(exchange, snapshot),
+  });
+  if (!sent.ok) return REFUSALS[sent.reason](exchange);
 
-  // Another site's page must not be able to end anything.
-  if (!isFromOwnForm(exchange, site.origin)) return respondForeign(exchange);
-  const form = await readForm(exchange, MAX_FORM_BYTES);
-  const who = await deps.session.browser.principal(exchange, snapshot);
-  if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
-  if (!who.ok || !form.ok) return respondForeign(exchange);
-  const { principal } = who;
-  if (!deps.session.csrf.verify(principal, FORM, form.values.get("csrf") ?? "")) return respondForeign(exchange);
-
-  const userId = principal.user.id;
-  const grant = form.values.get("grant");
-  const approval = form.values.get("approval");
+  const userId = sent.principal.user.id;
+  const grant = sent.values.get("grant");
+  const approval = sent.values.get("approval");
   if (grant !== undefined) await endAccess(deps, grant, "ended by the user", userId);
   if (approval !== undefined) await withdrawConsent(deps.store, userId, approval);
-  redirect(exchange, 303, `${site.origin}/.gateway/`);
+  redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
 }
+
+const REFUSALS = { "not-here": respondNotFound, foreign: respondForeign, unavailable: respondUnavailable } as const;
 
 function respondForeign(exchange: Exchange): void {
   respondPage(exchange, {
