@@ -43,28 +43,31 @@ const PLACES: Readonly<Record<string, Place>> = {
     file: "shared/http/header-traits.ts",
   },
   "the collecting of a request's body": { piece: /[bB]ody\.on\("data"/, file: "http/body.ts" },
-  "the wait for a lease that another has": { piece: /await held\.release\(\)/, file: "shared/leased-refresh.ts" },
+  "the wait for a lease that another has": {
+    piece: /\.release\(\)\.catch\(\(\) => \{\}\)/,
+    file: "shared/leased-refresh.ts",
+  },
   "what an object is that is no list": {
     piece: /value !== null && !Array\.isArray\(value\);/,
     file: "shared/is-record.ts",
     still: ["terraform/resource/bundle-document.ts", "terraform/schema/document.ts"],
   },
   "which routes have the same upstreams": {
-    piece: /\$\{name\},\$\{weight\}/,
+    piece: /\$\{size\} \$\{(?:to|members)\./,
     file: "features/balancing/maglev-members.ts",
   },
   "the proof of a client at an endpoint": {
-    piece: /\bauthenticateClient\(deps,/,
+    piece: /(?:await|return) authenticateClient\(/,
     file: "oauth/server/clients/client-request.ts",
   },
   "the steps of a form of the user page": {
-    piece: /\.verify\(principal, (?:check\.name|FORM|REMOVE_FORM)/,
+    piece: /!who\.ok \|\| !form\.ok/,
     file: "identity/users/user-form.ts",
   },
   "when to ask again for what is away": {
-    piece: /"retry-after",\s+"5", \.\.\.headers/,
+    piece: /"retry-after",\s+"5"/,
     file: "http/respond.ts",
-    still: ["proxy/steps.ts"],
+    still: ["oauth/client/connect/failure-page.ts", "proxy/internal-token.ts", "proxy/steps.ts"],
   },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,
@@ -91,7 +94,7 @@ const PLACES: Readonly<Record<string, Place>> = {
       "upstreams/transport-limits.ts",
     ],
   },
-  "the form of host[:port] in a request": { piece: /\[0-9a-f:\.\]\{2,45\}/i, file: "shared/http/target.ts" },
+  "the form of host[:port] in a request": { piece: /:\.\]\{2,45\}\\\]/, file: "shared/http/target.ts" },
 };
 
 test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, file, still = [] }) => {
