@@ -10,15 +10,8 @@ import { parseMessageAddress, type MessageAddresses } from "../mcp/message-addre
 import type { SessionBinding } from "../mcp/sessions.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
-import type { Passage } from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
 import { upstreamPath } from "./forwarding/upstream-path.ts";
-
-/** An address, opened, with the upstream that announced it: others know nothing of the session. */
-export interface OpenedAddress {
-  readonly upstream: Upstream;
-  /** With query. */
-  readonly path: string;
-}
 
 export interface StreamReceiver extends UpstreamReceiver {
   /** Gives the call up: what came must not go on. */
@@ -28,17 +21,17 @@ export interface StreamReceiver extends UpstreamReceiver {
 /** Stands before the receiver of an answer to GET, and reads event streams on their way. */
 export function announcementReader(
   addresses: MessageAddresses,
-  passage: Passage,
+  context: RequestContext,
   upstream: Upstream,
   next: StreamReceiver,
 ): UpstreamReceiver {
   let events: EndpointEvents | undefined;
   const seal = (data: string): string | undefined => {
-    const { plan, principal } = passage;
-    const address = parseMessageAddress(data, upstream.origin + upstreamPath(passage, upstream));
+    const { plan, principal } = context;
+    const address = parseMessageAddress(data, upstream.origin + upstreamPath(context, upstream));
     if (address === undefined || principal === undefined) return undefined;
     const { base } = plan.route;
-    return (base === "" ? "/" : base) + addresses.seal(address, bindingOf(passage), principal.expiresAt);
+    return (base === "" ? "/" : base) + addresses.seal(address, bindingOf(context), principal.expiresAt);
   };
   return {
     onHead(status: number, headers: UpstreamHeaders) {
@@ -77,15 +70,19 @@ function isCoded(headers: UpstreamHeaders): boolean {
 }
 
 /** @returns undefined when the request names none of this caller's addresses, or its upstream is gone */
-export function openAddress(addresses: MessageAddresses, passage: Passage, now: number): OpenedAddress | undefined {
-  const { exchange, plan } = passage;
+export function openAddress(
+  addresses: MessageAddresses,
+  context: RequestContext,
+  now: number,
+): RequestContext["messageAddress"] {
+  const { exchange, plan } = context;
   if (exchange.method !== "POST" || plan.mcpPaths?.isBase(exchange.path) !== true) return undefined;
-  const address = addresses.open(exchange.query, bindingOf(passage), now);
+  const address = addresses.open(exchange.query, bindingOf(context), now);
   const upstream = address && plan.route.to.find(({ origin }) => origin === address.origin);
   return upstream && address && { upstream, path: address.path };
 }
 
 /** Whose sessions and addresses are whose. */
-export function bindingOf({ principal, plan }: Passage): SessionBinding {
+export function bindingOf({ principal, plan }: RequestContext): SessionBinding {
   return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: plan.route.key };
 }

@@ -1,9 +1,10 @@
 /** Routes that answer by themselves, redirects and fixed responses: the last step of a request that its policy allows. */
 import type { RouteAnswer } from "../features/routing/compiled.ts";
-import { redirect, respondError, respondText } from "../http/respond.ts";
+import { redirect, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Passage } from "./request-context.ts";
+import type { ProxyMetrics } from "./metrics.ts";
 import type { RoutePlan } from "./prepared-route.ts";
+import type { Step } from "./steps.ts";
 import { swapPrefix } from "../features/routing/apply-rewrite.ts";
 
 type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
@@ -11,8 +12,18 @@ type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
 /** Answers that never have a body or a length of one (RFC 9110 §8.6, §15.3.5, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);
 
-/** @returns the status that was answered */
-export function answerRoute({ exchange, plan }: Passage, answer: RouteAnswer): number {
+/** Step. */
+export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
+  return ({ exchange, plan }) => {
+    const { answer } = plan.route;
+    if (answer === undefined) return "next";
+    write(exchange, plan, answer);
+    metrics?.answered(plan.route, answer.status, 0);
+    return "done";
+  };
+}
+
+function write(exchange: Exchange, plan: RoutePlan, answer: RouteAnswer): void {
   // What the route answers is its upstream's word, which its own headers may change in full.
   exchange.addedHeaders = undefined;
   if (answer.kind === "redirect") {
@@ -22,16 +33,6 @@ export function answerRoute({ exchange, plan }: Passage, answer: RouteAnswer): n
   } else {
     respondText(exchange, answer.status, answer.body, plan.setResponse);
   }
-  return answer.status;
-}
-
-/** A path that came in as one thing and would go out as another. */
-export function refuseRewrite(exchange: Exchange): number {
-  respondError(exchange, 400, {
-    code: "request.rewritten-path",
-    message: "The path of this request cannot be written in the way this address needs",
-  });
-  return 400;
 }
 
 /**

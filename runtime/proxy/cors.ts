@@ -14,6 +14,7 @@ const MAX_AGE_SECONDS = "600";
 const ALLOWED_HEADERS =
   "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
 const EXPOSED_HEADERS = "www-authenticate, mcp-session-id, mcp-protocol-version";
+const NOTHING: readonly string[] = [];
 const MCP_METHODS = "GET, POST, DELETE, OPTIONS";
 
 /** Preflight of one of our own endpoints. */
@@ -51,8 +52,13 @@ export function answerRoutePreflight(exchange: Exchange, origin: string | undefi
   ]);
 }
 
-/** For every answer of an MCP server route to a page of another origin. Flat: name, value, … */
-export function routeCorsHeaders(origin: string): readonly string[] {
+/**
+ * For every answer of an MCP server route to a page of another origin. Flat: name, value, …
+ *
+ * @param origin undefined for who is no such page
+ */
+export function routeCorsHeaders(origin: string | undefined): readonly string[] {
+  if (origin === undefined) return NOTHING;
   return ["access-control-allow-origin", origin, "access-control-expose-headers", EXPOSED_HEADERS, "vary", "Origin"];
 }
 

@@ -1,4 +1,5 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
+import { respondError } from "../http/respond.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
@@ -8,7 +9,11 @@ import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Blocks } from "../identity/blocks.ts";
 import type { AuthFailureReason, Principal } from "../identity/principal.ts";
-import type { Passage, ProxyMetrics } from "./request-context.ts";
+import type { RefusalReason } from "../mcp/refusals.ts";
+import { routeCorsHeaders } from "./cors.ts";
+import type { ProxyMetrics } from "./metrics.ts";
+import type { RequestContext } from "./request-context.ts";
+import { after, type Outcome, type Step } from "./steps.ts";
 
 export interface DecideDeps {
   readonly records: RecordWriter;
@@ -21,41 +26,86 @@ export interface DecideDeps {
 /** Why a request was refused before its policy was asked; stands in the record as allow-why-false. */
 export type RefusedBefore =
   | `credential-${AuthFailureReason}`
-  | "origin-not-allowed"
+  | "client-certificate-required"
+  | "invalid-client-certificate"
+  | "mcp-message-address-unknown"
+  | "mcp-path-not-served"
   | "mcp-session-unknown"
-  | (string & {});
+  | "origin-not-allowed"
+  | "websocket-not-allowed"
+  | RefusalReason;
 
-export interface Checked {
-  readonly decision: Decision;
-  /** Present when the record queue is full: the request waits for room. */
-  readonly recorded: Promise<void> | undefined;
+/**
+ * Step: asks what is blocked, then the route's policy, and writes the record; nothing goes on before it is taken.
+ *
+ * @param answerDenied answers who is not let in
+ */
+export function decide(
+  deps: DecideDeps,
+  answerDenied: (context: RequestContext, decision: Decision) => void | Promise<void>,
+): Step {
+  return (context) => {
+    const decision = decideNow(deps, context);
+    const recorded = record(deps, context, decision, context.message);
+    if (!decision.allowed) return after(recorded, () => done(answerDenied(context, decision)));
+    return recorded === undefined ? "next" : recorded.then(() => "next");
+  };
 }
 
-/** Asks what is blocked, then the route's policy, and writes the record. */
-export function decide(deps: DecideDeps, passage: Passage, message?: McpMessage): Checked {
-  const { plan, principal } = passage;
+/**
+ * Records a request that goes no further, whatever its policy would say, then answers it: when the record queue is full,
+ * the answer waits for room. Otherwise anybody could fill the memory with refused requests while the disk is slow.
+ */
+export function refuse(
+  deps: DecideDeps,
+  context: RequestContext,
+  reason: RefusedBefore | Decision,
+  answer: () => void | Promise<void>,
+): Outcome | Promise<Outcome> {
+  const decision = typeof reason === "string" ? refusedFor(reason) : reason;
+  context.trace?.refused(decision.allowWhyFalse.join(" "));
+  return after(record(deps, context, decision, undefined), () => done(answer()));
+}
+
+/** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
+export function refuseUnavailable(deps: DecideDeps, context: RequestContext): Outcome | Promise<Outcome> {
+  return refuse(deps, context, "credential-unavailable", () =>
+    respondError(
+      context.exchange,
+      503,
+      { code: "session.unavailable", message: "The session cannot be checked at the moment, try again shortly" },
+      ["retry-after", "5", ...routeCorsHeaders(context.corsOrigin)],
+    ),
+  );
+}
+
+function done(answered: void | Promise<void>): Outcome | Promise<Outcome> {
+  return after(answered, () => "done");
+}
+
+function decideNow(deps: DecideDeps, context: RequestContext): Decision {
+  const { plan, principal, message, trace } = context;
   const facts = factsOf(
     principal,
-    httpFacts(passage, plan.route.policy.needsCertificate),
+    httpFacts(context, plan.route.policy.needsCertificate),
     plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
-  passage.facts = facts;
-  const { trace } = passage;
+  context.facts = facts;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = blockOf(deps, passage, facts) ?? evaluate(plan.route.policy, facts);
+  const decision = blockOf(deps, context, facts) ?? evaluate(plan.route.policy, facts);
   trace?.decided(startMs, decision, facts.mcp);
-  return { decision, recorded: record(deps, passage, decision, message) };
+  return decision;
 }
 
 /** The one place where a block stops a request, whichever way it came. */
-function blockOf({ blocks }: DecideDeps, { plan, principal }: Passage, facts: Facts): Decision | undefined {
+function blockOf({ blocks }: DecideDeps, { plan, principal }: RequestContext, facts: Facts): Decision | undefined {
   if (blocks === undefined || blocks.size === 0) return undefined;
   const { user, clientId, grantId } = principal ?? {};
   const block = blocks.find({ user, clientId, grantId, routeKey: plan.route.key, tool: facts.mcp?.tool });
   return block && blockedDecision(block);
 }
 
-function httpFacts({ exchange, otherPath }: Passage, withCertificate = false): Facts["http"] {
+function httpFacts({ exchange, otherPath }: RequestContext, withCertificate = false): Facts["http"] {
   const { method, path, host, remoteAddress: ip } = exchange;
   // The Fetch standard: a preflight is OPTIONS with both of these headers.
   const isCorsPreflight =
@@ -78,50 +128,37 @@ function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: Mcp
 }
 
 /** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
-export function foresee(passage: Passage, principal: Principal): Decision {
-  const { policy } = passage.plan.route;
-  return evaluate(policy, factsOf(principal, httpFacts(passage, policy.needsCertificate), undefined));
+export function foresee(context: RequestContext, principal: Principal): Decision {
+  const { policy } = context.plan.route;
+  return evaluate(policy, factsOf(principal, httpFacts(context, policy.needsCertificate), undefined));
 }
 
-/**
- * Writes the record of a request that goes no further, whatever its policy would say.
- *
- * @returns a promise when the record queue is full: the answer waits for room. Otherwise anybody could fill the memory
- *   with refused requests while the disk is slow
- */
-export function recordRefusal(deps: DecideDeps, passage: Passage, reason: RefusedBefore): Promise<void> | undefined {
+function refusedFor(reason: RefusedBefore): Decision {
   let decision = refused.get(reason);
   if (!decision) refused.set(reason, (decision = refusedDecision(reason)));
-  passage.trace?.refused(reason);
-  return record(deps, passage, decision, undefined);
+  return decision;
 }
 
-/** The same for a decision that is made already. */
-export function recordDecision(deps: DecideDeps, passage: Passage, decision: Decision): Promise<void> | undefined {
-  passage.trace?.refused(decision.allowWhyFalse.join(" "));
-  return record(deps, passage, decision, undefined);
-}
-
-/** Reasons are ours and few. */
-const refused = new Map<string, Decision>();
+const refused = new Map<RefusedBefore, Decision>();
 const NO_MESSAGE: McpFacts = {};
 
+/** @returns a promise when the record queue is full */
 function record(
   deps: DecideDeps,
-  passage: Passage,
+  context: RequestContext,
   decision: Decision,
   message: McpMessage | undefined,
 ): Promise<void> | undefined {
-  const { exchange, snapshot, plan, principal } = passage;
+  const { exchange, snapshot, plan, principal } = context;
   deps.metrics?.decided(decision);
   const line = formatRecord(snapshot.settings.authorizeLogFields, {
     timeMs: deps.clock.now(),
     decision,
     requestId: exchange.id,
-    traceId: passage.trace?.traceId,
+    traceId: context.trace?.traceId,
     bundleDigest: snapshot.digest,
     route: plan.route.key,
-    http: passage.facts?.http ?? httpFacts(passage),
+    http: context.facts?.http ?? httpFacts(context),
     user: principal?.user,
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,

@@ -13,28 +13,35 @@ import type { DeviceMatch } from "../policy/device-match.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
 import type { Decision } from "../policy/facts.ts";
-import type { AuthResult, Principal } from "../identity/principal.ts";
+import type { Authenticator, DeviceProofs } from "../identity/interfaces.ts";
+import type { Principal } from "../identity/principal.ts";
 import { isNavigation } from "../identity/sign-in/sign-in.ts";
 import { foresee } from "./decide.ts";
-import type { Passage } from "./request-context.ts";
-import { proceed, type StepDeps } from "./steps.ts";
+import { setCaller, type RequestContext } from "./request-context.ts";
+import type { Step } from "./steps.ts";
 
 /** Not of any standard; what Pomerium answers. */
 export const DEVICE_STATUS = 450;
 
+export interface DeviceDeps {
+  /** Absent = nobody is led to prove a device. */
+  readonly deviceProofs?: DeviceProofs;
+}
+
 /**
- * Goes on with what is known of the session's devices; with what the records say now, where that might turn a no into a
- * yes. Others pay nothing for it.
+ * Step: what the records say now of the session's devices, where that might turn a no into a yes. Others pay nothing for
+ * it.
  */
-export function withNewestDevices(
-  deps: StepDeps,
-  passage: Passage,
-  result: AuthResult,
-  next: (result: AuthResult) => void,
-): void {
-  const isAsked = passage.plan.route.policy.needsDevice && result.ok && result.principal.kind === "session";
-  if (!isAsked || deviceReason(foresee(passage, result.principal)) === undefined) next(result);
-  else proceed(deps, passage, deps.authenticator.cookieAgain(passage.exchange), next);
+export function renewDevices({ authenticator }: { readonly authenticator: Authenticator }): Step {
+  return (context) => {
+    const { principal, plan } = context;
+    if (!plan.route.policy.needsDevice || principal?.kind !== "session") return "next";
+    if (deviceReason(foresee(context, principal)) === undefined) return "next";
+    return authenticator.cookieAgain(context.exchange).then((result) => {
+      setCaller(context, result);
+      return "next";
+    });
+  };
 }
 
 /**
@@ -51,8 +58,13 @@ type DeviceReason = typeof DEVICE_UNAUTHENTICATED | typeof DEVICE_UNAUTHORIZED;
 const DEVICE_REASONS: readonly DeviceReason[] = [DEVICE_UNAUTHENTICATED, DEVICE_UNAUTHORIZED];
 
 /** Leads a person to the proof; refuses programs, and persons whose device is not the one. */
-export function answerDevice(deps: StepDeps, passage: Passage, principal: Principal, reason: DeviceReason): void {
-  const { exchange, snapshot, plan, facts } = passage;
+export function answerDevice(
+  deps: DeviceDeps,
+  context: RequestContext,
+  principal: Principal,
+  reason: DeviceReason,
+): void {
+  const { exchange, snapshot, plan, facts } = context;
   const { policy, showErrorDetails } = plan.route;
   const type = neededType(policy);
   const isPerson = principal.kind === "session";

@@ -1,40 +1,79 @@
 /**
- * A request's way through the gateway, as a list.
- *
- * accept, exchange (http/listener/server.ts) → host → own endpoints → route → preflight and Origin → authenticate → inspect →
- * decide and record (web-route.ts, mcp-route.ts) → request headers → forward → response headers (forward.ts).
+ * A request's way through the gateway: `handle` finds its route, then `webSteps` or `mcpSteps` are taken in order, up to the
+ * first that answers. Before them stand accept and exchange (http/listener/server.ts).
  *
  * Untrusted input: every Exchange. Promises: what is not understood, not authenticated or not allowed does not reach an
  * upstream; a failing part denies; each check leaves one record.
  */
-import { respondError } from "../http/respond.ts";
+import type { RecordWriter } from "../audit/record-writer.ts";
+import type { Snapshot, Snapshots } from "../config/snapshot.ts";
+import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
+import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
+import { poolKeyOf } from "../features/connection/pool-key.ts";
+import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Keys } from "../shared/keys.ts";
-import type { Snapshot } from "../config/snapshot.ts";
+import { respondError } from "../http/respond.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { ApplicationTokens, Assertions, Authenticator, Revocations } from "../identity/interfaces.ts";
+import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
-import { refuseBlockedRoute } from "./blocked.ts";
-import { refuseWithoutCertificate } from "./client-certificate.ts";
-import { recordRefusal } from "./decide.ts";
-import { createEndpointFinder } from "./endpoints.ts";
-import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
-import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
-import { poolKeyOf } from "../features/connection/pool-key.ts";
-import type { Transport } from "../upstreams/transport-types.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { Keys } from "../shared/keys.ts";
+import type { Log } from "../shared/log.ts";
+import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";
-import { refusalOf } from "./internal-token.ts";
-import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
-import { sealSession, serveMcpRoute, type McpDeps } from "./mcp-route.ts";
-import { beginPassage, type Passage, type ProxyDeps } from "./request-context.ts";
-import { createPasses } from "./forwarding/hop-count.ts";
-import type { RoutePlan } from "./prepared-route.ts";
-import { guard, proceed } from "./steps.ts";
-import { createStreams, type Streams } from "./forwarding/streams.ts";
+import type { Transport } from "../upstreams/transport-types.ts";
 import { createTransport } from "../upstreams/transport.ts";
-import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
-import { serveWebRoute } from "./web-route.ts";
+import { answerRoute } from "./answer-route.ts";
+import { renewDevices, type DeviceDeps } from "./device.ts";
+import { createEndpointFinder } from "./endpoints.ts";
+import {
+  refuseBlockedRoute,
+  refuseWebSocket,
+  requireClientCertificate,
+  type ClientCertificateDeps,
+} from "./first-checks.ts";
+import { forward, type ForwardDeps } from "./forwarding/forward.ts";
+import { createPasses } from "./forwarding/hop-count.ts";
+import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
+import { createStreams, type Streams } from "./forwarding/streams.ts";
+import { upgrade } from "./forwarding/upgrade.ts";
+import { rewritePath } from "./forwarding/upstream-path.ts";
+import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
+import * as mcp from "./mcp-route.ts";
+import type { ProxyMetrics } from "./metrics.ts";
+import { createRequestContext } from "./request-context.ts";
+import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
+import { runSteps, type Step } from "./steps.ts";
+import * as web from "./web-route.ts";
 
-export type { ProxyDeps, ProxyMetrics } from "./request-context.ts";
+/** What steps ask of the rest of the gateway; each names its own part. */
+export interface ProxyDeps
+  extends web.ProgramDeps, web.SignInDeps, DeviceDeps, ClientCertificateDeps, InternalTokenDeps {
+  readonly snapshots: Snapshots;
+  /** Own addresses of all modules. */
+  readonly endpoints: readonly Endpoint[];
+  readonly authenticator: Authenticator;
+  /** Who a principal is by now, for answers that stay open; absent = they are not asked about. */
+  readonly current?: (principal: Principal) => Promise<Principal | undefined>;
+  readonly assertions: Assertions;
+  readonly applicationTokens: ApplicationTokens;
+  readonly revocations: Revocations;
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Blocks;
+  readonly records: RecordWriter;
+  /** For the seals around upstream session ids. */
+  readonly keys: Keys;
+  /** See `RequestHeaderDeps`. */
+  readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
+  readonly metrics?: ProxyMetrics;
+  /** Absent: requests belong to no trace of ours. */
+  readonly tracing?: Tracing | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+}
 
 export interface Proxy {
   handle(exchange: Exchange): void;
@@ -71,24 +110,53 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   let underWay = 0;
   let whenIdle: (() => void) | undefined;
 
-  const steps: McpDeps = {
+  const forwarding: ForwardDeps = {
     ...deps,
-    mcpSessions,
-    forwarding: {
-      ...deps,
-      transport,
-      streams,
-      messageAddresses,
-      passes: createPasses(idOf(deps.keys)),
-      sealSession: (passage, upstreamSession) => sealSession(mcpSessions, passage, upstreamSession),
-      refusalOf: (passage, status, headers) => refusalOf(deps, passage, status, headers),
-      begun: () => (underWay += 1),
-      finished: () => {
-        underWay -= 1;
-        if (underWay === 0) whenIdle?.();
-      },
+    transport,
+    streams,
+    messageAddresses,
+    passes: createPasses(idOf(deps.keys)),
+    sealSession: (context, upstreamSession) => mcp.sealSession(mcpSessions, context, upstreamSession),
+    refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
+    begun: () => (underWay += 1),
+    finished: () => {
+      underWay -= 1;
+      if (underWay === 0) whenIdle?.();
     },
   };
+  const webSteps: readonly Step[] = [
+    refuseBlockedRoute(deps),
+    requireClientCertificate(deps),
+    refuseWebSocket(deps),
+    web.authenticateProviderToken(deps),
+    web.authenticateCookie(deps),
+    web.authenticateOwnToken(deps),
+    renewDevices(deps),
+    web.requireSignIn(deps),
+    web.decideWeb(deps),
+    fetchProviderTokens(deps),
+    answerRoute(deps),
+    rewritePath(deps),
+    upgrade(forwarding),
+    forward(forwarding),
+  ];
+  const mcpSteps: readonly Step[] = [
+    refuseBlockedRoute(deps),
+    requireClientCertificate(deps),
+    refuseWebSocket(deps),
+    mcp.checkOrigin(deps),
+    mcp.answerPreflight,
+    mcp.authenticateToken(deps),
+    mcp.findMcpPath(deps),
+    mcp.openMessageAddress({ ...deps, messageAddresses }),
+    mcp.readMessage(deps),
+    mcp.takeMessage(deps),
+    mcp.openSession({ ...deps, mcpSessions }),
+    mcp.decideMcp(deps),
+    attachInternalToken(deps),
+    fetchProviderTokens(deps),
+    forward(forwarding),
+  ];
 
   let snapshot: Snapshot = deps.snapshots.current();
   follow(snapshot);
@@ -141,14 +209,8 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       }
       if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
-      const passage = beginPassage(exchange, snapshot, plan, trace, found.otherPath);
-      guard(steps, passage, () => {
-        if (refuseBlockedRoute(steps, passage)) return;
-        if (refuseWithoutCertificate(steps, passage)) return;
-        if (exchange.upgrade !== undefined && refuseUpgrade(steps, passage)) return;
-        if (plan.isMcpServer) serveMcpRoute(steps, passage);
-        else serveWebRoute(steps, passage);
-      });
+      const context = createRequestContext(exchange, snapshot, plan, trace, found.otherPath);
+      runSteps(plan.isMcpServer ? mcpSteps : webSteps, context, deps.log);
     },
 
     drain() {
@@ -180,33 +242,9 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   }
 }
 
-/**
- * Refuses WebSocket where the route does not take it, or not from this page, and records it. Browsers send cookies with a
- * handshake that any page begins and let it read the answers; no preflight asks first, so a foreign Origin ends here.
- *
- * @returns false when the handshake goes on
- */
-function refuseUpgrade(deps: McpDeps, passage: Passage): boolean {
-  const { exchange, plan } = passage;
-  const origin = exchange.header("origin");
-  const isTaken = plan.route.allowWebsockets && !plan.isMcpServer;
-  if (isTaken && (origin === undefined || origin === routeOrigin(exchange, plan))) return false;
-  deps.metrics?.refused("websocket");
-  const recorded = recordRefusal(deps, passage, isTaken ? "origin-not-allowed" : "websocket-not-allowed");
-  proceed(deps, passage, recorded, () =>
-    respondError(exchange, 403, { code: "websocket.refused", message: "This address takes no WebSocket from here" }),
-  );
-  return true;
-}
-
 /** The same in all processes that share the secret. */
 function idOf(keys: Keys): string {
   return keys.derive("gateway-id")[0]?.toString("hex", 0, 6) ?? "";
-}
-
-/** Scheme and host under which the client knows the route. */
-function routeOrigin(exchange: Exchange, { route, scheme }: RoutePlan): string {
-  return route.isWildcard ? `${scheme}://${exchange.host}` : route.origin;
 }
 
 function poolKeysOf(snapshot: Snapshot, checks: HealthChecks): ReadonlySet<string> {

@@ -4,67 +4,43 @@
  * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past us; a request
  * is sent at most twice; warm connections cost no promise.
  */
-import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
-import { namesMessageAddress } from "../shared/http/query.ts";
 import { respondError, respondJson } from "../http/respond.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "./cors.ts";
-import type { Passage, ProxyDeps } from "./request-context.ts";
-import { proceed, type StepDeps } from "./steps.ts";
+import type { Log } from "../shared/log.ts";
+import { challengeFor, type ChallengeDeps } from "./mcp-route.ts";
+import type { RequestContext } from "./request-context.ts";
+import { after, type Step } from "./steps.ts";
+import type { RefusedAnswer, UpstreamTokens } from "./upstream-tokens.ts";
 
-/** A token to send, ready for the header. */
-export interface InternalToken {
-  readonly accessToken: string;
-  readonly authorization: string;
+export interface InternalTokenDeps extends ChallengeDeps {
+  /** Internal Tokens for MCP server routes; absent = none are ever sent. */
+  readonly upstream?: UpstreamTokens | undefined;
+  readonly log: Log;
 }
 
-type Attachment =
-  | { readonly kind: "nothing" | "connect" | "unavailable" }
-  | ({ readonly kind: "token" } & InternalToken);
-
-type Outcome =
-  | { readonly kind: "connect" | "forbidden" | "unavailable" }
-  | ({ readonly kind: "retry" } & InternalToken);
-
-interface RefusedAnswer {
-  readonly status: number;
-  readonly wwwAuthenticate: string | readonly string[] | undefined;
-  readonly accessToken: string | undefined;
-  readonly hasOwnAuthorization: boolean;
-}
-
-/** The part of upstream/ that the proxy asks. */
-export interface UpstreamTokens {
-  readonly tokens: { attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment> };
-  readonly refusals: {
-    concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
-    handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<Outcome>;
+/** Step: puts the token on the request, or answers that there is none. */
+export function attachInternalToken(deps: InternalTokenDeps): Step {
+  return (context) => {
+    const { plan, principal } = context;
+    // `remove_request_headers` wins over everything that we would send (D6).
+    if (!deps.upstream || !principal || !plan.sends.authorization) return "next";
+    return after(deps.upstream.tokens.attach(principal.user.id, plan.route), (attachment) => {
+      switch (attachment.kind) {
+        case "nothing":
+          return "next";
+        case "token":
+          context.internalToken = attachment;
+          return "next";
+        case "connect":
+        case "unavailable":
+          answerRefused(deps, context, attachment.kind);
+          return "done";
+        default:
+          return attachment satisfies never;
+      }
+    });
   };
-}
-
-/** Goes on with the token on the passage, or answers that there is none. */
-export function withInternalToken(deps: StepDeps, passage: Passage, next: () => void): void {
-  const { plan, principal } = passage;
-  // `remove_request_headers` wins over everything that we would send (D6).
-  if (!deps.upstream || !principal || !plan.sends.authorization) {
-    next();
-    return;
-  }
-  proceed(deps, passage, deps.upstream.tokens.attach(principal.user.id, plan.route), (attachment) => {
-    switch (attachment.kind) {
-      case "nothing":
-        return next();
-      case "token":
-        passage.internalToken = attachment;
-        return next();
-      case "connect":
-        return void answerRefused(deps, passage, "connect");
-      case "unavailable":
-        return void answerRefused(deps, passage, "unavailable");
-      default:
-        return attachment satisfies never;
-    }
-  });
 }
 
 /** Handles an answer of the upstream that is about its own authorization. @param attempt 1 for the first sending */
@@ -77,36 +53,36 @@ export type HandleRefusal = (
  * through our sign-in, which changes nothing about what the upstream refuses, and so again and again.
  */
 export function refusalOf(
-  deps: ProxyDeps,
-  passage: Passage,
+  deps: InternalTokenDeps,
+  context: RequestContext,
   status: number,
   headers: UpstreamHeaders,
 ): HandleRefusal | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const { upstream } = deps;
-  const { plan, principal, snapshot } = passage;
+  const { plan, principal, snapshot } = context;
   if (!plan.isMcpServer) return undefined;
-  const notOurs = status === 401 ? () => answerForOperator(deps, passage) : undefined;
+  const notOurs = status === 401 ? () => answerForOperator(deps, context) : undefined;
   if (!upstream || !principal || !plan.sends.authorization) return notOurs;
   const answer: RefusedAnswer = {
     status,
     wwwAuthenticate: upstreamHeader(headers, "www-authenticate"),
-    accessToken: passage.internalToken?.accessToken,
+    accessToken: context.internalToken?.accessToken,
     hasOwnAuthorization: plan.setRequest.some(({ lower }) => lower === "authorization"),
   };
   if (!upstream.refusals.concerns(plan.route, snapshot.settings, answer)) return notOurs;
   return async (attempt) => {
     const outcome = await upstream.refusals.handle(principal.user.id, plan.route, answer, attempt);
-    if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, passage, outcome.kind) };
-    passage.internalToken = outcome;
+    if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, context, outcome.kind) };
+    context.internalToken = outcome;
     return { retry: true };
   };
 }
 
 /** No sign-in helps: credentials of the configuration are wrong or missing, or the upstream may not be discovered. */
 async function answerForOperator(
-  deps: ProxyDeps,
-  { exchange, plan, corsOrigin }: Passage,
+  deps: InternalTokenDeps,
+  { exchange, plan, corsOrigin }: RequestContext,
 ): Promise<{ readonly retry: false; readonly status: number }> {
   const { route } = plan;
   deps.log.warn(
@@ -114,35 +90,25 @@ async function answerForOperator(
     "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains",
   );
   const message = `${route.name} does not accept the gateway's credentials: its operator has to change that`;
-  respondError(
-    exchange,
-    502,
-    { code: "upstream.unauthorized", message },
-    corsOrigin === undefined ? [] : routeCorsHeaders(corsOrigin),
-  );
+  respondError(exchange, 502, { code: "upstream.unauthorized", message }, routeCorsHeaders(corsOrigin));
   return { retry: false, status: 502 };
 }
 
 /** @returns the status that was answered */
-function answerRefused(deps: ProxyDeps, passage: Passage, why: "connect" | "forbidden" | "unavailable"): number {
-  const { exchange, plan } = passage;
+function answerRefused(
+  deps: InternalTokenDeps,
+  context: RequestContext,
+  why: "connect" | "forbidden" | "unavailable",
+): number {
+  const { exchange, plan } = context;
   const { route } = plan;
-  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
+  const cors = routeCorsHeaders(context.corsOrigin);
   switch (why) {
     case "connect": {
       // 401, so that the client sends its user through our authorization endpoint, which connects the upstream.
       const message = `Unauthorized: connect ${route.name} first, by signing in to this MCP server again`;
-      const challenge = deps.challenge(
-        route,
-        route.origin,
-        "not-connected",
-        namesMessageAddress(exchange.query) ? undefined : exchange.path,
-      );
-      respondJson(exchange, 401, { error: "unauthorized", message, request_id: exchange.id }, [
-        "www-authenticate",
-        challenge,
-        ...cors,
-      ]);
+      const headers = ["www-authenticate", challengeFor(deps, context, "not-connected"), ...cors];
+      respondJson(exchange, 401, { error: "unauthorized", message, request_id: exchange.id }, headers);
       return 401;
     }
     case "forbidden": {

@@ -1,124 +1,168 @@
-/** The way of a request on an MCP server route: programs with an External Token (D10, D11). */
-import type { Exchange } from "../http/exchange.ts";
-import { namesMessageAddress } from "../shared/http/query.ts";
+/** Steps of MCP server routes: programs with an External Token (D10, D11). */
+import type { CompiledRoute } from "../config/compiled.ts";
 import { respondBytes, respondJson } from "../http/respond.ts";
+import type { Authenticator, Revocations } from "../identity/interfaces.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
-import type { McpMessage } from "../mcp/message.ts";
+import type { MessageAddresses } from "../mcp/message-address.ts";
 import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
 import type { McpSessions } from "../mcp/sessions.ts";
-import { epochSeconds } from "../shared/clock.ts";
-import type { AuthFailureReason, AuthResult } from "../identity/principal.ts";
+import { epochSeconds, type Clock } from "../shared/clock.ts";
+import { namesMessageAddress } from "../shared/http/query.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
 import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
-import { decide, recordRefusal } from "./decide.ts";
-import { withInternalToken } from "./internal-token.ts";
-import type { Passage } from "./request-context.ts";
-import { answerUnavailable, forwardAllowed, guard, proceed, type StepDeps } from "./steps.ts";
-
-export interface McpDeps extends StepDeps {
-  readonly mcpSessions: McpSessions;
-}
+import { decide, refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import type { RequestContext } from "./request-context.ts";
+import { after, type Outcome, type Step } from "./steps.ts";
 
 /** A client that sends its message slower than this is cut off. */
 const MESSAGE_TIMEOUT_MS = 30_000;
 
-export function serveMcpRoute(deps: McpDeps, passage: Passage): void {
-  const { exchange, plan, snapshot } = passage;
-  const { route } = plan;
-
-  // Servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser.
-  const origin = judgeOrigin(exchange, route, snapshot.settings);
-  if (origin === "foreign") {
-    proceed(deps, passage, recordRefusal(deps, passage, "origin-not-allowed"), () =>
-      answer(passage, 403, { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" }),
-    );
-    return;
-  }
-  if (origin !== "none") passage.corsOrigin = exchange.header("origin");
-
-  // Before authentication: browsers send preflights without credentials.
-  if (exchange.method === "OPTIONS") {
-    answerRoutePreflight(exchange, passage.corsOrigin);
-    return;
-  }
-
-  // Before the body: nothing of an unknown caller is parsed.
-  const credential = bearerToken(exchange.header("authorization"));
-  if (!credential.ok) {
-    answerUnauthorized(deps, passage, credential.reason);
-    return;
-  }
-  const resource = route.mcp?.kind === "server" ? route.mcp.resource : "";
-  const audience = { resource, origin: route.origin, server: route };
-  proceed(deps, passage, deps.authenticator.bearer(credential.token, audience), (result) =>
-    authenticated(deps, passage, result),
-  );
+/** Step: servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser. */
+export function checkOrigin(deps: DecideDeps): Step {
+  return (context) => {
+    const { exchange, plan, snapshot } = context;
+    const origin = judgeOrigin(exchange, plan.route, snapshot.settings);
+    if (origin === "foreign") {
+      const body = { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" };
+      return refuse(deps, context, "origin-not-allowed", () => answer(context, 403, body));
+    }
+    if (origin !== "none") context.corsOrigin = exchange.header("origin");
+    return "next";
+  };
 }
 
-function authenticated(deps: McpDeps, passage: Passage, result: AuthResult): void {
-  if (!result.ok) {
-    answerUnauthorized(deps, passage, result.reason);
-    return;
-  }
-  passage.principal = result.principal;
-  const { exchange, plan } = passage;
-  passage.mcpPath = plan.mcpPaths?.find(exchange.path);
-  if (passage.mcpPath === undefined) {
-    answerNotServed(deps, passage);
-    return;
-  }
-  if (namesMessageAddress(exchange.query)) {
-    passage.messageAddress = openAddress(deps.forwarding.messageAddresses, passage, epochSeconds(deps.clock));
-    if (passage.messageAddress === undefined) {
-      answerSessionUnknown(deps, passage, "mcp-message-address-unknown");
-      return;
-    }
-  }
-  const maxBytes = plan.route.mcp?.kind === "server" ? plan.route.mcp.maxRequestBytes : 0;
-  const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
-  const done = (inspection: Inspection): void => {
-    clearTimeout(timer);
-    guard(deps, passage, () => inspected(deps, passage, inspection));
+/** Step: before authentication, since browsers send preflights without credentials. */
+export function answerPreflight({ exchange, corsOrigin }: RequestContext): Outcome {
+  if (exchange.method !== "OPTIONS") return "next";
+  answerRoutePreflight(exchange, corsOrigin);
+  return "done";
+}
+
+/** Step: before the body, so that nothing of an unknown caller is parsed. */
+export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly authenticator: Authenticator }): Step {
+  return (context) => {
+    const { route } = context.plan;
+    const credential = bearerToken(context.exchange.header("authorization"));
+    if (!credential.ok) return refuseUnauthorized(deps, context, credential.reason);
+    const resource = route.mcp?.kind === "server" ? route.mcp.resource : "";
+    const audience = { resource, origin: route.origin, server: route };
+    return after(deps.authenticator.bearer(credential.token, audience), (result) => {
+      if (!result.ok) return refuseUnauthorized(deps, context, result.reason);
+      context.principal = result.principal;
+      return "next";
+    });
   };
-  // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
-  const { route } = plan;
-  const needsPlainTools = route.policy.needsTool || deps.blocks?.hasTools(route.key) === true;
-  inspect(exchange, maxBytes, done, needsPlainTools ? PLAIN_TOOL_NAMES : undefined);
+}
+
+/** Step: says where the endpoint is to who asks elsewhere: the metadata of the route tells everybody, too. */
+export function findMcpPath(deps: DecideDeps): Step {
+  return (context) => {
+    const { exchange, plan } = context;
+    context.mcpPath = plan.mcpPaths?.find(exchange.path);
+    if (context.mcpPath !== undefined) return "next";
+    const { mcp } = plan.route;
+    const endpoint = mcp?.kind === "server" ? mcp.resource : "";
+    const message = `This address of an MCP server is not served; its endpoint is ${endpoint}`;
+    const body = { error: "mcp.path-not-served", message };
+    return refuse(deps, context, "mcp-path-not-served", () => answer(context, 404, body));
+  };
+}
+
+/** Step. */
+export function openMessageAddress(deps: DecideDeps & { readonly messageAddresses: MessageAddresses }): Step {
+  return (context) => {
+    if (!namesMessageAddress(context.exchange.query)) return "next";
+    context.messageAddress = openAddress(deps.messageAddresses, context, epochSeconds(deps.clock));
+    return context.messageAddress === undefined
+      ? refuseUnknownSession(deps, context, "mcp-message-address-unknown")
+      : "next";
+  };
+}
+
+/** Step: waits for the body. */
+export function readMessage({ blocks }: MessageDeps): Step {
+  return (context) => (resume) => {
+    const { exchange, plan } = context;
+    const { route } = plan;
+    const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
+    const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
+    // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
+    const needsPlainTools = route.policy.needsTool || blocks?.hasTools(route.key) === true;
+    const options = needsPlainTools ? PLAIN_TOOL_NAMES : undefined;
+    const done = (inspection: Inspection): void => {
+      clearTimeout(timer);
+      context.inspection = inspection;
+      resume();
+    };
+    inspect(exchange, maxBytes, done, options);
+  };
+}
+
+export interface MessageDeps {
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "hasTools">;
 }
 
 const PLAIN_TOOL_NAMES = { toolNames: "recommended" } as const;
 
-function inspected(deps: McpDeps, passage: Passage, inspection: Inspection): void {
-  const { exchange } = passage;
-  if (!inspection.ok) {
-    proceed(deps, passage, recordRefusal(deps, passage, inspection.reason), () =>
-      answerWire(passage, refusalAnswer(inspection, exchange.id)),
-    );
-    return;
-  }
-  // A message may take half a minute to come, and the right to send it may have ended meanwhile.
-  const ended = endOf(deps, passage);
-  if (ended !== undefined) {
-    answerUnauthorized(deps, passage, ended);
-    return;
-  }
-  const { message } = inspection;
-  passage.message = message?.bytes;
+/** Step: takes the message that was understood. */
+export function takeMessage(deps: DecideDeps & ChallengeDeps & { readonly revocations: Revocations }): Step {
+  return (context) => {
+    const { exchange, inspection } = context;
+    if (inspection === undefined) throw new TypeError("a message that nobody has read");
+    if (!inspection.ok)
+      return refuse(deps, context, inspection.reason, () =>
+        answerWire(context, refusalAnswer(inspection, exchange.id)),
+      );
+    // A message may take half a minute to come, and the right to send it may have ended meanwhile.
+    const ended = endOf(deps, context.principal);
+    if (ended !== undefined) return refuseUnauthorized(deps, context, ended);
+    context.message = inspection.message;
+    return "next";
+  };
+}
 
-  if (!openSession(deps, passage, message)) {
-    answerSessionUnknown(deps, passage, "mcp-session-unknown");
-    return;
-  }
+/** Step: refuses a session that is not this caller's on this route. */
+export function openSession(deps: DecideDeps & { readonly mcpSessions: McpSessions }): Step {
+  return (context) => {
+    // Revision 2026-07-28 knows no sessions: the header is not forwarded.
+    if (context.message?.isModern === true) return "next";
+    const sealed = context.exchange.header("mcp-session-id");
+    if (sealed === undefined) return "next";
+    context.upstreamSession = deps.mcpSessions.open(sealed, bindingOf(context));
+    return context.upstreamSession === undefined ? refuseUnknownSession(deps, context, "mcp-session-unknown") : "next";
+  };
+}
 
-  const { decision, recorded } = decide(deps, passage, message);
-  if (decision.allowed) withInternalToken(deps, passage, () => forwardAllowed(deps, passage, recorded));
-  else {
+/** Step: policy, for programs. */
+export function decideMcp(deps: DecideDeps): Step {
+  return decide(deps, (context, decision) => {
+    const { exchange, message, messageAddress } = context;
     // Old clients look for the answer to a call in their stream, and read no more of this one than its status.
-    const readsBody = passage.messageAddress === undefined;
-    proceed(deps, passage, recorded, () =>
-      answerWire(passage, denialAnswer(message, decision, exchange.id, readsBody)),
-    );
-  }
+    const readsBody = messageAddress === undefined;
+    answerWire(context, denialAnswer(message, decision, exchange.id, readsBody));
+  });
+}
+
+export interface ChallengeDeps {
+  /** Value of WWW-Authenticate for a request without a good token; `origin` is the route's. */
+  readonly challenge: (
+    route: CompiledRoute,
+    origin: string,
+    failure: AuthFailureReason | "not-connected",
+    requestPath: string | undefined,
+  ) => string;
+}
+
+/** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
+export function challengeFor(
+  { challenge }: ChallengeDeps,
+  { exchange, plan: { route } }: RequestContext,
+  failure: AuthFailureReason | "not-connected",
+): string {
+  return challenge(route, route.origin, failure, namesMessageAddress(exchange.query) ? undefined : exchange.path);
 }
 
 /**
@@ -133,44 +177,34 @@ const SESSION_UNKNOWN = {
 } as const;
 
 /** 404 makes the client start a new session; 401 would make it sign in again (MCP 2025-11-25, Session Management). */
-function answerSessionUnknown(deps: McpDeps, passage: Passage, reason: keyof typeof SESSION_UNKNOWN): void {
-  const error = {
-    code: -32001,
-    message: SESSION_UNKNOWN[reason],
-    data: { reason, request_id: passage.exchange.id },
-  };
-  proceed(deps, passage, recordRefusal(deps, passage, reason), () => answer(passage, 404, { jsonrpc: "2.0", error }));
+function refuseUnknownSession(
+  deps: DecideDeps,
+  context: RequestContext,
+  reason: keyof typeof SESSION_UNKNOWN,
+): Outcome | Promise<Outcome> {
+  const data = { reason, request_id: context.exchange.id };
+  const error = { code: -32001, message: SESSION_UNKNOWN[reason], data };
+  return refuse(deps, context, reason, () => answer(context, 404, { jsonrpc: "2.0", error }));
 }
 
-function endOf(deps: McpDeps, { principal }: Passage): "expired" | "revoked" | undefined {
+interface EndDeps {
+  readonly revocations: Revocations;
+  readonly clock: Clock;
+}
+
+function endOf({ revocations, clock }: EndDeps, principal: Principal | undefined): "expired" | "revoked" | undefined {
   if (!principal) return undefined;
-  if (principal.expiresAt <= epochSeconds(deps.clock)) return "expired";
-  return deps.revocations.isRevoked(principal.revocationKeys) ? "revoked" : undefined;
-}
-
-/** @returns false when the request names a session that is not this caller's on this route */
-function openSession(deps: McpDeps, passage: Passage, message: McpMessage | undefined): boolean {
-  // Revision 2026-07-28 knows no sessions: the header is not forwarded.
-  if (message?.isModern === true) return true;
-  const sealed = passage.exchange.header("mcp-session-id");
-  if (sealed === undefined) return true;
-  passage.upstreamSession = deps.mcpSessions.open(sealed, bindingOf(passage));
-  return passage.upstreamSession !== undefined;
+  if (principal.expiresAt <= epochSeconds(clock)) return "expired";
+  return revocations.isRevoked(principal.revocationKeys) ? "revoked" : undefined;
 }
 
 /** Makes an upstream's session id ours; undefined when it is none that a client would accept. */
-export function sealSession(sessions: McpSessions, passage: Passage, upstreamSession: string): string | undefined {
-  return sessions.seal(upstreamSession, bindingOf(passage), passage.exchange.header("mcp-session-id"));
-}
-
-/** Says where the endpoint is: the metadata of the route tells everybody, too. */
-function answerNotServed(deps: McpDeps, passage: Passage): void {
-  const { mcp } = passage.plan.route;
-  const endpoint = mcp?.kind === "server" ? mcp.resource : "";
-  const message = `This address of an MCP server is not served; its endpoint is ${endpoint}`;
-  proceed(deps, passage, recordRefusal(deps, passage, "mcp-path-not-served"), () =>
-    answer(passage, 404, { error: "mcp.path-not-served", message }),
-  );
+export function sealSession(
+  sessions: McpSessions,
+  context: RequestContext,
+  upstreamSession: string,
+): string | undefined {
+  return sessions.seal(upstreamSession, bindingOf(context), context.exchange.header("mcp-session-id"));
 }
 
 type Credential =
@@ -192,34 +226,28 @@ function bearerToken(authorization: string | undefined): Credential {
 
 const SCHEME = "bearer ";
 
-function answerUnauthorized(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
-  const recorded = recordRefusal(deps, passage, `credential-${reason}`);
-  proceed(deps, passage, recorded, () => answerBadCredential(deps, passage, reason));
+function refuseUnauthorized(
+  deps: DecideDeps & ChallengeDeps,
+  context: RequestContext,
+  reason: AuthFailureReason,
+): Outcome | Promise<Outcome> {
+  if (reason === "unavailable") return refuseUnavailable(deps, context);
+  return refuse(deps, context, `credential-${reason}`, () =>
+    answer(context, 401, { error: "unauthorized", message: "Unauthorized" }, [
+      "www-authenticate",
+      challengeFor(deps, context, reason),
+    ]),
+  );
 }
 
-function answerBadCredential(deps: McpDeps, passage: Passage, reason: AuthFailureReason): void {
-  if (reason === "unavailable") {
-    answerUnavailable(passage, passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin));
-    return;
-  }
-  const { route } = passage.plan;
-  const challenge = deps.challenge(route, route.origin, reason, addressedPath(passage.exchange));
-  answer(passage, 401, { error: "unauthorized", message: "Unauthorized" }, ["www-authenticate", challenge]);
+function answer(context: RequestContext, status: number, body: object, headers: readonly string[] = []): void {
+  const cors = routeCorsHeaders(context.corsOrigin);
+  respondJson(context.exchange, status, { ...body, request_id: context.exchange.id }, [...headers, ...cors]);
 }
 
-/** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
-function addressedPath({ path, query }: Exchange): string | undefined {
-  return namesMessageAddress(query) ? undefined : path;
-}
-
-function answer(passage: Passage, status: number, body: object, headers: readonly string[] = []): void {
-  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
-  respondJson(passage.exchange, status, { ...body, request_id: passage.exchange.id }, [...headers, ...cors]);
-}
-
-function answerWire(passage: Passage, wire: WireAnswer): void {
-  const { exchange } = passage;
-  const cors = passage.corsOrigin === undefined ? [] : routeCorsHeaders(passage.corsOrigin);
+function answerWire(context: RequestContext, wire: WireAnswer): void {
+  const { exchange } = context;
+  const cors = routeCorsHeaders(context.corsOrigin);
   const body = Buffer.from(wire.body);
   respondBytes(
     exchange,

@@ -1,37 +1,88 @@
-/** The way of a request on an ordinary route or an MCP client route: people with a browser session, programs with a token. */
+/** Steps of ordinary routes and MCP client routes: people with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
+import type { Authenticator, ProgramCredentials, SignIn } from "../identity/interfaces.ts";
+import type { AuthResult } from "../identity/principal.ts";
 import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
 import { denialDetails } from "../policy/explain.ts";
-import type { Decision } from "../policy/facts.ts";
-import type { AuthResult } from "../identity/principal.ts";
-import { answerBlocked } from "./blocked.ts";
-import { decide, recordRefusal } from "./decide.ts";
-import { answerDevice, deviceReason, withNewestDevices } from "./device.ts";
-import type { Passage } from "./request-context.ts";
-import { answerUnavailable, forwardAllowed, proceed, type StepDeps } from "./steps.ts";
+import { decide, refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
+import { answerDevice, deviceReason, type DeviceDeps } from "./device.ts";
+import { answerBlocked } from "./first-checks.ts";
+import { setCaller, type RequestContext } from "./request-context.ts";
+import { after, type Outcome, type Step } from "./steps.ts";
 
-export function serveWebRoute(deps: StepDeps, passage: Passage): void {
-  const { exchange, plan } = passage;
-  if (plan.route.bearerTokenFormat !== "default") {
+export interface ProgramDeps extends DecideDeps {
+  /** Absent = programs have no way into ordinary routes. */
+  readonly programs?: ProgramCredentials;
+}
+
+/** Step: where `bearer_token_format` is the provider's, its token comes before any cookie. */
+export function authenticateProviderToken(deps: ProgramDeps): Step {
+  return (context) => {
+    const { exchange, plan } = context;
+    if (plan.route.bearerTokenFormat === "default") return "next";
     const shown = deps.programs?.providerBearer(exchange, plan.route);
-    if (shown !== undefined) return proceed(deps, passage, shown, (result) => asProgram(deps, passage, result));
-  }
-  proceed(deps, passage, deps.authenticator.cookie(exchange), (result) => {
-    // After the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session.
-    const shown = result.ok || plan.isMcpClient ? undefined : deps.programs?.ownBearer(exchange);
-    if (shown === undefined) withNewestDevices(deps, passage, result, (newest) => authenticated(deps, passage, newest));
-    else proceed(deps, passage, shown, (program) => asProgram(deps, passage, program));
+    return shown === undefined ? "next" : after(shown, (result) => takeProgram(deps, context, result));
+  };
+}
+
+/** Step. */
+export function authenticateCookie({ authenticator }: { readonly authenticator: Authenticator }): Step {
+  return (context) => {
+    if (context.principal !== undefined) return "next";
+    return after(authenticator.cookie(context.exchange), (result) => {
+      setCaller(context, result);
+      return "next";
+    });
+  };
+}
+
+/** Step: after the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session. */
+export function authenticateOwnToken(deps: ProgramDeps): Step {
+  return (context) => {
+    if (context.principal !== undefined || context.plan.isMcpClient) return "next";
+    const shown = deps.programs?.ownBearer(context.exchange);
+    return shown === undefined ? "next" : after(shown, (result) => takeProgram(deps, context, result));
+  };
+}
+
+/** Step: who is not known goes on only where the route lets anonymous requests pass. */
+export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
+  return (context) => {
+    const { principal, authFailure = "missing" } = context;
+    if (principal !== undefined) return "next";
+    if (authFailure === "unavailable") return refuseUnavailable(deps, context);
+    if (context.plan.route.allowsAnonymous) return "next";
+    return refuse(deps, context, `credential-${authFailure}`, () => askToSignIn(deps, context));
+  };
+}
+
+/** Step: policy, for people: who is not let in is told what may help. */
+export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps): Step {
+  return decide(deps, (context, decision) => {
+    if (isBlocked(decision)) return answerBlocked(context);
+    if (isAmbiguous(decision)) return answerAmbiguous(context);
+    // Signing in may turn a no into a yes only for somebody who has not; so may a device.
+    if (!context.principal) return askToSignIn(deps, context);
+    const reason = deviceReason(decision);
+    if (reason === undefined) answerDenied(context);
+    else answerDevice(deps, context, context.principal, reason);
   });
 }
 
+export interface SignInDeps {
+  readonly signIn: SignIn;
+}
+
 /** Whoever shows a token is a program: a bad one is refused, also where nobody needs any, and never sent to a sign-in page. */
-function asProgram(deps: StepDeps, passage: Passage, result: AuthResult): void {
-  if (result.ok || result.reason === "unavailable") return authenticated(deps, passage, result);
-  proceed(deps, passage, recordRefusal(deps, passage, `credential-${result.reason}`), () =>
+function takeProgram(deps: DecideDeps, context: RequestContext, result: AuthResult): Outcome | Promise<Outcome> {
+  setCaller(context, result);
+  if (result.ok) return "next";
+  if (result.reason === "unavailable") return refuseUnavailable(deps, context);
+  return refuse(deps, context, `credential-${result.reason}`, () =>
     // RFC 6750 §3.1
     respondError(
-      passage.exchange,
+      context.exchange,
       401,
       { code: "token.refused", message: "Unauthorized: the token is not good here" },
       ["www-authenticate", 'Bearer error="invalid_token"'],
@@ -39,51 +90,24 @@ function asProgram(deps: StepDeps, passage: Passage, result: AuthResult): void {
   );
 }
 
-function authenticated(deps: StepDeps, passage: Passage, result: AuthResult): void {
-  if (result.ok) passage.principal = result.principal;
-  else if (result.reason === "unavailable") {
-    proceed(deps, passage, recordRefusal(deps, passage, "credential-unavailable"), () => answerUnavailable(passage));
-    return;
-  } else if (!passage.plan.route.allowsAnonymous) {
-    proceed(deps, passage, recordRefusal(deps, passage, `credential-${result.reason}`), () =>
-      askToSignIn(deps, passage),
-    );
-    return;
-  }
-  const { decision, recorded } = decide(deps, passage);
-  if (decision.allowed) forwardAllowed(deps, passage, recorded);
-  else proceed(deps, passage, recorded, () => refuse(deps, passage, decision));
-}
-
-function refuse(deps: StepDeps, passage: Passage, decision: Decision): void {
-  const { principal } = passage;
-  if (isBlocked(decision)) return answerBlocked(passage);
-  if (isAmbiguous(decision)) return answerAmbiguous(passage);
-  // Signing in may turn a no into a yes only for somebody who has not; so may a device.
-  if (!principal) return askToSignIn(deps, passage);
-  const reason = deviceReason(decision);
-  if (reason === undefined) answerDenied(passage);
-  else answerDevice(deps, passage, principal, reason);
-}
-
-function askToSignIn(deps: StepDeps, passage: Passage): void {
-  proceed(deps, passage, deps.signIn.redirect(passage.exchange, passage.snapshot), () => {});
+function askToSignIn({ signIn }: SignInDeps, { exchange, snapshot }: RequestContext): Promise<void> {
+  return signIn.redirect(exchange, snapshot);
 }
 
 /** Not 403: it is the spelling of the path that is refused, for everybody. */
-function answerAmbiguous({ exchange }: Passage): void {
+function answerAmbiguous({ exchange }: RequestContext): void {
   respondError(exchange, 400, {
     code: "access.ambiguous-path",
     message: "The path of this request has two readings, and the policy of this address decides them differently",
   });
 }
 
-function answerDenied(passage: Passage): void {
-  const { showErrorDetails, policy } = passage.plan.route;
-  respondError(passage.exchange, 403, {
+function answerDenied({ exchange, plan, facts }: RequestContext): void {
+  const { showErrorDetails, policy } = plan.route;
+  respondError(exchange, 403, {
     code: "access.denied",
     message: "You are signed in, but the policy of this address does not let you in",
-    ...(showErrorDetails && passage.facts ? { details: denialDetails(policy, passage.facts) } : {}),
+    ...(showErrorDetails && facts ? { details: denialDetails(policy, facts) } : {}),
     links: [{ href: "/.gateway/", text: "See who you are signed in as" }],
   });
 }

@@ -18,7 +18,9 @@ import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from 
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
-import type { Passage, ProxyMetrics } from "../request-context.ts";
+import type { ProxyMetrics } from "../metrics.ts";
+import type { Passage } from "../request-context.ts";
+import type { Step } from "../steps.ts";
 import type { HandleRefusal } from "../internal-token.ts";
 import { RequestBody } from "./request-body.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
@@ -51,8 +53,15 @@ const WHOLE_BODY_BYTES = 65_536;
 /** Answers up to here that come in one piece are sent in one write with their head. */
 const WHOLE_ANSWER_BYTES = 16_384;
 
-/** Forwards; answers every outcome by itself. */
-export function forward(deps: ForwardDeps, passage: Passage): void {
+/** Step: answers every outcome by itself. */
+export function forward(deps: ForwardDeps): Step {
+  return (passage) => {
+    begin(deps, passage);
+    return "done";
+  };
+}
+
+function begin(deps: ForwardDeps, passage: Passage): void {
   const { exchange, plan } = passage;
   const upstream = passage.messageAddress?.upstream ?? plan.balancer.pick(deps.clock, passage);
   if (upstream === undefined) {
@@ -62,7 +71,7 @@ export function forward(deps: ForwardDeps, passage: Passage): void {
   }
   const forwarding = new Forwarding(deps, passage, upstream);
   if (passage.message !== undefined || !exchange.hasBody) {
-    forwarding.sendGuarded(passage.message);
+    forwarding.sendGuarded(passage.message?.bytes);
     return;
   }
   const declared = exchange.header("content-length");

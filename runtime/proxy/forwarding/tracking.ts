@@ -4,7 +4,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Tracker } from "../../features/balancing/apply-balance.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 
 export class Tracking {
   readonly #deps: { readonly log: Log; readonly clock: Clock };
@@ -15,7 +15,7 @@ export class Tracking {
 
   constructor(
     deps: { readonly log: Log; readonly clock: Clock },
-    { plan }: Passage,
+    { plan }: RequestContext,
     tracker: Tracker,
     upstream: Upstream,
   ) {

@@ -22,6 +22,7 @@ import type { Attempt } from "../../tracing/tracing.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { Passage } from "../request-context.ts";
+import type { Step } from "../steps.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { refuseStream } from "./refuse-stream.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -39,8 +40,17 @@ const HALF_OPEN_MS = 5_000;
 /** A peer that is gone without a word is found out after so long, and some ten seconds more. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Answers every outcome by itself. */
-export function upgrade(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
+/** Step: answers every outcome of a request for WebSocket by itself. */
+export function upgrade(deps: ForwardDeps): Step {
+  return (context) => {
+    const { upgrade: offer } = context.exchange;
+    if (offer === undefined) return "next";
+    openTunnel(deps, context, offer);
+    return "done";
+  };
+}
+
+function openTunnel(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
   const { plan, principal, snapshot, exchange } = passage;
   // Before the upstream hears of it; asked again when it has answered.
   if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {

@@ -1,6 +1,26 @@
 /** The path of the upstream request (D5). */
 import type { Upstream } from "../../features/connection/compiled.ts";
-import type { Passage } from "../request-context.ts";
+import { rewritePath as rewrite } from "../../features/routing/apply-rewrite.ts";
+import { respondError } from "../../http/respond.ts";
+import type { ProxyMetrics } from "../metrics.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Step } from "../steps.ts";
+
+/** Step: refuses a path that came in as one thing and would go out as another. */
+export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
+  return (context) => {
+    const { exchange, plan } = context;
+    if (plan.route.rewrite === undefined) return "next";
+    context.rewrittenPath = rewrite(exchange.path, plan.route, plan.route.rewrite);
+    if (context.rewrittenPath !== undefined) return "next";
+    respondError(exchange, 400, {
+      code: "request.rewritten-path",
+      message: "The path of this request cannot be written in the way this address needs",
+    });
+    metrics?.answered(plan.route, 400, 0);
+    return "done";
+  };
+}
 
 /**
  * Ordinary routes forward the path, rewritten where they say so (rewrite-path.ts), behind the path of `to`. An MCP server
@@ -8,11 +28,11 @@ import type { Passage } from "../request-context.ts";
  *
  * @returns path with query
  */
-export function upstreamPath(passage: Passage, upstream: Upstream): string {
-  const { exchange, plan, rewrittenPath, messageAddress } = passage;
+export function upstreamPath(context: RequestContext, upstream: Upstream): string {
+  const { exchange, plan, rewrittenPath, messageAddress } = context;
   if (!plan.isMcpServer) return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
   if (messageAddress !== undefined) return messageAddress.path;
-  if (passage.mcpPath === undefined) throw new TypeError("a path of an MCP server route that nobody has judged");
-  const path = upstream.basePath + passage.mcpPath;
+  if (context.mcpPath === undefined) throw new TypeError("a path of an MCP server route that nobody has judged");
+  const path = upstream.basePath + context.mcpPath;
   return (path === "" ? "/" : path) + exchange.query;
 }

@@ -1,0 +1,82 @@
+/** Steps before anybody is asked who they are: routes that are blocked, client certificates, who may begin a WebSocket. */
+import type { Exchange } from "../http/exchange.ts";
+import { respondError } from "../http/respond.ts";
+import { denialAnswer } from "../mcp/refuse.ts";
+import { BLOCKED, blockedDecision } from "../policy/blocks.ts";
+import { refuse, type DecideDeps } from "./decide.ts";
+import type { RoutePlan } from "./prepared-route.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Step } from "./steps.ts";
+
+/** Step: refuses every request to a blocked route, whoever sends it. The answer does not say by what; the record does. */
+export function refuseBlockedRoute(deps: DecideDeps): Step {
+  const { blocks } = deps;
+  if (blocks === undefined) return goOn;
+  return (context) => {
+    const { exchange, plan } = context;
+    if (blocks.size === 0) return "next";
+    const block = blocks.find({ routeKey: plan.route.key });
+    if (!block) return "next";
+    const decision = blockedDecision(block);
+    return refuse(deps, context, decision, () => {
+      if (!plan.isMcpServer) return answerBlocked(context);
+      const { status, headers, body } = denialAnswer(undefined, decision, exchange.id);
+      const own = ["x-request-id", exchange.id, "content-length", String(Buffer.byteLength(body))];
+      exchange.respond(status, [...own, ...headers], body);
+    });
+  };
+}
+
+/** On an ordinary route. */
+export function answerBlocked({ exchange }: RequestContext): void {
+  respondError(exchange, 403, { code: BLOCKED, message: "Access is blocked at the moment" });
+}
+
+export interface ClientCertificateDeps extends DecideDeps {
+  /** Routes answer 495 to clients without a valid certificate (`downstream_mtls`). */
+  readonly requiresClientCertificate?: boolean;
+}
+
+/** Step: without a valid certificate nothing further is looked at, where the gateway asks for one. */
+export function requireClientCertificate(deps: ClientCertificateDeps): Step {
+  if (deps.requiresClientCertificate !== true) return goOn;
+  return (context) => {
+    const { clientCertificate } = context.exchange;
+    if (clientCertificate?.isValid === true) return "next";
+    const reason = clientCertificate ? "invalid-client-certificate" : "client-certificate-required";
+    const message = clientCertificate
+      ? "The certificate of this client is not one that the gateway accepts"
+      : "This address needs a client certificate";
+    return refuse(deps, context, reason, () =>
+      // 495: "SSL certificate error", as nginx and others say it; no RFC has a status for it.
+      respondError(context.exchange, 495, { code: `access.${reason}`, message }),
+    );
+  };
+}
+
+/**
+ * Step: refuses WebSocket where the route does not take it, or not from this page. Browsers send cookies with a handshake
+ * that any page begins and let it read the answers; no preflight asks first, so a foreign Origin ends here.
+ */
+export function refuseWebSocket(deps: DecideDeps): Step {
+  return (context) => {
+    const { exchange, plan } = context;
+    if (exchange.upgrade === undefined) return "next";
+    const origin = exchange.header("origin");
+    const isTaken = plan.route.allowWebsockets && !plan.isMcpServer;
+    if (isTaken && (origin === undefined || origin === routeOrigin(exchange, plan))) return "next";
+    deps.metrics?.refused("websocket");
+    return refuse(deps, context, isTaken ? "origin-not-allowed" : "websocket-not-allowed", () =>
+      respondError(exchange, 403, { code: "websocket.refused", message: "This address takes no WebSocket from here" }),
+    );
+  };
+}
+
+/** Scheme and host under which the client knows the route. */
+function routeOrigin(exchange: Exchange, { route, scheme }: RoutePlan): string {
+  return route.isWildcard ? `${scheme}://${exchange.host}` : route.origin;
+}
+
+function goOn(): "next" {
+  return "next";
+}

@@ -1,0 +1,19 @@
+/** What the proxy tells about its work. */
+import type { CompiledRoute } from "../config/compiled.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
+import type { NoRouteReason } from "../features/routing/apply-host-routes.ts";
+import type { Decision } from "../policy/facts.ts";
+
+/** All calls are synchronous and must not throw. */
+export interface ProxyMetrics {
+  /** @param status 0 when the client went away or the connection was cut before an answer was complete */
+  answered(route: CompiledRoute, status: number, durationMs: number): void;
+  /** An upstream gave no answer, or half of one. */
+  upstreamFailed(route: CompiledRoute, failure: UpstreamFailure): void;
+  /** Answers held open: event streams and bodies of unknown end. */
+  openStreams(count: number): void;
+  /** One check, as recorded; also of requests that were refused before their policy was asked. */
+  decided(decision: Decision): void;
+  /** Refused before there was a route, or before its own checks. */
+  refused(reason: NoRouteReason | "host-unknown" | "websocket"): void;
+}

@@ -1,0 +1,32 @@
+/** What the proxy asks of whoever keeps users' tokens for upstreams (oauth/client). */
+import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
+
+/** A token to send, ready for the header. */
+export interface InternalToken {
+  readonly accessToken: string;
+  readonly authorization: string;
+}
+
+type Attachment =
+  | { readonly kind: "nothing" | "connect" | "unavailable" }
+  | ({ readonly kind: "token" } & InternalToken);
+
+type RefusalOutcome =
+  | { readonly kind: "connect" | "forbidden" | "unavailable" }
+  | ({ readonly kind: "retry" } & InternalToken);
+
+/** An upstream's answer about the authorization it got. */
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly wwwAuthenticate: string | readonly string[] | undefined;
+  readonly accessToken: string | undefined;
+  readonly hasOwnAuthorization: boolean;
+}
+
+export interface UpstreamTokens {
+  readonly tokens: { attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment> };
+  readonly refusals: {
+    concerns(route: CompiledRoute, settings: LiveSettings, answer: RefusedAnswer): boolean;
+    handle(userId: string, route: CompiledRoute, answer: RefusedAnswer, attempt: number): Promise<RefusalOutcome>;
+  };
+}
