@@ -5,7 +5,6 @@
  * Untrusted input: every Exchange. Promises: what is not understood, not authenticated or not allowed does not reach an
  * upstream; a failing part denies; each check leaves one record.
  */
-import type { RecordWriter } from "../audit/record-writer.ts";
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import { createMaglevTables } from "../features/balancing/apply-maglev-tables.ts";
 import { createUpstreamStates, statusOf, type UpstreamStatus } from "../features/balancing/apply-state.ts";
@@ -15,13 +14,11 @@ import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
 import type { Blocks } from "../identity/blocks.ts";
-import type { ApplicationTokens, Assertions, Authenticator, Revocations } from "../identity/interfaces.ts";
+import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
 import { createMcpSessions } from "../mcp/sessions.ts";
-import type { Clock } from "../shared/clock.ts";
 import type { Keys } from "../shared/keys.ts";
-import type { Log } from "../shared/log.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";
 import type { Transport } from "../upstreams/transport-types.ts";
@@ -36,43 +33,60 @@ import {
   type ClientCertificateDeps,
 } from "./first-checks.ts";
 import { forward, type ForwardDeps } from "./forwarding/forward.ts";
-import { createPasses } from "./forwarding/hop-count.ts";
+import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
+import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";
 import { createStreams, type Streams } from "./forwarding/streams.ts";
 import { upgrade } from "./forwarding/upgrade.ts";
 import { rewritePath } from "./forwarding/upstream-path.ts";
 import { attachInternalToken, refusalOf, type InternalTokenDeps } from "./internal-token.ts";
-import * as mcp from "./mcp-route.ts";
-import type { ProxyMetrics } from "./metrics.ts";
+import {
+  answerPreflight,
+  authenticateToken,
+  checkOrigin,
+  decideMcp,
+  findMcpPath,
+  openMessageAddress,
+  openSession,
+  readMessage,
+  sealSession,
+  takeMessage,
+} from "./mcp-route.ts";
 import { createRequestContext } from "./request-context.ts";
 import { buildRouteTable, prepareRouteTable, type RouteTable } from "./route-table.ts";
 import { runSteps, type Step } from "./steps.ts";
-import * as web from "./web-route.ts";
+import {
+  authenticateCookie,
+  authenticateOwnToken,
+  authenticateProviderToken,
+  decideWeb,
+  requireSignIn,
+  type ProgramDeps,
+  type SignInDeps,
+} from "./web-route.ts";
 
-/** What steps ask of the rest of the gateway; each names its own part. */
+/** What steps and the ways upstream ask of the rest of the gateway, each for itself. */
 export interface ProxyDeps
-  extends web.ProgramDeps, web.SignInDeps, DeviceDeps, ClientCertificateDeps, InternalTokenDeps {
+  extends
+    ProgramDeps,
+    SignInDeps,
+    DeviceDeps,
+    ClientCertificateDeps,
+    InternalTokenDeps,
+    Omit<RequestHeaderDeps, "hopCounter"> {
   readonly snapshots: Snapshots;
   /** Own addresses of all modules. */
   readonly endpoints: readonly Endpoint[];
   readonly authenticator: Authenticator;
   /** Who a principal is by now, for answers that stay open; absent = they are not asked about. */
   readonly current?: (principal: Principal) => Promise<Principal | undefined>;
-  readonly assertions: Assertions;
-  readonly applicationTokens: ApplicationTokens;
   readonly revocations: Revocations;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Blocks;
-  readonly records: RecordWriter;
   /** For the seals around upstream session ids. */
   readonly keys: Keys;
-  /** See `RequestHeaderDeps`. */
-  readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
-  readonly metrics?: ProxyMetrics;
   /** Absent: requests belong to no trace of ours. */
   readonly tracing?: Tracing | undefined;
-  readonly log: Log;
-  readonly clock: Clock;
 }
 
 export interface Proxy {
@@ -115,8 +129,8 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     transport,
     streams,
     messageAddresses,
-    passes: createPasses(idOf(deps.keys)),
-    sealSession: (context, upstreamSession) => mcp.sealSession(mcpSessions, context, upstreamSession),
+    hopCounter: createHopCounter(idOf(deps.keys)),
+    sealSession: (context, upstreamSession) => sealSession(mcpSessions, context, upstreamSession),
     refusalOf: (context, status, headers) => refusalOf(deps, context, status, headers),
     begun: () => (underWay += 1),
     finished: () => {
@@ -128,12 +142,12 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     refuseBlockedRoute(deps),
     requireClientCertificate(deps),
     refuseWebSocket(deps),
-    web.authenticateProviderToken(deps),
-    web.authenticateCookie(deps),
-    web.authenticateOwnToken(deps),
+    authenticateProviderToken(deps),
+    authenticateCookie(deps),
+    authenticateOwnToken(deps),
     renewDevices(deps),
-    web.requireSignIn(deps),
-    web.decideWeb(deps),
+    requireSignIn(deps),
+    decideWeb(deps),
     fetchProviderTokens(deps),
     answerRoute(deps),
     rewritePath(deps),
@@ -144,15 +158,15 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     refuseBlockedRoute(deps),
     requireClientCertificate(deps),
     refuseWebSocket(deps),
-    mcp.checkOrigin(deps),
-    mcp.answerPreflight,
-    mcp.authenticateToken(deps),
-    mcp.findMcpPath(deps),
-    mcp.openMessageAddress({ ...deps, messageAddresses }),
-    mcp.readMessage(deps),
-    mcp.takeMessage(deps),
-    mcp.openSession({ ...deps, mcpSessions }),
-    mcp.decideMcp(deps),
+    checkOrigin(deps),
+    answerPreflight,
+    authenticateToken(deps),
+    findMcpPath(deps),
+    openMessageAddress({ ...deps, messageAddresses }),
+    readMessage(deps),
+    takeMessage(deps),
+    openSession({ ...deps, mcpSessions }),
+    decideMcp(deps),
     attachInternalToken(deps),
     fetchProviderTokens(deps),
     forward(forwarding),

@@ -42,7 +42,7 @@ export interface RequestContext {
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
   /** The request came through a gateway before: its mark, brought forward. */
-  passes: string | undefined;
+  hopCount: string | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
   corsOrigin: string | undefined;
   /** Present with `tracing`. */
@@ -74,7 +74,7 @@ export function createRequestContext(
     message: undefined,
     upstreamSession: undefined,
     internalToken: undefined,
-    passes: undefined,
+    hopCount: undefined,
     corsOrigin: undefined,
     trace,
   };

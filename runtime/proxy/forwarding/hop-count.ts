@@ -6,10 +6,8 @@
  * route, so a few times are fine.
  */
 
-/** Standing in requests to upstreams: "a1b2c3d4e5f6=1", one for each gateway on the way. */
-export const PASSES_HEADER = "gateway-passes";
-
-export interface Passes {
+/** Makes the mark of requests to upstreams: "a1b2c3d4e5f6=1", one for each gateway on the way. */
+export interface HopCounter {
   /** Value for a request that comes for the first time. */
   readonly first: string;
   /** @param value what came with the request. @throws RequestLoop */
@@ -21,20 +19,20 @@ export class RequestLoop extends Error {
   override readonly name = "RequestLoop";
 }
 
-const MOST_PASSES = 3;
-const MOST_GATEWAYS = 8;
+const MAX_HOPS = 3;
+const MAX_GATEWAYS = 8;
 
 /** @param id the same in all processes of one gateway, and in no other */
-export function createPasses(id: string): Passes {
+export function createHopCounter(id: string): HopCounter {
   return {
     first: `${id}=1`,
     next(value) {
       const marks = value.split(",").map((mark) => mark.trim());
       const others = marks.filter((mark) => /^[0-9a-f]{12}=[1-9]$/.test(mark) && !mark.startsWith(`${id}=`));
       const own = marks.find((mark) => mark.startsWith(`${id}=`));
-      const passes = Number(own?.slice(id.length + 1) ?? 0);
-      if (passes >= MOST_PASSES || others.length >= MOST_GATEWAYS) throw new RequestLoop("it was here before");
-      return [...others, `${id}=${(Number.isInteger(passes) && passes > 0 ? passes : 0) + 1}`].join(", ");
+      const hops = Number(own?.slice(id.length + 1) ?? 0);
+      if (hops >= MAX_HOPS || others.length >= MAX_GATEWAYS) throw new RequestLoop("it was here before");
+      return [...others, `${id}=${(Number.isInteger(hops) && hops > 0 ? hops : 0) + 1}`].join(", ");
     },
   };
 }

@@ -8,20 +8,26 @@
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { renderTemplate, type TemplateValues } from "../../features/headers/template.ts";
 import { withoutCookies } from "../../http/cookies.ts";
-import { connectionTokens, foldHeaderName, headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
+import {
+  connectionTokens,
+  foldHeaderName,
+  headerTraits,
+  HOP_COUNT_HEADER,
+  type HeaderTraits,
+} from "../../shared/http/header-traits.ts";
 import { isClaimLeftOut } from "../../policy/facts.ts";
 import { isOwnCookieName } from "../../identity/cookie.ts";
 import { EXTERNAL_TOKEN_PREFIX } from "../../identity/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts";
 import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
-import { PASSES_HEADER, type Passes } from "./hop-count.ts";
+import type { HopCounter } from "./hop-count.ts";
 import type { Passage } from "../request-context.ts";
 
 export interface RequestHeaderDeps {
   readonly assertions: Assertions;
   readonly applicationTokens: ApplicationTokens;
-  readonly passes: Passes;
+  readonly hopCounter: HopCounter;
   /** Names of proxies' claims that are sent on, lower case; absent = none. */
   readonly trustedProxyHeaders?: ReadonlySet<string> | undefined;
 }
@@ -59,8 +65,8 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: P
       if (!isUsualConnection(value)) listed = [...listed, ...connectionTokens(value)];
       continue;
     }
-    if (traits.special === PASSES_HEADER) {
-      passage.passes = deps.passes.next(passage.exchange.headerValues(PASSES_HEADER).join(","));
+    if (traits.special === HOP_COUNT_HEADER) {
+      passage.hopCount = deps.hopCounter.next(passage.exchange.headerValues(HOP_COUNT_HEADER).join(","));
       continue;
     }
     if (traits.dropFromRequest || plan.notFromClient.has(traits.folded)) continue;
@@ -111,7 +117,7 @@ function addForwarding(headers: string[], deps: RequestHeaderDeps, passage: Pass
   if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
   if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
   if (sends.requestId) headers.push("x-request-id", exchange.id);
-  if (sends.passes) headers.push(PASSES_HEADER, passage.passes ?? deps.passes.first);
+  if (sends.hopCount) headers.push(HOP_COUNT_HEADER, passage.hopCount ?? deps.hopCounter.first);
 }
 
 /** The client's trace ends here, or is gone on with under our own span; either way its headers are replaced. */

@@ -9,7 +9,7 @@ import { setsOwnCookie } from "../../identity/cookie.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "../cors.ts";
 import type { Passage } from "../request-context.ts";
-import { rewriteValue } from "../prepared-route.ts";
+import { rewriteValue } from "../../features/headers/apply-response.ts";
 
 export interface AnswerHead {
   /** Flat: name, value, … */

@@ -80,6 +80,9 @@ const SINGLE = [
 const OWN_PREFIX = "x-gateway-";
 const FORWARDED_PREFIX = "x-forwarded-";
 
+/** Counts how often a request came through a gateway; standing in requests to upstreams, see proxy/forwarding/hop-count.ts. */
+export const HOP_COUNT_HEADER = "gateway-passes";
+
 /** What is known of a header name. */
 export interface HeaderTraits {
   /** As it was written. One string for all requests that write it so: what looks names up has its hash already. */
@@ -107,7 +110,7 @@ export interface HeaderTraits {
     | "last-event-id"
     | "set-cookie"
     | "content-length"
-    | "gateway-passes";
+    | typeof HOP_COUNT_HEADER;
 }
 
 const notAnswered: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...UPSTREAM_ONLY]);
@@ -124,7 +127,7 @@ const specials: ReadonlySet<string> = new Set([
   "content-type",
   "set-cookie",
   "content-length",
-  "gateway-passes",
+  HOP_COUNT_HEADER,
 ]);
 
 /** Names repeat: looking one up is cheaper than lower-casing it. Bounded, so that invented names cannot fill memory. */

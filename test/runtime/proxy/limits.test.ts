@@ -5,7 +5,8 @@ import { connect, createServer as createTcpServer, type AddressInfo } from "node
 import { afterEach, describe, expect, test } from "vitest";
 
 import { createKeys } from "../../../runtime/shared/keys.ts";
-import { createPasses, PASSES_HEADER, RequestLoop } from "../../../runtime/proxy/forwarding/hop-count.ts";
+import { createHopCounter, RequestLoop } from "../../../runtime/proxy/forwarding/hop-count.ts";
+import { HOP_COUNT_HEADER } from "../../../runtime/shared/http/header-traits.ts";
 import { startPipeline, type Pipeline, type PipelineOptions } from "../../support/pipeline.ts";
 import { openRaw, sendRaw, type RawConnection } from "../../support/raw-client.ts";
 import { startVictim } from "../../support/victim.ts";
@@ -217,7 +218,7 @@ describe("a request that comes back", () => {
     const send = async (mark: string): Promise<string | undefined> => {
       const next = victim.next(victim.requests.length);
       await sendRaw(proxy.port, GET.replace("\r\n\r\n", `\r\nGateway-Passes: ${mark}\r\n\r\n`));
-      return (await next).header(PASSES_HEADER);
+      return (await next).header(HOP_COUNT_HEADER);
     };
     const own = (await send("")) ?? "";
     expect(own).toMatch(/^[0-9a-f]{12}=1$/);
@@ -230,7 +231,7 @@ describe("a request that comes back", () => {
   });
 
   test("createPasses() bounds what other gateways add", () => {
-    const passes = createPasses("0123456789ab");
+    const passes = createHopCounter("0123456789ab");
     const others = Array.from({ length: 8 }, (_, index) => `${String(index).repeat(12)}=1`);
     expect(() => passes.next(others.join(", "))).toThrow(RequestLoop);
     expect(passes.next(others.slice(1).join(", ")).split(", ")).toHaveLength(8);

@@ -1,0 +1,16 @@
+/** Header settings on an upstream's answer. */
+
+/** What becomes of values that begin with `prefix`. */
+export interface ValueRewrite {
+  readonly prefix: string;
+  readonly value: string;
+}
+
+/** Each rule acts on what the one before it left; a prefix that does not match changes nothing. */
+export function rewriteValue(rules: readonly ValueRewrite[] | undefined, value: string): string {
+  if (rules === undefined) return value;
+  let current = value;
+  for (const rule of rules)
+    if (current.startsWith(rule.prefix)) current = rule.value + current.slice(rule.prefix.length);
+  return current;
+}

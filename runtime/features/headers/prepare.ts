@@ -1,0 +1,125 @@
+/** What a route asks of headers, worked out once, at its first use, so that requests only walk over lists. */
+import { foldHeaderName, headerTraits, HOP_COUNT_HEADER } from "../../shared/http/header-traits.ts";
+import { addedHeaders, HTTPS_ONLY_HEADER, type AddedHeaders } from "./apply-added.ts";
+import { rewriteValue, type ValueRewrite } from "./apply-response.ts";
+import type { HeaderRoute } from "./compiled.ts";
+import type { Template, TemplateSource } from "./template.ts";
+
+export type PreparedHeader =
+  | { readonly name: string; readonly lower: string; readonly text: string; readonly template?: undefined }
+  | { readonly name: string; readonly lower: string; readonly text?: undefined; readonly template: Template };
+
+export interface PreparedHeaders {
+  /** Of `set_request_headers`, without what `remove_request_headers` takes away again (remove wins). */
+  readonly setRequest: readonly PreparedHeader[];
+  /** Folded names (see `foldHeaderName`) that are not taken from the client: set anew, removed, or about identity. */
+  readonly notFromClient: ReadonlySet<string>;
+  /** Of our own headers, the ones `remove_request_headers` leaves. */
+  readonly sends: {
+    readonly assertion: boolean;
+    readonly jwtAssertion: boolean;
+    readonly forwardedFor: boolean;
+    readonly forwardedProto: boolean;
+    readonly forwardedHost: boolean;
+    readonly requestId: boolean;
+    readonly hopCount: boolean;
+    readonly authorization: boolean;
+    readonly cookie: boolean;
+  };
+  /** Claim headers to send: name as written and claim. */
+  readonly claimHeaders: readonly { readonly name: string; readonly claim: string }[];
+  /** Some template asks for the provider's tokens, which may have to be fetched. */
+  readonly needsProviderTokens: boolean;
+  /** Response headers put in place of the upstream's, rewrite rules already applied. Flat: name, value, … */
+  readonly setResponse: readonly string[];
+  /** The same on the gateway's own answers. */
+  readonly addedHeaders: AddedHeaders | undefined;
+  /** Lower-case names that are not taken from the upstream. */
+  readonly setResponseNames: ReadonlySet<string>;
+  /** Lower-case name → its rules in list order. */
+  readonly rewriteResponse: ReadonlyMap<string, readonly ValueRewrite[]>;
+}
+
+export interface HeaderCircumstances {
+  /** Scheme of the route's public origin. */
+  readonly scheme: "http" | "https";
+  /** Header name → claim, see `jwt_claims_headers`. */
+  readonly jwtClaimsHeaders: ReadonlyMap<string, string>;
+  /** Whether a Set-Cookie value is under one of the gateway's own names. */
+  readonly setsOwnCookie: (setCookie: string) => boolean;
+}
+
+const PROVIDER_TOKENS: readonly TemplateSource[] = ["access_token", "id_token"];
+
+export function prepareHeaders(
+  { requestHeaders, responseHeaders, passIdentityHeaders }: HeaderRoute,
+  { scheme, jwtClaimsHeaders, setsOwnCookie }: HeaderCircumstances,
+): PreparedHeaders {
+  const removed = requestHeaders.remove;
+  const setRequest: PreparedHeader[] = [];
+  const notFromClient = new Set<string>();
+  for (const { name, lower, value } of requestHeaders.set) {
+    notFromClient.add(foldHeaderName(lower));
+    if (removed.has(lower)) continue;
+    setRequest.push(
+      value.needs.size === 0 ? { name, lower, text: plainText(value) } : { name, lower, template: value },
+    );
+  }
+  for (const name of removed) notFromClient.add(foldHeaderName(name));
+  // Also when no identity is sent: an upstream must never see a client's word about who it is.
+  for (const name of jwtClaimsHeaders.keys()) notFromClient.add(foldHeaderName(name));
+
+  const isSet = new Set(setRequest.map(({ lower }) => lower));
+  const sends = (lower: string): boolean => !removed.has(lower) && !isSet.has(lower);
+  const rewriteResponse = groupRewrites(responseHeaders.rewrite);
+  const setResponse = responseHeaders.set
+    .filter(({ lower }) => scheme === "https" || lower !== HTTPS_ONLY_HEADER)
+    .map(({ name, lower, value }) => ({ name, lower, value: rewriteValue(rewriteResponse.get(lower), value) }))
+    // A cookie of ours is no more a setting's to set than an upstream's.
+    .filter(({ lower, value }) => lower !== "set-cookie" || !setsOwnCookie(value))
+    .flatMap(({ name, value }) => [name, value]);
+  return {
+    setRequest,
+    notFromClient,
+    sends: {
+      assertion: passIdentityHeaders && sends("x-gateway-assertion"),
+      jwtAssertion: passIdentityHeaders && sends("x-gateway-jwt-assertion"),
+      forwardedFor: sends("x-forwarded-for"),
+      forwardedProto: sends("x-forwarded-proto"),
+      forwardedHost: sends("x-forwarded-host"),
+      requestId: sends("x-request-id"),
+      hopCount: sends(HOP_COUNT_HEADER),
+      authorization: !removed.has("authorization"),
+      cookie: !removed.has("cookie"),
+    },
+    claimHeaders: passIdentityHeaders
+      ? [...jwtClaimsHeaders].filter(([name]) => sends(name.toLowerCase())).map(([name, claim]) => ({ name, claim }))
+      : [],
+    needsProviderTokens: setRequest.some(
+      ({ template }) => template && PROVIDER_TOKENS.some((source) => template.needs.has(source)),
+    ),
+    setResponse,
+    setResponseNames: new Set([
+      ...responseHeaders.set.map(({ lower }) => lower),
+      ...(scheme === "http" ? [HTTPS_ONLY_HEADER] : []),
+    ]),
+    addedHeaders: addedHeaders(setResponse, scheme),
+    rewriteResponse,
+  };
+}
+
+function groupRewrites(rewrite: HeaderRoute["responseHeaders"]["rewrite"]): Map<string, ValueRewrite[]> {
+  const grouped = new Map<string, ValueRewrite[]>();
+  for (const { lower, prefix, value } of rewrite) {
+    // A header of the connection is never sent on, so there is nothing to rewrite.
+    if (headerTraits(lower).dropFromResponse) continue;
+    const rules = grouped.get(lower);
+    if (rules) rules.push({ prefix, value });
+    else grouped.set(lower, [{ prefix, value }]);
+  }
+  return grouped;
+}
+
+function plainText(template: Template): string {
+  return template.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+}
