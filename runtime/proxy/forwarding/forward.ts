@@ -10,42 +10,28 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readBodyInto } from "../../http/body.ts";
 import { respondError } from "../../http/respond.ts";
-import type { Log } from "../../shared/log.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
-import type { Clock } from "../../shared/clock.ts";
 import { announcementReader } from "../announced-address.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
-import type { Tracker } from "../../features/balancing/apply-balance.ts";
-import type { ProxyMetrics } from "../metrics.ts";
 import type { Passage } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import type { HandleRefusal } from "../internal-token.ts";
 import { RequestBody } from "./request-body.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
-import type { Attempt } from "../../tracing/tracing.ts";
-import { refuseStream } from "./refuse-stream.ts";
 import { RequestLoop } from "./hop-count.ts";
-import type { OpenStream, Streams } from "./streams.ts";
-import { Tracking } from "./tracking.ts";
+import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
-export interface ForwardDeps extends RequestHeaderDeps {
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps {
   readonly transport: Transport;
-  readonly streams: Streams;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly metrics?: ProxyMetrics;
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
   readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
   /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
   refusalOf(passage: Passage, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
-  /** Called when a request begins its way upstream, and once when nothing more will come of it. */
-  begun(): void;
-  finished(): void;
 }
 
 /** Bodies up to here are read whole and sent in one write with the head. */
@@ -86,16 +72,14 @@ function begin(deps: ForwardDeps, passage: Passage): void {
 }
 
 /** One request under way. */
-class Forwarding implements UpstreamReceiver, OpenStream {
+class Forwarding implements UpstreamReceiver {
   readonly #deps: ForwardDeps;
   readonly #passage: Passage;
-  readonly #startedAtMs: number;
+  readonly #admission: StreamAdmission;
   #upstream: Upstream;
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
   #call: UpstreamCall | undefined;
-  /** This sending in the trace. */
-  #attempt: Attempt | undefined;
   #status = 0;
   #head: AnswerHead | undefined;
   /** The head waits for a short body, to leave with it in one write. */
@@ -104,54 +88,36 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   #attempts = 0;
   /** How often the request was sent as far as its authorization goes. */
   #authorizations = 1;
-  /** Of the latest sending, where the route's balancer wants to know. */
-  #tracking: Tracking | undefined;
-  #registered = false;
-  #finished = false;
 
   constructor(deps: ForwardDeps, passage: Passage, upstream: Upstream) {
     this.#deps = deps;
     this.#passage = passage;
-    this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
     this.#upstream = upstream;
-    deps.begun();
+    this.#admission = new StreamAdmission(deps, passage, this);
     passage.exchange.onClose((complete) => {
-      if (!complete) this.#clientGone();
+      if (!complete) this.#giveUp(0);
     });
   }
 
-  get routeKey(): string {
-    return this.#passage.plan.route.key;
-  }
-  get snapshot(): OpenStream["snapshot"] {
-    return this.#passage.snapshot;
-  }
-  get principal(): OpenStream["principal"] {
-    return this.#passage.principal;
-  }
-  get facts(): OpenStream["facts"] {
-    return this.#passage.facts;
-  }
   get isEndless(): boolean {
     return this.#passage.exchange.method === "GET" && this.#head?.isEventStream === true;
   }
 
   /** @param declaredLength Content-Length of a stream body, when the client gave one */
   send(body: Buffer | Readable | undefined, declaredLength?: string): void {
-    if (this.#finished) return;
+    if (this.#admission.isFinished) return;
     // The client may have held its body back, and a token of the upstream may have been waited for.
     if (!this.#mayGoOn(body)) return;
     this.#body = body;
     this.#declaredLength = declaredLength;
     const { exchange, plan } = this.#passage;
     const { timeoutMs, idleTimeoutMs } = plan.route;
-    // Before the headers, which name it.
-    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
+    this.#admission.attempt(this.#upstream);
     const headers = requestHeaders(this.#deps, this.#passage, this.#upstream);
     if (declaredLength !== undefined) headers.push("content-length", declaredLength);
     const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
-    if (plan.balancer.tracker !== undefined) this.#track(plan.balancer.tracker);
+    this.#admission.track(this.#upstream);
     const isMcpStream = plan.isMcpServer && exchange.method === "GET";
     this.#call = this.#deps.transport.send(
       {
@@ -179,11 +145,9 @@ class Forwarding implements UpstreamReceiver, OpenStream {
         return;
       }
       this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
-      this.#finish(500);
-      respondError(this.#passage.exchange, 500, {
-        code: "internal",
-        message: "The gateway failed to handle the request",
-      });
+      this.#admission.finish(500);
+      const message = "The gateway failed to handle the request";
+      respondError(this.#passage.exchange, 500, { code: "internal", message });
     }
   }
 
@@ -195,11 +159,11 @@ class Forwarding implements UpstreamReceiver, OpenStream {
 
   onHead(status: number, headers: UpstreamHeaders): void {
     this.#passage.plan.balancer.reached(this.#upstream);
-    this.#tracking?.answered(status);
+    this.#admission.answered(status);
     const refusal = this.#deps.refusalOf(this.#passage, status, headers);
     if (refusal) {
       this.#call?.abort();
-      this.#attempt?.end(status);
+      this.#admission.endAttempt(status);
       void this.#settle(refusal);
       return;
     }
@@ -212,7 +176,7 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#finished) return;
+    if (this.#admission.isFinished) return;
     if (this.#held) {
       if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
         this.#heldChunk = chunk;
@@ -227,113 +191,75 @@ class Forwarding implements UpstreamReceiver, OpenStream {
   }
 
   onEnd(): void {
-    if (this.#finished) return;
-    if (this.#held && !this.#deps.streams.isGood(this)) return this.#refuseEnded();
-    this.#finish(this.#status);
+    if (this.#admission.isFinished) return;
+    if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#passage.exchange));
+    this.#admission.finish(this.#status);
     if (this.#held) this.#passage.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
     else this.#passage.exchange.end();
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {
-    if (this.#finished) return;
-    const { exchange, plan, trace } = this.#passage;
-    this.#attempt?.end(failure);
-    this.#deps.metrics?.upstreamFailed(plan.route, failure);
-    this.#tracking?.failed(failure);
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#passage;
+    this.#admission.failed(failure);
     if (this.#retry(failure)) return;
-    const { origin } = this.#upstream;
-    this.#deps.log.warn(
-      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
-      "upstream failed",
-    );
+    this.#admission.report(failure, detail, this.#upstream);
     if (exchange.started) {
-      this.#finish(0);
+      this.#admission.finish(0);
       // Silence for longer than it may last: an event stream has an end, not a break.
       if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end();
       else exchange.abort();
       return;
     }
-    const status = answerFailure(this.#passage, failure);
-    this.#finish(status);
+    this.#admission.finish(answerFailure(this.#passage, failure));
   }
 
   /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
   end(): void {
-    if (this.#finished) return;
+    if (this.#admission.isFinished) return;
     const { exchange } = this.#passage;
-    this.#call?.abort();
-    this.#finish(0);
+    this.#giveUp(0);
     if (exchange.started && this.#head?.isEventStream === true) exchange.end();
     else exchange.abort();
   }
 
   /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
   #mayGoOn(body: Buffer | Readable | undefined): boolean {
-    const { streams } = this.#deps;
-    if (!(body instanceof RequestBody) || this.#registered ? streams.isGood(this) : this.#register()) return true;
-    this.#refuseEnded();
+    const admission = this.#admission;
+    if (!(body instanceof RequestBody) || admission.isRegistered ? admission.isGood : admission.register()) return true;
+    this.#giveUp(refuseEnded(this.#passage.exchange));
     return false;
   }
 
-  #register(): boolean {
-    return (this.#registered = this.#deps.streams.add(this));
-  }
-
-  #refuseEnded(): void {
-    this.#call?.abort();
-    this.#finish(401);
-    const message = "Unauthorized: the session has ended";
-    respondError(this.#passage.exchange, 401, { code: "session.ended", message });
-  }
-
-  /** @returns false when the right to the answer ended while the upstream was thinking */
+  /** @returns false when the answer was refused */
   #start(): boolean {
-    const { exchange } = this.#passage;
-    // What kind of answer it is decides how it counts.
-    if (this.#registered) this.#deps.streams.remove(this);
-    this.#registered = false;
-    if (!this.#deps.streams.hasRoom(this)) {
-      this.#call?.abort();
-      this.#finish(refuseStream(exchange));
-      return false;
-    }
-    if (!this.#register()) {
-      this.#refuseEnded();
-      return false;
-    }
-    this.#deps.metrics?.openStreams(this.#deps.streams.size);
-    exchange.start(this.#status, this.#head?.headers ?? []);
-    return true;
+    const refused = this.#admission.admit();
+    if (refused === undefined) this.#passage.exchange.start(this.#status, this.#head?.headers ?? []);
+    else this.#giveUp(refused);
+    return refused === undefined;
   }
 
   /** Sends once more with another token, or answers for the upstream. */
   async #settle(refusal: HandleRefusal): Promise<void> {
     try {
       const outcome = await refusal(this.#authorizations);
-      if (this.#finished) return;
-      if (!outcome.retry) {
-        this.#finish(outcome.status);
-        return;
-      }
+      if (this.#admission.isFinished) return;
+      if (!outcome.retry) return void this.#admission.finish(outcome.status);
       this.#authorizations += 1;
       // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
       this.sendGuarded(this.#body);
     } catch (error) {
       this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
-      this.#finish(0);
+      this.#admission.finish(0);
       this.#passage.exchange.abort();
     }
   }
 
-  #clientGone(): void {
-    if (this.#finished) return;
+  /** @param status as answered; 0 for none */
+  #giveUp(status: number): void {
+    if (this.#admission.isFinished) return;
     this.#call?.abort();
-    this.#finish(0);
-  }
-
-  #track(tracker: Tracker): void {
-    this.#tracking?.end();
-    this.#tracking = new Tracking(this.#deps, this.#passage, tracker, this.#upstream);
+    this.#admission.finish(status);
   }
 
   /** Sends again when nothing can have happened yet, or when the request has no effects. */
@@ -363,19 +289,6 @@ class Forwarding implements UpstreamReceiver, OpenStream {
     if (other === undefined) return false;
     this.#upstream = other;
     return true;
-  }
-
-  #finish(status: number): void {
-    if (this.#finished) return;
-    this.#finished = true;
-    this.#tracking?.end();
-    this.#attempt?.end(status);
-    if (this.#registered) {
-      this.#deps.streams.remove(this);
-      this.#deps.metrics?.openStreams(this.#deps.streams.size);
-    }
-    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
-    this.#deps.finished();
   }
 }
 

@@ -14,21 +14,17 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import { headerTraits } from "../../shared/http/header-traits.ts";
 import type { UpgradeOffer } from "../../http/exchange.ts";
-import { respondError } from "../../http/respond.ts";
 import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../../http/listener/websocket.ts";
 import { answerFailure } from "./failure.ts";
 import type { ForwardDeps } from "./forward.ts";
-import type { Attempt } from "../../tracing/tracing.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { Passage } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { RequestLoop } from "./hop-count.ts";
-import { refuseStream } from "./refuse-stream.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
-import type { OpenStream } from "./streams.ts";
-import { Tracking } from "./tracking.ts";
+import { refuseStream, StreamAdmission } from "./stream-admission.ts";
 import { endpointOf } from "../../upstreams/endpoint.ts";
 import { failureOf } from "../../upstreams/failure.ts";
 import { connectGuard } from "../../upstreams/reach.ts";
@@ -73,56 +69,37 @@ function openTunnel(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): v
   }
 }
 
-class Tunnel implements OpenStream {
+class Tunnel {
   readonly isEndless = true;
   readonly #deps: ForwardDeps;
   readonly #passage: Passage;
   readonly #offer: UpgradeOffer;
   readonly #upstream: Upstream;
-  readonly #startedAtMs: number;
+  readonly #admission: StreamAdmission;
   #request: ClientRequest | undefined;
-  #attempt: Attempt | undefined;
   #client: Duplex | undefined;
   #server: Duplex | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #release: () => void;
-  #tracking: Tracking | undefined;
-  #registered = false;
-  #finished = false;
 
   /** @param release gives back the place among the upstream's requests */
   constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer, upstream: Upstream, release: () => void) {
     this.#deps = deps;
     this.#passage = passage;
     this.#offer = offer;
-    this.#startedAtMs = deps.clock.now();
     this.#upstream = upstream;
     this.#release = release;
-    const { tracker } = passage.plan.balancer;
-    if (tracker !== undefined) this.#tracking = new Tracking(deps, passage, tracker, upstream);
-    deps.begun();
+    this.#admission = new StreamAdmission(deps, passage, this);
+    this.#admission.track(upstream);
     passage.exchange.onClose(() => this.#clientGone());
   }
 
-  get routeKey(): string {
-    return this.#passage.plan.route.key;
-  }
-  get snapshot(): OpenStream["snapshot"] {
-    return this.#passage.snapshot;
-  }
-  get principal(): OpenStream["principal"] {
-    return this.#passage.principal;
-  }
-  get facts(): OpenStream["facts"] {
-    return this.#passage.facts;
-  }
-
   begin(): void {
-    const { exchange, plan } = this.#passage;
+    const { plan } = this.#passage;
     const { host, port, secure } = endpointOf(this.#upstream);
     const key = newKey();
     const headers: string[] = [];
-    this.#attempt = this.#passage.trace?.attempt(exchange.method, this.#upstream);
+    this.#admission.attempt(this.#upstream);
     const given = requestHeaders(this.#deps, this.#passage, this.#upstream);
     for (let index = 0; index < given.length; index += 2) {
       const name = given[index] as string;
@@ -150,29 +127,23 @@ class Tunnel implements OpenStream {
 
   /** The right to it has ended. */
   end(): void {
-    if (this.#finished) return;
+    if (this.#admission.isFinished) return;
     if (this.#client === undefined) this.#passage.exchange.abort();
     this.#finish(0);
   }
 
   fail(failure: UpstreamFailure, detail: string): void {
-    if (this.#finished) return;
-    const { exchange, plan, trace } = this.#passage;
-    this.#attempt?.end(failure);
-    this.#deps.metrics?.upstreamFailed(plan.route, failure);
-    this.#tracking?.failed(failure);
-    const { origin } = this.#upstream;
-    this.#deps.log.warn(
-      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
-      "upstream failed",
-    );
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#passage;
+    this.#admission.failed(failure);
+    this.#admission.report(failure, detail, this.#upstream);
     if (exchange.started) exchange.abort();
     this.#finish(exchange.started ? 0 : answerFailure(this.#passage, failure));
   }
 
   #upgraded(answer: IncomingMessage, socket: Duplex, rest: Buffer, key: string): void {
     socket.on("error", ignore);
-    if (this.#finished) {
+    if (this.#admission.isFinished) {
       socket.destroy();
       return;
     }
@@ -185,12 +156,8 @@ class Tunnel implements OpenStream {
       return;
     }
     clearTimeout(this.#timer);
-    this.#tracking?.answered(101);
-    if (!this.#deps.streams.hasRoom(this)) {
-      this.#finish(refuseStream(this.#passage.exchange));
-      return;
-    }
-    if (!this.#register()) return;
+    this.#admission.answered(101);
+    if (!this.#isAdmitted()) return;
     const client = this.#offer.accept(this.#handshakeHeaders(answer));
     this.#client = client;
     if (rest.length > 0) socket.unshift(rest);
@@ -207,21 +174,16 @@ class Tunnel implements OpenStream {
     socket.pipe(client);
   }
 
-  /** @returns false when the right to it ended while the upstream was thinking */
-  #register(): boolean {
-    this.#registered = this.#deps.streams.add(this);
-    if (this.#registered) this.#deps.metrics?.openStreams(this.#deps.streams.size);
-    else {
-      const message = "Unauthorized: the session has ended";
-      respondError(this.#passage.exchange, 401, { code: "session.ended", message });
-      this.#finish(401);
-    }
-    return this.#registered;
+  /** @returns false when it was refused */
+  #isAdmitted(): boolean {
+    const refused = this.#admission.admit();
+    if (refused !== undefined) this.#finish(refused);
+    return refused === undefined;
   }
 
   #endSoon(): void {
     clearTimeout(this.#timer);
-    if (!this.#finished) this.#timer = setTimeout(() => this.#finish(101), HALF_OPEN_MS);
+    if (!this.#admission.isFinished) this.#timer = setTimeout(() => this.#finish(101), HALF_OPEN_MS);
   }
 
   #handshakeHeaders(answer: IncomingMessage): readonly string[] {
@@ -236,7 +198,7 @@ class Tunnel implements OpenStream {
 
   /** The upstream says no, or something else than WebSocket: the client hears what it says. */
   #answered(answer: IncomingMessage): void {
-    if (this.#finished) {
+    if (this.#admission.isFinished) {
       answer.destroy();
       return;
     }
@@ -247,9 +209,9 @@ class Tunnel implements OpenStream {
       this.#timer = undefined;
     }
     const status = answer.statusCode ?? 502;
-    this.#tracking?.answered(status);
+    this.#admission.answered(status);
     // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
-    if (!this.#register()) {
+    if (!this.#isAdmitted()) {
       answer.destroy();
       return;
     }
@@ -261,7 +223,7 @@ class Tunnel implements OpenStream {
       exchange.onDrain(() => answer.resume());
     });
     answer.once("end", () => {
-      if (this.#finished) return;
+      if (this.#admission.isFinished) return;
       this.#finish(status);
       exchange.end();
     });
@@ -274,23 +236,14 @@ class Tunnel implements OpenStream {
   }
 
   #finish(status: number): void {
-    if (this.#finished) return;
-    this.#finished = true;
-    this.#attempt?.end(status);
+    if (!this.#admission.finish(status)) return;
     // A connection that left HTTP tells the exchange of no end.
     if (status === 101) this.#passage.trace?.end(status);
     clearTimeout(this.#timer);
-    this.#tracking?.end();
     this.#release();
     this.#server?.destroy();
     this.#client?.destroy();
     if (this.#server === undefined) this.#request?.destroy();
-    if (this.#registered) {
-      this.#deps.streams.remove(this);
-      this.#deps.metrics?.openStreams(this.#deps.streams.size);
-    }
-    this.#deps.metrics?.answered(this.#passage.plan.route, status, this.#deps.clock.now() - this.#startedAtMs);
-    this.#deps.finished();
   }
 }
 

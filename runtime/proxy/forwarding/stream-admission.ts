@@ -1,0 +1,166 @@
+/**
+ * What forward.ts and upgrade.ts have in common: the place of an answer among the open streams, what trace, metrics and
+ * balancer hear of it, and its one end.
+ */
+import type { Upstream } from "../../features/connection/compiled.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { respondError } from "../../http/respond.ts";
+import type { Clock } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Attempt } from "../../tracing/tracing.ts";
+import type { ProxyMetrics } from "../metrics.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { OpenStream, Streams } from "./streams.ts";
+import { Tracking } from "./tracking.ts";
+
+export interface AdmissionDeps {
+  readonly streams: Streams;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics?: ProxyMetrics;
+  /** Called when a request begins its way upstream, and once when nothing more will come of it. */
+  begun(): void;
+  finished(): void;
+}
+
+export class StreamAdmission implements OpenStream {
+  readonly #deps: AdmissionDeps;
+  readonly #context: RequestContext;
+  readonly #owner: Pick<OpenStream, "isEndless" | "end">;
+  readonly #startedAtMs: number;
+  /** The latest sending in the trace. */
+  #attempt: Attempt | undefined;
+  /** Of the latest sending, where the route's balancer wants to know. */
+  #tracking: Tracking | undefined;
+  #isRegistered = false;
+  #isFinished = false;
+
+  /** @param owner knows whether the answer is endless, and ends it towards both sides */
+  constructor(deps: AdmissionDeps, context: RequestContext, owner: Pick<OpenStream, "isEndless" | "end">) {
+    this.#deps = deps;
+    this.#context = context;
+    this.#owner = owner;
+    this.#startedAtMs = deps.metrics === undefined ? 0 : deps.clock.now();
+    deps.begun();
+  }
+
+  get routeKey(): string {
+    return this.#context.plan.route.key;
+  }
+  get snapshot(): OpenStream["snapshot"] {
+    return this.#context.snapshot;
+  }
+  get principal(): OpenStream["principal"] {
+    return this.#context.principal;
+  }
+  get facts(): OpenStream["facts"] {
+    return this.#context.facts;
+  }
+  get isEndless(): boolean {
+    return this.#owner.isEndless;
+  }
+  get isRegistered(): boolean {
+    return this.#isRegistered;
+  }
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  end(): void {
+    this.#owner.end();
+  }
+
+  /** One more sending, for the trace: before its headers, which name it. */
+  attempt(upstream: Upstream): void {
+    const { trace, exchange } = this.#context;
+    this.#attempt = trace?.attempt(exchange.method, upstream);
+  }
+
+  endAttempt(outcome: number | UpstreamFailure): void {
+    this.#attempt?.end(outcome);
+  }
+
+  /** One more sending, for the balancer. */
+  track(upstream: Upstream): void {
+    const { tracker } = this.#context.plan.balancer;
+    if (tracker === undefined) return;
+    this.#tracking?.end();
+    this.#tracking = new Tracking(this.#deps, this.#context, tracker, upstream);
+  }
+
+  answered(status: number): void {
+    this.#tracking?.answered(status);
+  }
+
+  failed(failure: UpstreamFailure): void {
+    this.#attempt?.end(failure);
+    this.#deps.metrics?.upstreamFailed(this.#context.plan.route, failure);
+    this.#tracking?.failed(failure);
+  }
+
+  /** To the log, when nobody tries again. */
+  report(failure: UpstreamFailure, detail: string, { origin }: Upstream): void {
+    const { exchange, plan, trace } = this.#context;
+    this.#deps.log.warn(
+      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
+      "upstream failed",
+    );
+  }
+
+  /** Whether the right to the answer goes on. */
+  get isGood(): boolean {
+    return this.#deps.streams.isGood(this);
+  }
+
+  /** @returns false when the right to the answer has ended */
+  register(): boolean {
+    return (this.#isRegistered = this.#deps.streams.add(this));
+  }
+
+  /** Takes its place before the answer begins. @returns the status that was answered when there is none for it */
+  admit(): number | undefined {
+    const { streams, metrics } = this.#deps;
+    // What kind of answer it is decides how it counts.
+    if (this.#isRegistered) streams.remove(this);
+    this.#isRegistered = false;
+    if (!streams.hasRoom(this)) return refuseStream(this.#context.exchange);
+    // It may have ended while the upstream was thinking.
+    if (!this.register()) return refuseEnded(this.#context.exchange);
+    metrics?.openStreams(streams.size);
+    return undefined;
+  }
+
+  /** @returns false when it was over already */
+  finish(status: number): boolean {
+    if (this.#isFinished) return false;
+    this.#isFinished = true;
+    const { streams, metrics, clock } = this.#deps;
+    this.#tracking?.end();
+    this.#attempt?.end(status);
+    if (this.#isRegistered) {
+      streams.remove(this);
+      metrics?.openStreams(streams.size);
+    }
+    metrics?.answered(this.#context.plan.route, status, clock.now() - this.#startedAtMs);
+    this.#deps.finished();
+    return true;
+  }
+}
+
+/** For a user who holds as many open streams as `max_streams_per_user` allows. @returns the status that was answered */
+export function refuseStream(exchange: Exchange): number {
+  respondError(
+    exchange,
+    429,
+    { code: "streams.too-many", message: "Too many event streams and WebSocket connections of this user are open" },
+    ["retry-after", "10"],
+  );
+  return 429;
+}
+
+/** @returns the status that was answered */
+export function refuseEnded(exchange: Exchange): number {
+  respondError(exchange, 401, { code: "session.ended", message: "Unauthorized: the session has ended" });
+  return 401;
+}
