@@ -27,10 +27,10 @@ export function announcementReader(
 ): UpstreamReceiver {
   let events: EndpointEvents | undefined;
   const seal = (data: string): string | undefined => {
-    const { plan, principal } = context;
+    const { prepared, principal } = context;
     const address = parseMessageAddress(data, upstream.origin + upstreamPath(context, upstream));
     if (address === undefined || principal === undefined) return undefined;
-    const { base } = plan.route;
+    const { base } = prepared.route;
     return (base === "" ? "/" : base) + addresses.seal(address, bindingOf(context), principal.expiresAt);
   };
   return {
@@ -75,14 +75,14 @@ export function openAddress(
   context: RequestContext,
   now: number,
 ): RequestContext["messageAddress"] {
-  const { exchange, plan } = context;
-  if (exchange.method !== "POST" || plan.mcpPaths?.isBase(exchange.path) !== true) return undefined;
+  const { exchange, prepared } = context;
+  if (exchange.method !== "POST" || prepared.mcpPaths?.isBase(exchange.path) !== true) return undefined;
   const address = addresses.open(exchange.query, bindingOf(context), now);
-  const upstream = address && plan.route.to.find(({ origin }) => origin === address.origin);
+  const upstream = address && prepared.route.to.find(({ origin }) => origin === address.origin);
   return upstream && address && { upstream, path: address.path };
 }
 
 /** Whose sessions and addresses are whose. */
-export function bindingOf({ principal, plan }: RequestContext): SessionBinding {
-  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: plan.route.key };
+export function bindingOf({ principal, prepared }: RequestContext): SessionBinding {
+  return { userId: principal?.user.id ?? "", clientId: principal?.clientId ?? "", route: prepared.route.key };
 }

@@ -3,7 +3,7 @@ import type { RouteAnswer } from "../features/routing/compiled.ts";
 import { redirect, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ProxyMetrics } from "./metrics.ts";
-import type { RoutePlan } from "./prepared-route.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
 import type { Step } from "./steps.ts";
 import { swapPrefix } from "../features/routing/apply-rewrite.ts";
 
@@ -14,24 +14,30 @@ const BODILESS = new Set([204, 205, 304]);
 
 /** Step. */
 export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
-  return ({ exchange, plan }) => {
-    const { answer } = plan.route;
+  return ({ exchange, prepared }) => {
+    const { answer } = prepared.route;
     if (answer === undefined) return "next";
-    write(exchange, plan, answer);
-    metrics?.answered(plan.route, answer.status, 0);
+    write(exchange, prepared, answer);
+    metrics?.answered(prepared.route, answer.status, 0);
     return "done";
   };
 }
 
-function write(exchange: Exchange, plan: RoutePlan, answer: RouteAnswer): void {
+function write(exchange: Exchange, prepared: PreparedRoute, answer: RouteAnswer): void {
   // What the route answers is its upstream's word, which its own headers may change in full.
   exchange.addedHeaders = undefined;
   if (answer.kind === "redirect") {
-    redirect(exchange, answer.status, locationOf(exchange, plan, answer), plan.setResponse);
+    redirect(exchange, answer.status, locationOf(exchange, prepared, answer), prepared.setResponse);
   } else if (BODILESS.has(answer.status)) {
-    exchange.respond(answer.status, ["x-request-id", exchange.id, "cache-control", "no-store", ...plan.setResponse]);
+    exchange.respond(answer.status, [
+      "x-request-id",
+      exchange.id,
+      "cache-control",
+      "no-store",
+      ...prepared.setResponse,
+    ]);
   } else {
-    respondText(exchange, answer.status, answer.body, plan.setResponse);
+    respondText(exchange, answer.status, answer.body, prepared.setResponse);
   }
 }
 
@@ -40,7 +46,7 @@ function write(exchange: Exchange, plan: RoutePlan, answer: RouteAnswer): void {
  * those of the request as far as the settings leave them, which the listener found to be plain; nothing in them can end a
  * header.
  */
-export function locationOf(exchange: Exchange, { route }: RoutePlan, answer: Redirect): string {
+export function locationOf(exchange: Exchange, { route }: PreparedRoute, answer: Redirect): string {
   const own = route.origin.startsWith("https:") ? "https" : "http";
   // Of a wildcard the host that was asked for: it is canonical and known to lie below the domain.
   const [, name = "", ownPort] = /^(.*?)(?::([0-9]+))?$/.exec(route.isWildcard ? exchange.host : route.host) ?? [];

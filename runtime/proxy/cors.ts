@@ -68,7 +68,7 @@ export function routeCorsHeaders(origin: string | undefined): readonly string[] 
  * @returns "none" without Origin (not a browser), else whether that page may call
  * @see MCP transports: servers MUST validate Origin, against DNS rebinding
  */
-export function judgeOrigin(
+export function classifyOrigin(
   exchange: Exchange,
   route: CompiledRoute,
   settings: LiveSettings,

@@ -84,24 +84,24 @@ function done(answered: void | Promise<void>): Outcome | Promise<Outcome> {
 }
 
 function decideNow(deps: DecideDeps, context: RequestContext): Decision {
-  const { plan, principal, message, trace } = context;
+  const { prepared, principal, message, trace } = context;
   const facts = factsOf(
     principal,
-    httpFacts(context, plan.route.policy.needsCertificate),
-    plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+    httpFacts(context, prepared.route.policy.needsCertificate),
+    prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
   );
   context.facts = facts;
   const startMs = trace === undefined ? 0 : performance.now();
-  const decision = blockOf(deps, context, facts) ?? evaluate(plan.route.policy, facts);
+  const decision = blockOf(deps, context, facts) ?? evaluate(prepared.route.policy, facts);
   trace?.decided(startMs, decision, facts.mcp);
   return decision;
 }
 
 /** The one place where a block stops a request, whichever way it came. */
-function blockOf({ blocks }: DecideDeps, { plan, principal }: RequestContext, facts: Facts): Decision | undefined {
+function blockOf({ blocks }: DecideDeps, { prepared, principal }: RequestContext, facts: Facts): Decision | undefined {
   if (blocks === undefined || blocks.size === 0) return undefined;
   const { user, clientId, grantId } = principal ?? {};
-  const block = blocks.find({ user, clientId, grantId, routeKey: plan.route.key, tool: facts.mcp?.tool });
+  const block = blocks.find({ user, clientId, grantId, routeKey: prepared.route.key, tool: facts.mcp?.tool });
   return block && blockedDecision(block);
 }
 
@@ -129,7 +129,7 @@ function factsOf(principal: Principal | undefined, http: Facts["http"], mcp: Mcp
 
 /** What the route's policy would say of somebody now, without a record: nothing may follow from it but a better question. */
 export function foresee(context: RequestContext, principal: Principal): Decision {
-  const { policy } = context.plan.route;
+  const { policy } = context.prepared.route;
   return evaluate(policy, factsOf(principal, httpFacts(context, policy.needsCertificate), undefined));
 }
 
@@ -149,7 +149,7 @@ function record(
   decision: Decision,
   message: McpMessage | undefined,
 ): Promise<void> | undefined {
-  const { exchange, snapshot, plan, principal } = context;
+  const { exchange, snapshot, prepared, principal } = context;
   deps.metrics?.decided(decision);
   const line = formatRecord(snapshot.settings.authorizeLogFields, {
     timeMs: deps.clock.now(),
@@ -157,13 +157,13 @@ function record(
     requestId: exchange.id,
     traceId: context.trace?.traceId,
     bundleDigest: snapshot.digest,
-    route: plan.route.key,
+    route: prepared.route.key,
     http: context.facts?.http ?? httpFacts(context),
     user: principal?.user,
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,
     clientId: principal?.clientId,
-    mcp: plan.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
+    mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
   });
   return deps.records.write(line);

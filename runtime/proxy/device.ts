@@ -34,8 +34,8 @@ export interface DeviceDeps {
  */
 export function renewDevices({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
-    const { principal, plan } = context;
-    if (!plan.route.policy.needsDevice || principal?.kind !== "session") return "next";
+    const { principal, prepared } = context;
+    if (!prepared.route.policy.needsDevice || principal?.kind !== "session") return "next";
     if (deviceReason(foresee(context, principal)) === undefined) return "next";
     return authenticator.cookieAgain(context.exchange).then((result) => {
       setCaller(context, result);
@@ -64,8 +64,8 @@ export function answerDevice(
   principal: Principal,
   reason: DeviceReason,
 ): void {
-  const { exchange, snapshot, plan, facts } = context;
-  const { policy, showErrorDetails } = plan.route;
+  const { exchange, snapshot, prepared, facts } = context;
+  const { policy, showErrorDetails } = prepared.route;
   const type = neededType(policy);
   const isPerson = principal.kind === "session";
   const address = isPerson ? deps.deviceProofs?.addressOf(exchange, snapshot, principal, type) : undefined;

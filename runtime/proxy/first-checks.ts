@@ -4,7 +4,7 @@ import { respondError } from "../http/respond.ts";
 import { denialAnswer } from "../mcp/refuse.ts";
 import { BLOCKED, blockedDecision } from "../policy/blocks.ts";
 import { refuse, type DecideDeps } from "./decide.ts";
-import type { RoutePlan } from "./prepared-route.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Step } from "./steps.ts";
 
@@ -13,13 +13,13 @@ export function refuseBlockedRoute(deps: DecideDeps): Step {
   const { blocks } = deps;
   if (blocks === undefined) return goOn;
   return (context) => {
-    const { exchange, plan } = context;
+    const { exchange, prepared } = context;
     if (blocks.size === 0) return "next";
-    const block = blocks.find({ routeKey: plan.route.key });
+    const block = blocks.find({ routeKey: prepared.route.key });
     if (!block) return "next";
     const decision = blockedDecision(block);
     return refuse(deps, context, decision, () => {
-      if (!plan.isMcpServer) return answerBlocked(context);
+      if (!prepared.isMcpServer) return answerBlocked(context);
       const { status, headers, body } = denialAnswer(undefined, decision, exchange.id);
       const own = ["x-request-id", exchange.id, "content-length", String(Buffer.byteLength(body))];
       exchange.respond(status, [...own, ...headers], body);
@@ -60,11 +60,11 @@ export function requireClientCertificate(deps: ClientCertificateDeps): Step {
  */
 export function refuseWebSocket(deps: DecideDeps): Step {
   return (context) => {
-    const { exchange, plan } = context;
+    const { exchange, prepared } = context;
     if (exchange.upgrade === undefined) return "next";
     const origin = exchange.header("origin");
-    const isTaken = plan.route.allowWebsockets && !plan.isMcpServer;
-    if (isTaken && (origin === undefined || origin === routeOrigin(exchange, plan))) return "next";
+    const isTaken = prepared.route.allowWebsockets && !prepared.isMcpServer;
+    if (isTaken && (origin === undefined || origin === routeOrigin(exchange, prepared))) return "next";
     deps.metrics?.refused("websocket");
     return refuse(deps, context, isTaken ? "origin-not-allowed" : "websocket-not-allowed", () =>
       respondError(exchange, 403, { code: "websocket.refused", message: "This address takes no WebSocket from here" }),
@@ -73,7 +73,7 @@ export function refuseWebSocket(deps: DecideDeps): Step {
 }
 
 /** Scheme and host under which the client knows the route. */
-function routeOrigin(exchange: Exchange, { route, scheme }: RoutePlan): string {
+function routeOrigin(exchange: Exchange, { route, scheme }: PreparedRoute): string {
   return route.isWildcard ? `${scheme}://${exchange.host}` : route.origin;
 }
 

@@ -175,13 +175,13 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
   let snapshot: Snapshot = deps.snapshots.current();
   follow(snapshot);
   let table: RouteTable = buildRouteTable(snapshot);
-  const prepared = new WeakMap<Snapshot, RouteTable>();
+  const preparedTables = new WeakMap<Snapshot, RouteTable>();
   const unprepare = deps.snapshots.prepare?.(async (next) => {
-    prepared.set(next, await prepareRouteTable(next));
+    preparedTables.set(next, await prepareRouteTable(next));
   });
   const unsubscribe = deps.snapshots.subscribe((next) => {
     follow(next);
-    table = prepared.get(next) ?? buildRouteTable(next);
+    table = preparedTables.get(next) ?? buildRouteTable(next);
     snapshot = next;
     streams.reconsider(next);
     // Not between two requests that wait for the swap.
@@ -214,17 +214,17 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
         answerNoRoute(exchange, found.reason);
         return;
       }
-      const { plan } = found;
-      exchange.addedHeaders = plan.addedHeaders;
-      trace?.routed(plan.route);
-      if (plan.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
+      const { prepared } = found;
+      exchange.addedHeaders = prepared.addedHeaders;
+      trace?.routed(prepared.route);
+      if (prepared.route.mcp !== undefined && !snapshot.settings.mcpEnabled) {
         respondError(exchange, 503, { code: "mcp.disabled", message: "MCP is not enabled on this gateway" });
         return;
       }
-      if (plan.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
+      if (prepared.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
-      const context = createRequestContext(exchange, snapshot, plan, trace, found.otherPath);
-      runSteps(plan.isMcpServer ? mcpSteps : webSteps, context, deps.log);
+      const context = createRequestContext(exchange, snapshot, prepared, trace, found.otherPath);
+      runSteps(prepared.isMcpServer ? mcpSteps : webSteps, context, deps.log);
     },
 
     drain() {

@@ -22,10 +22,10 @@ export interface InternalTokenDeps extends ChallengeDeps {
 /** Step: puts the token on the request, or answers that there is none. */
 export function attachInternalToken(deps: InternalTokenDeps): Step {
   return (context) => {
-    const { plan, principal } = context;
+    const { prepared, principal } = context;
     // `remove_request_headers` wins over everything that we would send (D6).
-    if (!deps.upstream || !principal || !plan.sends.authorization) return "next";
-    return after(deps.upstream.tokens.attach(principal.user.id, plan.route), (attachment) => {
+    if (!deps.upstream || !principal || !prepared.sends.authorization) return "next";
+    return after(deps.upstream.tokens.attach(principal.user.id, prepared.route), (attachment) => {
       switch (attachment.kind) {
         case "nothing":
           return "next";
@@ -60,19 +60,19 @@ export function refusalOf(
 ): HandleRefusal | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const { upstream } = deps;
-  const { plan, principal, snapshot } = context;
-  if (!plan.isMcpServer) return undefined;
+  const { prepared, principal, snapshot } = context;
+  if (!prepared.isMcpServer) return undefined;
   const notOurs = status === 401 ? () => answerForOperator(deps, context) : undefined;
-  if (!upstream || !principal || !plan.sends.authorization) return notOurs;
+  if (!upstream || !principal || !prepared.sends.authorization) return notOurs;
   const answer: RefusedAnswer = {
     status,
     wwwAuthenticate: upstreamHeader(headers, "www-authenticate"),
     accessToken: context.internalToken?.accessToken,
-    hasOwnAuthorization: plan.setRequest.some(({ lower }) => lower === "authorization"),
+    hasOwnAuthorization: prepared.setRequest.some(({ lower }) => lower === "authorization"),
   };
-  if (!upstream.refusals.concerns(plan.route, snapshot.settings, answer)) return notOurs;
+  if (!upstream.refusals.concerns(prepared.route, snapshot.settings, answer)) return notOurs;
   return async (attempt) => {
-    const outcome = await upstream.refusals.handle(principal.user.id, plan.route, answer, attempt);
+    const outcome = await upstream.refusals.handle(principal.user.id, prepared.route, answer, attempt);
     if (outcome.kind !== "retry") return { retry: false, status: answerRefused(deps, context, outcome.kind) };
     context.internalToken = outcome;
     return { retry: true };
@@ -82,9 +82,9 @@ export function refusalOf(
 /** No sign-in helps: credentials of the configuration are wrong or missing, or the upstream may not be discovered. */
 async function answerForOperator(
   deps: InternalTokenDeps,
-  { exchange, plan, corsOrigin }: RequestContext,
+  { exchange, prepared, corsOrigin }: RequestContext,
 ): Promise<{ readonly retry: false; readonly status: number }> {
-  const { route } = plan;
+  const { route } = prepared;
   deps.log.warn(
     { request: exchange.id, route: route.key },
     "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains",
@@ -100,8 +100,8 @@ function answerRefused(
   context: RequestContext,
   why: "connect" | "forbidden" | "unavailable",
 ): number {
-  const { exchange, plan } = context;
-  const { route } = plan;
+  const { exchange, prepared } = context;
+  const { route } = prepared;
   const cors = routeCorsHeaders(context.corsOrigin);
   switch (why) {
     case "connect": {

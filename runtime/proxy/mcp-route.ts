@@ -11,7 +11,7 @@ import type { McpSessions } from "../mcp/sessions.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { namesMessageAddress } from "../shared/http/query.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";
-import { answerRoutePreflight, judgeOrigin, routeCorsHeaders } from "./cors.ts";
+import { answerRoutePreflight, classifyOrigin, routeCorsHeaders } from "./cors.ts";
 import { decide, refuse, refuseUnavailable, type DecideDeps } from "./decide.ts";
 import type { RequestContext } from "./request-context.ts";
 import { after, type Outcome, type Step } from "./steps.ts";
@@ -22,8 +22,8 @@ const MESSAGE_TIMEOUT_MS = 30_000;
 /** Step: servers MUST validate Origin (MCP transports): a page must not reach an MCP server through its visitor's browser. */
 export function checkOrigin(deps: DecideDeps): Step {
   return (context) => {
-    const { exchange, plan, snapshot } = context;
-    const origin = judgeOrigin(exchange, plan.route, snapshot.settings);
+    const { exchange, prepared, snapshot } = context;
+    const origin = classifyOrigin(exchange, prepared.route, snapshot.settings);
     if (origin === "foreign") {
       const body = { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" };
       return refuse(deps, context, "origin-not-allowed", () => answer(context, 403, body));
@@ -43,7 +43,7 @@ export function answerPreflight({ exchange, corsOrigin }: RequestContext): Outco
 /** Step: before the body, so that nothing of an unknown caller is parsed. */
 export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly authenticator: Authenticator }): Step {
   return (context) => {
-    const { route } = context.plan;
+    const { route } = context.prepared;
     const credential = bearerToken(context.exchange.header("authorization"));
     if (!credential.ok) return refuseUnauthorized(deps, context, credential.reason);
     const resource = route.mcp?.kind === "server" ? route.mcp.resource : "";
@@ -59,10 +59,10 @@ export function authenticateToken(deps: DecideDeps & ChallengeDeps & { readonly 
 /** Step: says where the endpoint is to who asks elsewhere: the metadata of the route tells everybody, too. */
 export function findMcpPath(deps: DecideDeps): Step {
   return (context) => {
-    const { exchange, plan } = context;
-    context.mcpPath = plan.mcpPaths?.find(exchange.path);
+    const { exchange, prepared } = context;
+    context.mcpPath = prepared.mcpPaths?.find(exchange.path);
     if (context.mcpPath !== undefined) return "next";
-    const { mcp } = plan.route;
+    const { mcp } = prepared.route;
     const endpoint = mcp?.kind === "server" ? mcp.resource : "";
     const message = `This address of an MCP server is not served; its endpoint is ${endpoint}`;
     const body = { error: "mcp.path-not-served", message };
@@ -84,8 +84,8 @@ export function openMessageAddress(deps: DecideDeps & { readonly messageAddresse
 /** Step: waits for the body. */
 export function readMessage({ blocks }: MessageDeps): Step {
   return (context) => (resume) => {
-    const { exchange, plan } = context;
-    const { route } = plan;
+    const { exchange, prepared } = context;
+    const { route } = prepared;
     const maxBytes = route.mcp?.kind === "server" ? route.mcp.maxRequestBytes : 0;
     const timer = exchange.hasBody ? setTimeout(() => exchange.abort(), MESSAGE_TIMEOUT_MS) : undefined;
     // Where rules speak of tools, names that an upstream might fold or trim into another one are refused.
@@ -159,7 +159,7 @@ export interface ChallengeDeps {
 /** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
 export function challengeFor(
   { challenge }: ChallengeDeps,
-  { exchange, plan: { route } }: RequestContext,
+  { exchange, prepared: { route } }: RequestContext,
   failure: AuthFailureReason | "not-connected",
 ): string {
   return challenge(route, route.origin, failure, namesMessageAddress(exchange.query) ? undefined : exchange.path);

@@ -5,7 +5,7 @@ import { prepareHeaders, type PreparedHeaders } from "../features/headers/prepar
 import { setsOwnCookie } from "../identity/cookie.ts";
 import { createMcpPaths, type McpPaths } from "./mcp-paths.ts";
 
-export interface RoutePlan extends PreparedHeaders {
+export interface PreparedRoute extends PreparedHeaders {
   readonly route: CompiledRoute;
   readonly settings: LiveSettings;
   readonly balancer: Balancer;
@@ -17,7 +17,7 @@ export interface RoutePlan extends PreparedHeaders {
   readonly isMcpClient: boolean;
 }
 
-export function planRoute(route: CompiledRoute, settings: LiveSettings): RoutePlan {
+export function prepareRoute(route: CompiledRoute, settings: LiveSettings): PreparedRoute {
   const { cookie, jwtClaimsHeaders } = settings;
   const scheme = route.origin.startsWith("https:") ? "https" : "http";
   return {

@@ -8,13 +8,13 @@ import type { Inspection } from "../mcp/inspect.ts";
 import type { McpMessage } from "../mcp/message.ts";
 import type { Facts } from "../policy/facts.ts";
 import type { RequestTrace } from "../tracing/tracing.ts";
-import type { RoutePlan } from "./prepared-route.ts";
+import type { PreparedRoute } from "./prepared-route.ts";
 import type { InternalToken } from "./upstream-tokens.ts";
 
 export interface RequestContext {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
-  readonly plan: RoutePlan;
+  readonly prepared: PreparedRoute;
   /** The path as servers read it that cut parameters off; undefined where both are the same. */
   readonly otherPath: string | undefined;
   /** Undefined on routes that let anonymous requests pass. */
@@ -54,14 +54,14 @@ const NO_PROVIDER_TOKENS: ProviderTokens = { accessToken: "", idToken: "" };
 export function createRequestContext(
   exchange: Exchange,
   snapshot: Snapshot,
-  plan: RoutePlan,
+  prepared: PreparedRoute,
   trace: RequestTrace | undefined,
   otherPath: string | undefined,
 ): RequestContext {
   return {
     exchange,
     snapshot,
-    plan,
+    prepared,
     otherPath,
     principal: undefined,
     authFailure: undefined,
@@ -85,6 +85,3 @@ export function setCaller(context: RequestContext, result: AuthResult): void {
   context.principal = result.ok ? result.principal : undefined;
   context.authFailure = result.ok ? undefined : result.reason;
 }
-
-/** Until the forwarding files say so themselves. */
-export type Passage = RequestContext;

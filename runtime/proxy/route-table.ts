@@ -8,15 +8,15 @@ import {
   prepareHostIndex,
   type RoutesToFind,
 } from "../features/routing/apply-find-route.ts";
-import { planRoute, type RoutePlan } from "./prepared-route.ts";
+import { prepareRoute, type PreparedRoute } from "./prepared-route.ts";
 
-export interface RouteTable extends HostIndex<RoutePlan> {
+export interface RouteTable extends HostIndex<PreparedRoute> {
   /** What the global settings add to the gateway's own answers, where no route is known. */
   readonly addedHeaders: Readonly<Record<"http" | "https", AddedHeaders | undefined>>;
 }
 
-/** Routes that did not change keep their plan over a reload, with what hangs on it. */
-const plans = new WeakMap<CompiledRoute, RoutePlan>();
+/** Routes that did not change keep what they were prepared to over a reload, with what hangs on it. */
+const preparedRoutes = new WeakMap<CompiledRoute, PreparedRoute>();
 
 /** Made at once; a host is laid out when it is first asked for. */
 export function buildRouteTable(snapshot: Snapshot): RouteTable {
@@ -28,11 +28,11 @@ export async function prepareRouteTable(snapshot: Snapshot): Promise<RouteTable>
   return withAddedHeaders(await prepareHostIndex(routesOf(snapshot)), snapshot.settings);
 }
 
-function routesOf({ routes, settings }: Snapshot): RoutesToFind<CompiledRoute, RoutePlan> {
-  return { routes, authenticateUrl: settings.authenticateServiceUrl, prepare: (route) => planOf(route, settings) };
+function routesOf({ routes, settings }: Snapshot): RoutesToFind<CompiledRoute, PreparedRoute> {
+  return { routes, authenticateUrl: settings.authenticateServiceUrl, prepare: (route) => preparedOf(route, settings) };
 }
 
-function withAddedHeaders(index: HostIndex<RoutePlan>, settings: LiveSettings): RouteTable {
+function withAddedHeaders(index: HostIndex<PreparedRoute>, settings: LiveSettings): RouteTable {
   const everywhere = settings.setResponseHeaders.flat();
   return {
     findHost: (host) => index.findHost(host),
@@ -40,10 +40,10 @@ function withAddedHeaders(index: HostIndex<RoutePlan>, settings: LiveSettings): 
   };
 }
 
-function planOf(route: CompiledRoute, settings: LiveSettings): RoutePlan {
-  const earlier = plans.get(route);
+function preparedOf(route: CompiledRoute, settings: LiveSettings): PreparedRoute {
+  const earlier = preparedRoutes.get(route);
   if (earlier?.settings === settings) return earlier;
-  const plan = planRoute(route, settings);
-  plans.set(route, plan);
-  return plan;
+  const prepared = prepareRoute(route, settings);
+  preparedRoutes.set(route, prepared);
+  return prepared;
 }

@@ -60,9 +60,9 @@ function runLater(
 }
 
 /** A bug or a failing part: the request is over, and nothing of it was allowed. */
-function fail(error: unknown, { exchange, plan, trace }: RequestContext, log: Log): void {
+function fail(error: unknown, { exchange, prepared, trace }: RequestContext, log: Log): void {
   log.error(
-    { request: exchange.id, trace: trace?.traceId, route: plan.route.key, reason: errorText(error) },
+    { request: exchange.id, trace: trace?.traceId, route: prepared.route.key, reason: errorText(error) },
     "request failed",
   );
   if (exchange.started) exchange.abort();

@@ -19,9 +19,9 @@ export interface ProgramDeps extends DecideDeps {
 /** Step: where `bearer_token_format` is the provider's, its token comes before any cookie. */
 export function authenticateProviderToken(deps: ProgramDeps): Step {
   return (context) => {
-    const { exchange, plan } = context;
-    if (plan.route.bearerTokenFormat === "default") return "next";
-    const shown = deps.programs?.providerBearer(exchange, plan.route);
+    const { exchange, prepared } = context;
+    if (prepared.route.bearerTokenFormat === "default") return "next";
+    const shown = deps.programs?.providerBearer(exchange, prepared.route);
     return shown === undefined ? "next" : after(shown, (result) => takeProgram(deps, context, result));
   };
 }
@@ -40,7 +40,7 @@ export function authenticateCookie({ authenticator }: { readonly authenticator: 
 /** Step: after the cookie, so that browsers pay nothing for it. An MCP client route acts for people with a session. */
 export function authenticateOwnToken(deps: ProgramDeps): Step {
   return (context) => {
-    if (context.principal !== undefined || context.plan.isMcpClient) return "next";
+    if (context.principal !== undefined || context.prepared.isMcpClient) return "next";
     const shown = deps.programs?.ownBearer(context.exchange);
     return shown === undefined ? "next" : after(shown, (result) => takeProgram(deps, context, result));
   };
@@ -52,7 +52,7 @@ export function requireSignIn(deps: SignInDeps & DecideDeps): Step {
     const { principal, authFailure = "missing" } = context;
     if (principal !== undefined) return "next";
     if (authFailure === "unavailable") return refuseUnavailable(deps, context);
-    if (context.plan.route.allowsAnonymous) return "next";
+    if (context.prepared.route.allowsAnonymous) return "next";
     return refuse(deps, context, `credential-${authFailure}`, () => askToSignIn(deps, context));
   };
 }
@@ -102,8 +102,8 @@ function answerAmbiguous({ exchange }: RequestContext): void {
   });
 }
 
-function answerDenied({ exchange, plan, facts }: RequestContext): void {
-  const { showErrorDetails, policy } = plan.route;
+function answerDenied({ exchange, prepared, facts }: RequestContext): void {
+  const { showErrorDetails, policy } = prepared.route;
   respondError(exchange, 403, {
     code: "access.denied",
     message: "You are signed in, but the policy of this address does not let you in",

@@ -17,7 +17,7 @@ export type NoRouteReason = "no-route" | "ambiguous-path" | "path-too-long";
 export type FoundRoute<P> =
   | {
       readonly ok: true;
-      readonly plan: P;
+      readonly prepared: P;
       /** The path as servers read it that cut parameters off; undefined where both are the same. */
       readonly otherPath: string | undefined;
     }
@@ -33,7 +33,7 @@ export interface HostTable<P> {
 /** A route, and how it is served once a request has come for it. */
 interface Slot<R, P> {
   readonly route: R;
-  plan: P | undefined;
+  prepared: P | undefined;
 }
 
 /** Kept over reloads: automata say nothing about routes. */
@@ -45,16 +45,16 @@ const TOO_LONG = "path-too-long";
 export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   readonly #exact = new Map<string, Slot<R, P>>();
   readonly #paths = new PathNode<Slot<R, P>, PatternPlaces<Slot<R, P>>>();
-  readonly #plan: (route: R) => P;
+  readonly #prepare: (route: R) => P;
   /** Of the wildcard host that this one lies below; it takes what is not found here. */
   readonly #wider: HostRoutes<R, P> | undefined;
   readonly scheme: "http" | "https";
   /** Not laid out yet. */
   #waiting: Iterator<R> | undefined;
 
-  /** @param plan called with the first request for a route */
-  constructor(routes: readonly R[], scheme: "http" | "https", plan: (route: R) => P, wider?: HostRoutes<R, P>) {
-    this.#plan = plan;
+  /** @param prepare called with the first request for a route */
+  constructor(routes: readonly R[], scheme: "http" | "https", prepare: (route: R) => P, wider?: HostRoutes<R, P>) {
+    this.#prepare = prepare;
     this.#wider = wider;
     this.scheme = scheme;
     this.#waiting = routes[Symbol.iterator]();
@@ -69,7 +69,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
         this.#waiting = undefined;
         return true;
       }
-      this.#add({ route: next.value, plan: undefined });
+      this.#add({ route: next.value, prepared: undefined });
     }
     return false;
   }
@@ -83,7 +83,7 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
     if (otherPath !== undefined && (isOwnPath(otherPath) || this.#find(otherPath) !== slot))
       return { ok: false, reason: "ambiguous-path" };
     if (slot === undefined) return { ok: false, reason: "no-route" };
-    return { ok: true, plan: (slot.plan ??= this.#plan(slot.route)), otherPath };
+    return { ok: true, prepared: (slot.prepared ??= this.#prepare(slot.route)), otherPath };
   }
 
   #add(slot: Slot<R, P>): void {

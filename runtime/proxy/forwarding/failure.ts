@@ -1,7 +1,7 @@
 /** What a client is told when its upstream did not answer. Never a 4xx: MCP clients take those for an answer of the server. */
 import { respondError } from "../../http/respond.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 
 const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; readonly message: string }>> = {
@@ -20,15 +20,15 @@ const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; reado
 };
 
 /** What is over in a moment. */
-const PASSES: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
+const SHORT_LIVED: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
 const RETRY_AFTER = ["retry-after", "1"];
 const NOTHING: readonly string[] = [];
 
 /** @returns the status that was answered */
-export function answerFailure(passage: Passage, failure: UpstreamFailure): number {
+export function answerFailure(context: RequestContext, failure: UpstreamFailure): number {
   const { status, message } = ANSWERS[failure];
-  const headers = passage.corsOrigin === undefined ? NOTHING : routeCorsHeaders(passage.corsOrigin);
-  const later = PASSES.has(failure) ? RETRY_AFTER : NOTHING;
-  respondError(passage.exchange, status, { code: `upstream.${failure}`, message }, [...later, ...headers]);
+  const headers = routeCorsHeaders(context.corsOrigin);
+  const later = SHORT_LIVED.has(failure) ? RETRY_AFTER : NOTHING;
+  respondError(context.exchange, status, { code: `upstream.${failure}`, message }, [...later, ...headers]);
   return status;
 }

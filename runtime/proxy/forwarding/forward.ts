@@ -15,7 +15,7 @@ import { announcementReader } from "../announced-address.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import type { HandleRefusal } from "../internal-token.ts";
 import { RequestBody } from "./request-body.ts";
@@ -29,9 +29,9 @@ export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps {
   readonly transport: Transport;
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
-  readonly sealSession: (passage: Passage, upstreamSession: string) => string | undefined;
+  readonly sealSession: (context: RequestContext, upstreamSession: string) => string | undefined;
   /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
-  refusalOf(passage: Passage, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
+  refusalOf(context: RequestContext, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
 }
 
 /** Bodies up to here are read whole and sent in one write with the head. */
@@ -41,23 +41,23 @@ const WHOLE_ANSWER_BYTES = 16_384;
 
 /** Step: answers every outcome by itself. */
 export function forward(deps: ForwardDeps): Step {
-  return (passage) => {
-    begin(deps, passage);
+  return (context) => {
+    begin(deps, context);
     return "done";
   };
 }
 
-function begin(deps: ForwardDeps, passage: Passage): void {
-  const { exchange, plan } = passage;
-  const upstream = passage.messageAddress?.upstream ?? plan.balancer.pick(deps.clock, passage);
+function begin(deps: ForwardDeps, context: RequestContext): void {
+  const { exchange, prepared } = context;
+  const upstream = context.messageAddress?.upstream ?? prepared.balancer.pick(deps.clock, context);
   if (upstream === undefined) {
-    const status = answerFailure(passage, "unhealthy");
-    deps.metrics?.answered(plan.route, status, 0);
+    const status = answerFailure(context, "unhealthy");
+    deps.metrics?.answered(prepared.route, status, 0);
     return;
   }
-  const forwarding = new Forwarding(deps, passage, upstream);
-  if (passage.message !== undefined || !exchange.hasBody) {
-    forwarding.sendGuarded(passage.message?.bytes);
+  const forwarding = new Forwarding(deps, context, upstream);
+  if (context.message !== undefined || !exchange.hasBody) {
+    forwarding.sendGuarded(context.message?.bytes);
     return;
   }
   const declared = exchange.header("content-length");
@@ -74,7 +74,7 @@ function begin(deps: ForwardDeps, passage: Passage): void {
 /** One request under way. */
 class Forwarding implements UpstreamReceiver {
   readonly #deps: ForwardDeps;
-  readonly #passage: Passage;
+  readonly #context: RequestContext;
   readonly #admission: StreamAdmission;
   #upstream: Upstream;
   #body: Buffer | Readable | undefined;
@@ -89,18 +89,18 @@ class Forwarding implements UpstreamReceiver {
   /** How often the request was sent as far as its authorization goes. */
   #authorizations = 1;
 
-  constructor(deps: ForwardDeps, passage: Passage, upstream: Upstream) {
+  constructor(deps: ForwardDeps, context: RequestContext, upstream: Upstream) {
     this.#deps = deps;
-    this.#passage = passage;
+    this.#context = context;
     this.#upstream = upstream;
-    this.#admission = new StreamAdmission(deps, passage, this);
-    passage.exchange.onClose((complete) => {
+    this.#admission = new StreamAdmission(deps, context, this);
+    context.exchange.onClose((complete) => {
       if (!complete) this.#giveUp(0);
     });
   }
 
   get isEndless(): boolean {
-    return this.#passage.exchange.method === "GET" && this.#head?.isEventStream === true;
+    return this.#context.exchange.method === "GET" && this.#head?.isEventStream === true;
   }
 
   /** @param declaredLength Content-Length of a stream body, when the client gave one */
@@ -110,20 +110,20 @@ class Forwarding implements UpstreamReceiver {
     if (!this.#mayGoOn(body)) return;
     this.#body = body;
     this.#declaredLength = declaredLength;
-    const { exchange, plan } = this.#passage;
-    const { timeoutMs, idleTimeoutMs } = plan.route;
+    const { exchange, prepared } = this.#context;
+    const { timeoutMs, idleTimeoutMs } = prepared.route;
     this.#admission.attempt(this.#upstream);
-    const headers = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    const headers = requestHeaders(this.#deps, this.#context, this.#upstream);
     if (declaredLength !== undefined) headers.push("content-length", declaredLength);
-    const isStream = plan.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
+    const isStream = prepared.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     this.#admission.track(this.#upstream);
-    const isMcpStream = plan.isMcpServer && exchange.method === "GET";
+    const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
     this.#call = this.#deps.transport.send(
       {
         upstream: this.#upstream,
         method: exchange.method,
-        path: upstreamPath(this.#passage, this.#upstream),
+        path: upstreamPath(this.#context, this.#upstream),
         headers,
         body,
         headTimeoutMs: timeoutMs,
@@ -131,7 +131,7 @@ class Forwarding implements UpstreamReceiver {
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
         longLived: isStream && exchange.method === "GET",
       },
-      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#passage, this.#upstream, this) : this,
+      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, this) : this,
     );
   }
 
@@ -144,10 +144,10 @@ class Forwarding implements UpstreamReceiver {
         this.onFailure("loop", error.message);
         return;
       }
-      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
       this.#admission.finish(500);
       const message = "The gateway failed to handle the request";
-      respondError(this.#passage.exchange, 500, { code: "internal", message });
+      respondError(this.#context.exchange, 500, { code: "internal", message });
     }
   }
 
@@ -158,9 +158,9 @@ class Forwarding implements UpstreamReceiver {
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
-    this.#passage.plan.balancer.reached(this.#upstream);
+    this.#context.prepared.balancer.reached(this.#upstream);
     this.#admission.answered(status);
-    const refusal = this.#deps.refusalOf(this.#passage, status, headers);
+    const refusal = this.#deps.refusalOf(this.#context, status, headers);
     if (refusal) {
       this.#call?.abort();
       this.#admission.endAttempt(status);
@@ -168,9 +168,9 @@ class Forwarding implements UpstreamReceiver {
       return;
     }
     this.#status = status;
-    const head = responseHeaders(this.#passage, status, headers, this.#deps.sealSession);
+    const head = responseHeaders(this.#context, status, headers, this.#deps.sealSession);
     this.#head = head;
-    const hasNoBody = status === 204 || status === 304 || this.#passage.exchange.method === "HEAD";
+    const hasNoBody = status === 204 || status === 304 || this.#context.exchange.method === "HEAD";
     this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);
     if (!this.#held) this.#start();
   }
@@ -185,22 +185,22 @@ class Forwarding implements UpstreamReceiver {
       this.#held = false;
       if (!this.#start()) return;
     }
-    if (this.#passage.exchange.write(chunk)) return;
+    if (this.#context.exchange.write(chunk)) return;
     this.#call?.pause();
-    this.#passage.exchange.onDrain(() => this.#call?.resume());
+    this.#context.exchange.onDrain(() => this.#call?.resume());
   }
 
   onEnd(): void {
     if (this.#admission.isFinished) return;
-    if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#passage.exchange));
+    if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#context.exchange));
     this.#admission.finish(this.#status);
-    if (this.#held) this.#passage.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
-    else this.#passage.exchange.end();
+    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
+    else this.#context.exchange.end();
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {
     if (this.#admission.isFinished) return;
-    const { exchange } = this.#passage;
+    const { exchange } = this.#context;
     this.#admission.failed(failure);
     if (this.#retry(failure)) return;
     this.#admission.report(failure, detail, this.#upstream);
@@ -211,13 +211,13 @@ class Forwarding implements UpstreamReceiver {
       else exchange.abort();
       return;
     }
-    this.#admission.finish(answerFailure(this.#passage, failure));
+    this.#admission.finish(answerFailure(this.#context, failure));
   }
 
   /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
   end(): void {
     if (this.#admission.isFinished) return;
-    const { exchange } = this.#passage;
+    const { exchange } = this.#context;
     this.#giveUp(0);
     if (exchange.started && this.#head?.isEventStream === true) exchange.end();
     else exchange.abort();
@@ -227,14 +227,14 @@ class Forwarding implements UpstreamReceiver {
   #mayGoOn(body: Buffer | Readable | undefined): boolean {
     const admission = this.#admission;
     if (!(body instanceof RequestBody) || admission.isRegistered ? admission.isGood : admission.register()) return true;
-    this.#giveUp(refuseEnded(this.#passage.exchange));
+    this.#giveUp(refuseEnded(this.#context.exchange));
     return false;
   }
 
   /** @returns false when the answer was refused */
   #start(): boolean {
     const refused = this.#admission.admit();
-    if (refused === undefined) this.#passage.exchange.start(this.#status, this.#head?.headers ?? []);
+    if (refused === undefined) this.#context.exchange.start(this.#status, this.#head?.headers ?? []);
     else this.#giveUp(refused);
     return refused === undefined;
   }
@@ -249,9 +249,9 @@ class Forwarding implements UpstreamReceiver {
       // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
       this.sendGuarded(this.#body);
     } catch (error) {
-      this.#deps.log.error({ request: this.#passage.exchange.id, reason: errorText(error) }, "request failed");
+      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
       this.#admission.finish(0);
-      this.#passage.exchange.abort();
+      this.#context.exchange.abort();
     }
   }
 
@@ -264,11 +264,11 @@ class Forwarding implements UpstreamReceiver {
 
   /** Sends again when nothing can have happened yet, or when the request has no effects. */
   #retry(failure: UpstreamFailure): boolean {
-    const { exchange, plan } = this.#passage;
+    const { exchange, prepared } = this.#context;
     if (exchange.started || this.#head !== undefined) return false;
     const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
     if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
-      plan.balancer.failed(this.#upstream, this.#deps.clock.now());
+      prepared.balancer.failed(this.#upstream, this.#deps.clock.now());
       if (!this.#pickAnother()) return false;
     } else if (failure === "overloaded" && isUntaken) {
       if (!this.#pickAnother()) return false;
@@ -283,9 +283,9 @@ class Forwarding implements UpstreamReceiver {
   }
 
   #pickAnother(): boolean {
-    const { plan } = this.#passage;
-    if (this.#attempts >= plan.route.to.length || this.#passage.messageAddress !== undefined) return false;
-    const other = plan.balancer.pick(this.#deps.clock, this.#passage, this.#upstream);
+    const { prepared } = this.#context;
+    if (this.#attempts >= prepared.route.to.length || this.#context.messageAddress !== undefined) return false;
+    const other = prepared.balancer.pick(this.#deps.clock, this.#context, this.#upstream);
     if (other === undefined) return false;
     this.#upstream = other;
     return true;

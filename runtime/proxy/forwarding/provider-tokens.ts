@@ -5,8 +5,8 @@ import type { Step } from "../steps.ts";
 /** Step. */
 export function fetchProviderTokens({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
-    const { principal, plan } = context;
-    if (!plan.needsProviderTokens || !principal) return "next";
+    const { principal, prepared } = context;
+    if (!prepared.needsProviderTokens || !principal) return "next";
     return authenticator.providerTokens(principal).then((tokens) => {
       context.providerTokens = tokens;
       return "next";

@@ -22,7 +22,7 @@ import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts
 import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
 import type { HopCounter } from "./hop-count.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 
 export interface RequestHeaderDeps {
   readonly assertions: Assertions;
@@ -33,24 +33,24 @@ export interface RequestHeaderDeps {
 }
 
 /** Flat: name, value, …; Host is the first pair. Without body framing, which the transport adds. @throws RequestLoop */
-export function requestHeaders(deps: RequestHeaderDeps, passage: Passage, upstream: Upstream): string[] {
-  const headers = ["host", upstreamHost(passage.exchange, passage.plan.route.hostRule, upstream)];
-  const own = addClientHeaders(headers, deps, passage);
+export function requestHeaders(deps: RequestHeaderDeps, context: RequestContext, upstream: Upstream): string[] {
+  const headers = ["host", upstreamHost(context.exchange, context.prepared.route.hostRule, upstream)];
+  const own = addClientHeaders(headers, deps, context);
   // Before our own headers: a client may list them in Connection and have them dropped.
   if (own.length > 0) dropNamed(headers, own);
-  addForwarding(headers, deps, passage);
-  if (passage.trace !== undefined) addTrace(headers, passage.trace, passage);
-  addIdentity(headers, deps, passage);
-  if (passage.plan.isMcpServer) addMcp(headers, passage);
-  addConfigured(headers, deps, passage);
+  addForwarding(headers, deps, context);
+  if (context.trace !== undefined) addTrace(headers, context.trace, context);
+  addIdentity(headers, deps, context);
+  if (context.prepared.isMcpServer) addMcp(headers, context);
+  addConfigured(headers, deps, context);
   return headers;
 }
 
 /** @returns names that the Connection header lists, lower case */
-function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: Passage): readonly string[] {
-  const { plan } = passage;
-  const raw = passage.exchange.rawHeaders;
-  const known = passage.exchange.headerTraits;
+function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: RequestContext): readonly string[] {
+  const { prepared } = context;
+  const raw = context.exchange.rawHeaders;
+  const known = context.exchange.headerTraits;
   let listed: readonly string[] = NOTHING;
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string;
@@ -58,7 +58,7 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: P
     const traits = known?.[index >> 1] ?? headerTraits(name);
     if (traits.special === "none") {
       if (traits.dropFromRequest && !isTrusted(deps, traits)) continue;
-      if (!plan.notFromClient.has(traits.folded)) headers.push(traits.name, value);
+      if (!prepared.notFromClient.has(traits.folded)) headers.push(traits.name, value);
       continue;
     }
     if (traits.special === "connection") {
@@ -66,11 +66,11 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, passage: P
       continue;
     }
     if (traits.special === HOP_COUNT_HEADER) {
-      passage.hopCount = deps.hopCounter.next(passage.exchange.headerValues(HOP_COUNT_HEADER).join(","));
+      context.hopCount = deps.hopCounter.next(context.exchange.headerValues(HOP_COUNT_HEADER).join(","));
       continue;
     }
-    if (traits.dropFromRequest || plan.notFromClient.has(traits.folded)) continue;
-    const kept = specialValue(passage, traits.lower, value);
+    if (traits.dropFromRequest || prepared.notFromClient.has(traits.folded)) continue;
+    const kept = specialValue(context, traits.lower, value);
     if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
@@ -82,127 +82,128 @@ function isTrusted({ trustedProxyHeaders }: RequestHeaderDeps, { isProxyClaim, l
 }
 
 /** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
-function specialValue(passage: Passage, lower: string, value: string): string | undefined {
-  const { plan } = passage;
+function specialValue(context: RequestContext, lower: string, value: string): string | undefined {
+  const { prepared } = context;
   switch (lower) {
     case "cookie":
       // One search before taking it apart: most requests carry none of ours.
-      return value.includes(plan.settings.cookie.name)
-        ? withoutCookies(value, (name) => isOwnCookieName(name, plan.settings.cookie))
+      return value.includes(prepared.settings.cookie.name)
+        ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie))
         : value;
     case "authorization":
-      if (plan.isMcpServer || plan.isMcpClient || passage.principal?.kind === "provider-token") return undefined;
+      if (prepared.isMcpServer || prepared.isMcpClient || context.principal?.kind === "provider-token")
+        return undefined;
       return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
     case "mcp-session-id":
     case "accept-encoding":
     case "content-type":
-      return plan.isMcpServer ? undefined : value;
+      return prepared.isMcpServer ? undefined : value;
     case "last-event-id":
       // Event stores of upstreams may be common to all users: only within a session that is known to be the caller's.
-      return plan.isMcpServer && passage.upstreamSession === undefined ? undefined : value;
+      return prepared.isMcpServer && context.upstreamSession === undefined ? undefined : value;
     default:
       return value;
   }
 }
 
 /** Set fresh: what a client wrote there was dropped with its other claims. Lower case: the transport need not fold it. */
-function addForwarding(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
-  const { exchange, plan } = passage;
-  const { sends } = plan;
+function addForwarding(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
+  const { exchange, prepared } = context;
+  const { sends } = prepared;
   if (sends.forwardedFor) {
     if (exchange.forwardedFor === undefined)
-      headers.push("x-forwarded-for", passage.facts?.http.ip ?? exchange.remoteAddress);
+      headers.push("x-forwarded-for", context.facts?.http.ip ?? exchange.remoteAddress);
     else if (exchange.forwardedFor.chain !== "") headers.push("x-forwarded-for", exchange.forwardedFor.chain);
   }
-  if (sends.forwardedProto) headers.push("x-forwarded-proto", plan.scheme);
+  if (sends.forwardedProto) headers.push("x-forwarded-proto", prepared.scheme);
   if (sends.forwardedHost) headers.push("x-forwarded-host", exchange.host);
   if (sends.requestId) headers.push("x-request-id", exchange.id);
-  if (sends.hopCount) headers.push(HOP_COUNT_HEADER, passage.hopCount ?? deps.hopCounter.first);
+  if (sends.hopCount) headers.push(HOP_COUNT_HEADER, context.hopCount ?? deps.hopCounter.first);
 }
 
 /** The client's trace ends here, or is gone on with under our own span; either way its headers are replaced. */
-function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, { plan }: Passage): void {
+function addTrace(headers: string[], { traceparent, tracestate }: RequestTrace, { prepared }: RequestContext): void {
   dropNamed(headers, TRACE_HEADERS);
-  if (!plan.notFromClient.has("traceparent")) headers.push("traceparent", traceparent);
-  if (tracestate !== "" && !plan.notFromClient.has("tracestate")) headers.push("tracestate", tracestate);
+  if (!prepared.notFromClient.has("traceparent")) headers.push("traceparent", traceparent);
+  if (tracestate !== "" && !prepared.notFromClient.has("tracestate")) headers.push("tracestate", tracestate);
 }
 
 const TRACE_HEADERS = ["traceparent", "tracestate"];
 
 const NO_CLAIMS: Readonly<Record<string, unknown>> = {};
 
-function addIdentity(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
-  const { plan, principal } = passage;
-  const { sends } = plan;
+function addIdentity(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
+  const { prepared, principal } = context;
+  const { sends } = prepared;
   if (principal && (sends.assertion || sends.jwtAssertion)) {
-    const assertion = deps.assertions.sign(principal, plan.route, wildcardHost(passage));
+    const assertion = deps.assertions.sign(principal, prepared.route, wildcardHost(context));
     if (sends.assertion) headers.push("x-gateway-assertion", assertion);
     if (sends.jwtAssertion) headers.push("x-gateway-jwt-assertion", assertion);
   }
   // Sent empty when the user lacks the claim: an absent header is one that something between us might fill in.
   const { leftOut, claims = NO_CLAIMS } = principal?.user ?? {};
-  for (const { name, claim } of plan.claimHeaders) {
+  for (const { name, claim } of prepared.claimHeaders) {
     // Empty would say that there is none. The client's own header of this name is gone either way.
     if (leftOut && isClaimLeftOut(leftOut, claims, [claim])) continue;
     headers.push(name, claimText(claims[claim]));
   }
-  if (plan.isMcpClient && principal && sends.authorization) {
-    headers.push("Authorization", `Bearer ${deps.applicationTokens.mint(principal, plan.route)}`);
+  if (prepared.isMcpClient && principal && sends.authorization) {
+    headers.push("Authorization", `Bearer ${deps.applicationTokens.mint(principal, prepared.route)}`);
   }
 }
 
 /** The message is forwarded as it was inspected: its type and coding are facts, not the client's word. */
-function addMcp(headers: string[], passage: Passage): void {
-  if (passage.message !== undefined) headers.push("Content-Type", "application/json");
+function addMcp(headers: string[], context: RequestContext): void {
+  if (context.message !== undefined) headers.push("Content-Type", "application/json");
   // A compressed event stream would be held back by the compressor and could not be read on its way.
   headers.push("Accept-Encoding", "identity");
-  if (passage.upstreamSession !== undefined) headers.push("Mcp-Session-Id", passage.upstreamSession);
-  if (passage.internalToken !== undefined) headers.push("Authorization", passage.internalToken.authorization);
+  if (context.upstreamSession !== undefined) headers.push("Mcp-Session-Id", context.upstreamSession);
+  if (context.internalToken !== undefined) headers.push("Authorization", context.internalToken.authorization);
 }
 
-function addConfigured(headers: string[], deps: RequestHeaderDeps, passage: Passage): void {
-  const { setRequest } = passage.plan;
+function addConfigured(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
+  const { setRequest } = context.prepared;
   if (setRequest.length === 0) return;
   let values: TemplateValues | undefined;
   for (const header of setRequest) {
     // The user's own token says more than one that all users share (D6).
-    if (passage.internalToken !== undefined && header.lower === "authorization") continue;
+    if (context.internalToken !== undefined && header.lower === "authorization") continue;
     if (header.template === undefined) headers.push(header.name, header.text);
     else {
-      values ??= templateValues(deps, passage);
+      values ??= templateValues(deps, context);
       const text = renderTemplate(header.template, values);
       headers.push(header.name, isHeaderText(text) ? text : "");
     }
   }
 }
 
-function templateValues(deps: RequestHeaderDeps, passage: Passage): TemplateValues {
-  const { principal, plan, providerTokens } = passage;
-  const { clientCertificate } = passage.exchange;
+function templateValues(deps: RequestHeaderDeps, context: RequestContext): TemplateValues {
+  const { principal, prepared, providerTokens } = context;
+  const { clientCertificate } = context.exchange;
   return {
     accessToken: providerTokens.accessToken,
     idToken: providerTokens.idToken,
     // Whoever signed another one is nobody we know.
     clientCertFingerprint: clientCertificate?.isValid === true ? clientCertificate.fingerprint : "",
     // Also where identity headers are off: naming it in the settings asks for it.
-    jwt: () => (principal ? deps.assertions.sign(principal, plan.route, wildcardHost(passage)) : ""),
-    requestHeader: (lowerName) => visibleHeader(passage, lowerName),
+    jwt: () => (principal ? deps.assertions.sign(principal, prepared.route, wildcardHost(context)) : ""),
+    requestHeader: (lowerName) => visibleHeader(context, lowerName),
   };
 }
 
 /** Of a wildcard route the host that was asked for, without port. */
-function wildcardHost({ exchange, plan }: Passage): string | undefined {
-  return plan.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
+function wildcardHost({ exchange, prepared }: RequestContext): string | undefined {
+  return prepared.route.isWildcard ? exchange.host.replace(/:[0-9]+$/, "") : undefined;
 }
 
 /** A client's header as substitutions see it: without our credentials and without claims about identity. */
-function visibleHeader(passage: Passage, lowerName: string): string {
-  const { exchange, plan } = passage;
+function visibleHeader(context: RequestContext, lowerName: string): string {
+  const { exchange, prepared } = context;
   if (lowerName === "host") return exchange.host;
   const traits = headerTraits(lowerName);
   if (
     (traits.dropFromRequest && !traits.isProxyClaim) ||
-    (plan.settings.jwtClaimsHeaders.size > 0 && isClaimHeader(plan.settings.jwtClaimsHeaders, traits.folded))
+    (prepared.settings.jwtClaimsHeaders.size > 0 && isClaimHeader(prepared.settings.jwtClaimsHeaders, traits.folded))
   )
     return "";
   const values = exchange.headerValues(lowerName);
@@ -210,7 +211,7 @@ function visibleHeader(passage: Passage, lowerName: string): string {
   const listed = exchange.headerValues("connection").flatMap(connectionTokens);
   if (listed.includes(lowerName)) return "";
   if (traits.special === "none") return values.join(", ");
-  return values.map((value) => specialValue(passage, lowerName, value) ?? "").join(", ");
+  return values.map((value) => specialValue(context, lowerName, value) ?? "").join(", ");
 }
 
 function isClaimHeader(names: ReadonlyMap<string, string>, folded: string): boolean {

@@ -8,7 +8,7 @@ import { connectionTokens, headerTraits } from "../../shared/http/header-traits.
 import { setsOwnCookie } from "../../identity/cookie.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "../cors.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 import { rewriteValue } from "../../features/headers/apply-response.ts";
 
 export interface AnswerHead {
@@ -23,15 +23,15 @@ const REQUEST_ID = "x-request-id";
 
 /** @param sealSession makes the upstream's MCP session id ours, undefined leaves it out; only called on MCP server routes */
 export function responseHeaders(
-  passage: Passage,
+  context: RequestContext,
   status: number,
   upstream: UpstreamHeaders,
-  sealSession: (passage: Passage, upstreamSession: string) => string | undefined,
+  sealSession: (context: RequestContext, upstreamSession: string) => string | undefined,
 ): AnswerHead {
-  const { plan, corsOrigin } = passage;
+  const { prepared, corsOrigin } = context;
   // The id that people quote must be the one of our records, whatever id the upstream has.
-  const headers: string[] = plan.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, passage.exchange.id];
-  const rewrites = plan.rewriteResponse.size > 0 ? plan.rewriteResponse : undefined;
+  const headers: string[] = prepared.setResponseNames.has(REQUEST_ID) ? [] : [REQUEST_ID, context.exchange.id];
+  const rewrites = prepared.rewriteResponse.size > 0 ? prepared.rewriteResponse : undefined;
   const listed = listedInConnection(upstream);
   let length: number | undefined;
   let isStream = false;
@@ -40,7 +40,7 @@ export function responseHeaders(
     const name = upstream[index] as string;
     const value = upstream[index + 1] as string;
     const traits = headerTraits(name);
-    if (traits.dropFromResponse || plan.setResponseNames.has(name) || listed?.has(name) === true) continue;
+    if (traits.dropFromResponse || prepared.setResponseNames.has(name) || listed?.has(name) === true) continue;
     if (corsOrigin !== undefined && name.startsWith("access-control-")) continue;
     switch (name) {
       case "content-length":
@@ -54,17 +54,17 @@ export function responseHeaders(
       case REQUEST_ID:
         continue;
       case "set-cookie":
-        addCookie(headers, passage, value);
+        addCookie(headers, context, value);
         continue;
       case "www-authenticate":
         // The client's credentials never reach the upstream, so the challenge can only lead it past us: clients look for
         // their authorization server where it points, and some send their refresh token there.
-        if (plan.isMcpServer) continue;
+        if (prepared.isMcpServer) continue;
         break;
       case "mcp-session-id":
-        if (plan.isMcpServer) {
+        if (prepared.isMcpServer) {
           // Two of them have no one meaning.
-          const sealed = upstreamHeader(upstream, name).length === 1 ? sealSession(passage, value) : undefined;
+          const sealed = upstreamHeader(upstream, name).length === 1 ? sealSession(context, value) : undefined;
           if (sealed !== undefined) headers.push(name, sealed);
           continue;
         }
@@ -74,7 +74,7 @@ export function responseHeaders(
     const rules = rewrites?.get(name);
     headers.push(name, rules ? rewriteValue(rules, value) : value);
   }
-  if (plan.setResponse.length > 0) headers.push(...plan.setResponse);
+  if (prepared.setResponse.length > 0) headers.push(...prepared.setResponse);
   if (corsOrigin !== undefined) headers.push(...routeCorsHeaders(corsOrigin));
   return { headers, length, isEventStream: isStream };
 }
@@ -85,10 +85,10 @@ export function isEventStream(contentType: string): boolean {
 }
 
 /** An upstream that set our session cookie could sign its users in as somebody else. */
-function addCookie(headers: string[], passage: Passage, cookie: string): void {
-  const { plan } = passage;
-  const value = rewriteValue(plan.rewriteResponse.get("set-cookie"), cookie);
-  const isOurs = [cookie, value].some((each) => setsOwnCookie(each, plan.settings.cookie));
+function addCookie(headers: string[], context: RequestContext, cookie: string): void {
+  const { prepared } = context;
+  const value = rewriteValue(prepared.rewriteResponse.get("set-cookie"), cookie);
+  const isOurs = [cookie, value].some((each) => setsOwnCookie(each, prepared.settings.cookie));
   if (!isOurs) headers.push("set-cookie", value);
 }
 

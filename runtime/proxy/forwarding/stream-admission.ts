@@ -46,7 +46,7 @@ export class StreamAdmission implements OpenStream {
   }
 
   get routeKey(): string {
-    return this.#context.plan.route.key;
+    return this.#context.prepared.route.key;
   }
   get snapshot(): OpenStream["snapshot"] {
     return this.#context.snapshot;
@@ -83,7 +83,7 @@ export class StreamAdmission implements OpenStream {
 
   /** One more sending, for the balancer. */
   track(upstream: Upstream): void {
-    const { tracker } = this.#context.plan.balancer;
+    const { tracker } = this.#context.prepared.balancer;
     if (tracker === undefined) return;
     this.#tracking?.end();
     this.#tracking = new Tracking(this.#deps, this.#context, tracker, upstream);
@@ -95,15 +95,15 @@ export class StreamAdmission implements OpenStream {
 
   failed(failure: UpstreamFailure): void {
     this.#attempt?.end(failure);
-    this.#deps.metrics?.upstreamFailed(this.#context.plan.route, failure);
+    this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure);
     this.#tracking?.failed(failure);
   }
 
   /** To the log, when nobody tries again. */
   report(failure: UpstreamFailure, detail: string, { origin }: Upstream): void {
-    const { exchange, plan, trace } = this.#context;
+    const { exchange, prepared, trace } = this.#context;
     this.#deps.log.warn(
-      { request: exchange.id, trace: trace?.traceId, route: plan.route.key, upstream: origin, failure, detail },
+      { request: exchange.id, trace: trace?.traceId, route: prepared.route.key, upstream: origin, failure, detail },
       "upstream failed",
     );
   }
@@ -142,7 +142,7 @@ export class StreamAdmission implements OpenStream {
       streams.remove(this);
       metrics?.openStreams(streams.size);
     }
-    metrics?.answered(this.#context.plan.route, status, clock.now() - this.#startedAtMs);
+    metrics?.answered(this.#context.prepared.route, status, clock.now() - this.#startedAtMs);
     this.#deps.finished();
     return true;
   }

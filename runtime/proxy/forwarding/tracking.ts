@@ -15,12 +15,12 @@ export class Tracking {
 
   constructor(
     deps: { readonly log: Log; readonly clock: Clock },
-    { plan }: RequestContext,
+    { prepared }: RequestContext,
     tracker: Tracker,
     upstream: Upstream,
   ) {
     this.#deps = deps;
-    this.#route = plan.route.key;
+    this.#route = prepared.route.key;
     this.#tracker = tracker;
     this.#upstream = upstream;
     tracker.begun(upstream);

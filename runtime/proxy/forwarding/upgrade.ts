@@ -19,7 +19,7 @@ import { answerFailure } from "./failure.ts";
 import type { ForwardDeps } from "./forward.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
-import type { Passage } from "../request-context.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -46,22 +46,22 @@ export function upgrade(deps: ForwardDeps): Step {
   };
 }
 
-function openTunnel(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): void {
-  const { plan, principal, snapshot, exchange } = passage;
+function openTunnel(deps: ForwardDeps, context: RequestContext, offer: UpgradeOffer): void {
+  const { prepared, principal, snapshot, exchange } = context;
   // Before the upstream hears of it; asked again when it has answered.
   if (!deps.streams.hasRoom({ principal, snapshot, isEndless: true })) {
     const status = refuseStream(exchange);
-    deps.metrics?.answered(plan.route, status, 0);
+    deps.metrics?.answered(prepared.route, status, 0);
     return;
   }
-  const upstream = plan.balancer.pick(deps.clock, passage);
+  const upstream = prepared.balancer.pick(deps.clock, context);
   const release = upstream && deps.transport.reserve(upstream);
   if (upstream === undefined || release === undefined) {
-    const status = answerFailure(passage, upstream === undefined ? "unhealthy" : "overloaded");
-    deps.metrics?.answered(plan.route, status, 0);
+    const status = answerFailure(context, upstream === undefined ? "unhealthy" : "overloaded");
+    deps.metrics?.answered(prepared.route, status, 0);
     return;
   }
-  const tunnel = new Tunnel(deps, passage, offer, upstream, release);
+  const tunnel = new Tunnel(deps, context, offer, upstream, release);
   try {
     tunnel.begin();
   } catch (error) {
@@ -72,7 +72,7 @@ function openTunnel(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer): v
 class Tunnel {
   readonly isEndless = true;
   readonly #deps: ForwardDeps;
-  readonly #passage: Passage;
+  readonly #context: RequestContext;
   readonly #offer: UpgradeOffer;
   readonly #upstream: Upstream;
   readonly #admission: StreamAdmission;
@@ -83,24 +83,30 @@ class Tunnel {
   readonly #release: () => void;
 
   /** @param release gives back the place among the upstream's requests */
-  constructor(deps: ForwardDeps, passage: Passage, offer: UpgradeOffer, upstream: Upstream, release: () => void) {
+  constructor(
+    deps: ForwardDeps,
+    context: RequestContext,
+    offer: UpgradeOffer,
+    upstream: Upstream,
+    release: () => void,
+  ) {
     this.#deps = deps;
-    this.#passage = passage;
+    this.#context = context;
     this.#offer = offer;
     this.#upstream = upstream;
     this.#release = release;
-    this.#admission = new StreamAdmission(deps, passage, this);
+    this.#admission = new StreamAdmission(deps, context, this);
     this.#admission.track(upstream);
-    passage.exchange.onClose(() => this.#clientGone());
+    context.exchange.onClose(() => this.#clientGone());
   }
 
   begin(): void {
-    const { plan } = this.#passage;
+    const { prepared } = this.#context;
     const { host, port, secure } = endpointOf(this.#upstream);
     const key = newKey();
     const headers: string[] = [];
     this.#admission.attempt(this.#upstream);
-    const given = requestHeaders(this.#deps, this.#passage, this.#upstream);
+    const given = requestHeaders(this.#deps, this.#context, this.#upstream);
     for (let index = 0; index < given.length; index += 2) {
       const name = given[index] as string;
       if (!HANDSHAKE_NAMES.has(name.toLowerCase())) headers.push(name, given[index + 1] as string);
@@ -110,14 +116,14 @@ class Tunnel {
     const request = (secure ? secureRequest : plainRequest)({
       host,
       port,
-      path: upstreamPath(this.#passage, this.#upstream),
+      path: upstreamPath(this.#context, this.#upstream),
       headers,
       agent: false,
       ...connectGuard(this.#upstream),
       ...this.#upstream.connect?.tls,
     });
     this.#request = request;
-    const timeoutMs = plan.route.timeoutMs === 0 ? CONNECT_TIMEOUT_MS : plan.route.timeoutMs;
+    const timeoutMs = prepared.route.timeoutMs === 0 ? CONNECT_TIMEOUT_MS : prepared.route.timeoutMs;
     this.#timer = setTimeout(() => this.fail("timeout", "no answer to the handshake"), timeoutMs);
     request.on("upgrade", (answer, socket, rest) => this.#upgraded(answer, socket, rest, key));
     request.on("response", (answer) => this.#answered(answer));
@@ -128,17 +134,17 @@ class Tunnel {
   /** The right to it has ended. */
   end(): void {
     if (this.#admission.isFinished) return;
-    if (this.#client === undefined) this.#passage.exchange.abort();
+    if (this.#client === undefined) this.#context.exchange.abort();
     this.#finish(0);
   }
 
   fail(failure: UpstreamFailure, detail: string): void {
     if (this.#admission.isFinished) return;
-    const { exchange } = this.#passage;
+    const { exchange } = this.#context;
     this.#admission.failed(failure);
     this.#admission.report(failure, detail, this.#upstream);
     if (exchange.started) exchange.abort();
-    this.#finish(exchange.started ? 0 : answerFailure(this.#passage, failure));
+    this.#finish(exchange.started ? 0 : answerFailure(this.#context, failure));
   }
 
   #upgraded(answer: IncomingMessage, socket: Duplex, rest: Buffer, key: string): void {
@@ -168,7 +174,7 @@ class Tunnel {
     }
     (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
     // Every message passes this socket, whichever way it goes.
-    const { idleTimeoutMs = 0 } = this.#passage.plan.route;
+    const { idleTimeoutMs = 0 } = this.#context.prepared.route;
     if (idleTimeoutMs > 0) (socket as Socket).setTimeout(idleTimeoutMs, () => this.#finish(101));
     client.pipe(socket);
     socket.pipe(client);
@@ -187,7 +193,7 @@ class Tunnel {
   }
 
   #handshakeHeaders(answer: IncomingMessage): readonly string[] {
-    const { headers } = responseHeaders(this.#passage, 101, headersOf(answer), this.#deps.sealSession);
+    const { headers } = responseHeaders(this.#context, 101, headersOf(answer), this.#deps.sealSession);
     const kept: string[] = [];
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string;
@@ -202,9 +208,9 @@ class Tunnel {
       answer.destroy();
       return;
     }
-    const { exchange, plan } = this.#passage;
+    const { exchange, prepared } = this.#context;
     // Without a limit of the route the answer may take its time; otherwise each part of it has as long as the first.
-    if (plan.route.timeoutMs === 0) {
+    if (prepared.route.timeoutMs === 0) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
     }
@@ -215,7 +221,7 @@ class Tunnel {
       answer.destroy();
       return;
     }
-    exchange.start(status, responseHeaders(this.#passage, status, headersOf(answer), this.#deps.sealSession).headers);
+    exchange.start(status, responseHeaders(this.#context, status, headersOf(answer), this.#deps.sealSession).headers);
     answer.on("data", (chunk: Buffer) => {
       this.#timer?.refresh();
       if (exchange.write(chunk)) return;
@@ -238,7 +244,7 @@ class Tunnel {
   #finish(status: number): void {
     if (!this.#admission.finish(status)) return;
     // A connection that left HTTP tells the exchange of no end.
-    if (status === 101) this.#passage.trace?.end(status);
+    if (status === 101) this.#context.trace?.end(status);
     clearTimeout(this.#timer);
     this.#release();
     this.#server?.destroy();

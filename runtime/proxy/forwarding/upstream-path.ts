@@ -9,15 +9,15 @@ import type { Step } from "../steps.ts";
 /** Step: refuses a path that came in as one thing and would go out as another. */
 export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
   return (context) => {
-    const { exchange, plan } = context;
-    if (plan.route.rewrite === undefined) return "next";
-    context.rewrittenPath = rewrite(exchange.path, plan.route, plan.route.rewrite);
+    const { exchange, prepared } = context;
+    if (prepared.route.rewrite === undefined) return "next";
+    context.rewrittenPath = rewrite(exchange.path, prepared.route, prepared.route.rewrite);
     if (context.rewrittenPath !== undefined) return "next";
     respondError(exchange, 400, {
       code: "request.rewritten-path",
       message: "The path of this request cannot be written in the way this address needs",
     });
-    metrics?.answered(plan.route, 400, 0);
+    metrics?.answered(prepared.route, 400, 0);
     return "done";
   };
 }
@@ -29,8 +29,8 @@ export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): S
  * @returns path with query
  */
 export function upstreamPath(context: RequestContext, upstream: Upstream): string {
-  const { exchange, plan, rewrittenPath, messageAddress } = context;
-  if (!plan.isMcpServer) return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
+  const { exchange, prepared, rewrittenPath, messageAddress } = context;
+  if (!prepared.isMcpServer) return upstream.basePath + (rewrittenPath ?? exchange.path) + exchange.query;
   if (messageAddress !== undefined) return messageAddress.path;
   if (context.mcpPath === undefined) throw new TypeError("a path of an MCP server route that nobody has judged");
   const path = upstream.basePath + context.mcpPath;

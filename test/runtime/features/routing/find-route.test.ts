@@ -22,7 +22,7 @@ function table(lines: readonly string[], extra = ""): RouteTable {
 function find(routes: RouteTable, host: string, path: string): string {
   const found = routes.findHost(host)?.findRoute(path);
   if (!found) return "no-host";
-  return found.ok ? found.plan.route.name : found.reason;
+  return found.ok ? found.prepared.route.name : found.reason;
 }
 
 describe("buildRouteTable()", () => {
@@ -64,7 +64,7 @@ describe("buildRouteTable()", () => {
     const snapshot = snapshotFrom(`routes:\n${ROUTES.join("\n")}`);
     const planIn = (routes: RouteTable) => {
       const found = routes.findHost("app.example")?.findRoute("/admin");
-      return found?.ok === true ? found.plan : undefined;
+      return found?.ok === true ? found.prepared : undefined;
     };
     const first = planIn(buildRouteTable(snapshot));
     expect(first?.route.name).toBe("admin");
