@@ -2,6 +2,7 @@
  * What forward.ts and upgrade.ts have in common: the place of an answer among the open streams, what trace, metrics and
  * balancer hear of it, and its one end.
  */
+import type { Tracker } from "../../features/balancing/apply-balance.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -12,7 +13,6 @@ import type { Attempt } from "../../tracing/tracing.ts";
 import type { ProxyMetrics } from "../metrics.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { OpenStream, Streams } from "./streams.ts";
-import { Tracking } from "./tracking.ts";
 
 export interface AdmissionDeps {
   readonly streams: Streams;
@@ -31,8 +31,8 @@ export class StreamAdmission implements OpenStream {
   readonly #startedAtMs: number;
   /** The latest sending in the trace. */
   #attempt: Attempt | undefined;
-  /** Of the latest sending, where the route's balancer wants to know. */
-  #tracking: Tracking | undefined;
+  /** Where the latest sending went, until the route's balancer, if it wants to know, heard of its end. */
+  #tracked: Upstream | undefined;
   #isRegistered = false;
   #isFinished = false;
 
@@ -83,20 +83,21 @@ export class StreamAdmission implements OpenStream {
 
   /** One more sending, for the balancer. */
   track(upstream: Upstream): void {
-    const { tracker } = this.#context.prepared.balancer;
-    if (tracker === undefined) return;
-    this.#tracking?.end();
-    this.#tracking = new Tracking(this.#deps, this.#context, tracker, upstream);
+    this.#untrack();
+    this.#tracker?.begun(upstream);
+    this.#tracked = upstream;
   }
 
   answered(status: number): void {
-    this.#tracking?.answered(status);
+    const upstream = this.#tracked;
+    if (upstream && this.#tracker?.answered(upstream, status, this.#deps.clock.now())) this.#reportLeftOut(upstream);
   }
 
   failed(failure: UpstreamFailure): void {
     this.#attempt?.end(failure);
     this.#deps.metrics?.upstreamFailed(this.#context.prepared.route, failure);
-    this.#tracking?.failed(failure);
+    const upstream = this.#tracked;
+    if (upstream && this.#tracker?.failed(upstream, failure, this.#deps.clock.now())) this.#reportLeftOut(upstream);
   }
 
   /** To the log, when nobody tries again. */
@@ -136,7 +137,7 @@ export class StreamAdmission implements OpenStream {
     if (this.#isFinished) return false;
     this.#isFinished = true;
     const { streams, metrics, clock } = this.#deps;
-    this.#tracking?.end();
+    this.#untrack();
     this.#attempt?.end(status);
     if (this.#isRegistered) {
       streams.remove(this);
@@ -145,6 +146,20 @@ export class StreamAdmission implements OpenStream {
     metrics?.answered(this.#context.prepared.route, status, clock.now() - this.#startedAtMs);
     this.#deps.finished();
     return true;
+  }
+
+  get #tracker(): Tracker | undefined {
+    return this.#context.prepared.balancer.tracker;
+  }
+
+  #untrack(): void {
+    if (this.#tracked) this.#tracker?.ended(this.#tracked);
+    this.#tracked = undefined;
+  }
+
+  #reportLeftOut({ origin }: Upstream): void {
+    const route = this.#context.prepared.route.key;
+    this.#deps.log.warn({ route, upstream: origin }, "upstream is left out for a while");
   }
 }
 
