@@ -12,7 +12,7 @@ type Redirect = Extract<RouteAnswer, { readonly kind: "redirect" }>;
 /** Answers that never have a body or a length of one (RFC 9110 §8.6, §15.3.5, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);
 
-/** Step. */
+/** Step: ends here where the route has an answer of its own. */
 export function answerRoute({ metrics }: { readonly metrics?: ProxyMetrics }): Step {
   return ({ exchange, prepared }) => {
     const { answer } = prepared.route;

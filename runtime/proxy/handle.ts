@@ -138,6 +138,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       if (underWay === 0) whenIdle?.();
     },
   };
+  /** On ordinary routes and MCP client routes. */
   const webSteps: readonly Step[] = [
     refuseBlockedRoute(deps),
     requireClientCertificate(deps),
@@ -154,6 +155,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     upgrade(forwarding),
     forward(forwarding),
   ];
+  /** On MCP server routes. */
   const mcpSteps: readonly Step[] = [
     refuseBlockedRoute(deps),
     requireClientCertificate(deps),

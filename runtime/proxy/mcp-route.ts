@@ -70,7 +70,7 @@ export function findMcpPath(deps: DecideDeps): Step {
   };
 }
 
-/** Step. */
+/** Step: where the request came to an address that an old server announced, sealed by us (announced-address.ts). */
 export function openMessageAddress(deps: DecideDeps & { readonly messageAddresses: MessageAddresses }): Step {
   return (context) => {
     if (!namesMessageAddress(context.exchange.query)) return "next";

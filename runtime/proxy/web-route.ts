@@ -26,7 +26,7 @@ export function authenticateProviderToken(deps: ProgramDeps): Step {
   };
 }
 
-/** Step. */
+/** Step: the browser session, where no program was recognized. */
 export function authenticateCookie({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
     if (context.principal !== undefined) return "next";

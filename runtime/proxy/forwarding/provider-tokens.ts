@@ -2,7 +2,7 @@
 import type { Authenticator } from "../../identity/interfaces.ts";
 import type { Step } from "../steps.ts";
 
-/** Step. */
+/** Step: waits only where a template names them. */
 export function fetchProviderTokens({ authenticator }: { readonly authenticator: Authenticator }): Step {
   return (context) => {
     const { principal, prepared } = context;

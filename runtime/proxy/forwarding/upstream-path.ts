@@ -23,7 +23,7 @@ export function rewritePath({ metrics }: { readonly metrics?: ProxyMetrics }): S
 }
 
 /**
- * Ordinary routes forward the path, rewritten where they say so (rewrite-path.ts), behind the path of `to`. An MCP server
+ * Ordinary routes forward the path, rewritten where they say so (`rewritePath`), behind the path of `to`. An MCP server
  * route owns its base, which is cut off, and forwards few paths (mcp-paths.ts).
  *
  * @returns path with query
