@@ -54,7 +54,7 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "Pomerium CVE-2021-41230",
     happened: "claims were not refreshed after sign-in",
-    tests: { "runtime/session/identities.test.ts": ["what the provider changes reaches decisions"] },
+    tests: { "runtime/identity/identities.test.ts": ["what the provider changes reaches decisions"] },
   },
   {
     advisory: "Pomerium CVE-2022-24797",
@@ -83,7 +83,7 @@ const lessons: readonly Lesson[] = [
     tests: {
       "flows/upstream-connect.test.ts": ["of a foreign host", "of a foreign port"],
       "flows/issuer-authorize.test.ts": ["is a page that says where the way back leads"],
-      "runtime/session/sign-in-attacks.test.ts": ["stays on the host"],
+      "runtime/identity/sign-in/sign-in-attacks.test.ts": ["stays on the host"],
     },
   },
   {
@@ -91,7 +91,7 @@ const lessons: readonly Lesson[] = [
     happened: "a signature was not checked",
     tests: {
       "runtime/verify.test.ts": ["refuses a request without header, two different ones, text, and unsigned tokens"],
-      "runtime/session/sign-in-attacks.test.ts": ["refuses another code, state or issuer"],
+      "runtime/identity/sign-in/sign-in-attacks.test.ts": ["refuses another code, state or issuer"],
     },
   },
   {
@@ -122,7 +122,7 @@ const lessons: readonly Lesson[] = [
   {
     advisory: "oauth2-proxy GHSA-f24x-5g9q-753f",
     happened: "an old session cookie stayed at the sign-in page",
-    tests: { "runtime/session/sign-in.test.ts": ["clears a session cookie that opens nothing"] },
+    tests: { "runtime/identity/sign-in/sign-in.test.ts": ["clears a session cookie that opens nothing"] },
   },
   {
     advisory: "Envoy CVE-2022-29226",
@@ -134,7 +134,7 @@ const lessons: readonly Lesson[] = [
     happened: "%2F, // and dot segments meant another path to the upstream than to the policy",
     tests: {
       "hostile/targets.test.ts": ["encoded slash", "empty segment", "encoded parent segment"],
-      "runtime/http/target.test.ts": [
+      "runtime/shared/http/target.test.ts": [
         "gives a form that is its own canonical form and that URL parsers leave as it is",
       ],
     },
@@ -164,7 +164,7 @@ const lessons: readonly Lesson[] = [
     advisory: "LiteLLM CVE-2026-12798, Azure MCP CVE-2026-26118",
     happened: "addresses from outside were fetched without judging where they lead",
     tests: {
-      "runtime/http/safe-fetch.test.ts": [
+      "runtime/http/fetch/safe-fetch.test.ts": [
         "does not look up or contact a host that is not listed",
         "connects to the address it judged: a DNS answer that changes is not seen",
         "does not follow a %i",
@@ -212,7 +212,7 @@ const lessons: readonly Lesson[] = [
     advisory: "MCP Inspector CVE-2025-49596",
     happened: "a local listener without Host and Origin checks was reached by web pages",
     tests: {
-      "runtime/admin/admin.test.ts": ["the gate"],
+      "runtime/control/admin/admin.test.ts": ["the gate"],
       "hostile/mcp-messages.test.ts": ["a page of %s is 403"],
     },
   },
@@ -221,7 +221,7 @@ const lessons: readonly Lesson[] = [
     happened: "a backtracking expression hung on input; rebinding protection was off by default",
     tests: {
       "hostile/lessons.test.ts": ["%s takes hostile text of 64 KiB in its stride"],
-      "runtime/config/host-regex.test.ts": ["stays linear on what makes backtracking engines hang"],
+      "runtime/features/headers/host-regex.test.ts": ["stays linear on what makes backtracking engines hang"],
       "hostile/whole-gateway.test.ts": ["Host %s serves nothing"],
     },
   },

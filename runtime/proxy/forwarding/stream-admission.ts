@@ -121,11 +121,16 @@ export class StreamAdmission implements OpenStream {
 
   /** Takes its place before the answer begins. @returns the status that was answered when there is none for it */
   admit(): number | undefined {
-    const { streams, metrics } = this.#deps;
+    const { streams } = this.#deps;
     // What kind of answer it is decides how it counts.
     if (this.#isRegistered) streams.remove(this);
     this.#isRegistered = false;
-    if (!streams.hasRoom(this)) return refuseStream(this.#context.exchange);
+    return streams.hasRoom(this) ? this.enter() : refuseStream(this.#context.exchange);
+  }
+
+  /** The same where nobody asks for room. */
+  enter(): number | undefined {
+    const { streams, metrics } = this.#deps;
     // It may have ended while the upstream was thinking.
     if (!this.register()) return refuseEnded(this.#context.exchange);
     metrics?.openStreams(streams.size);

@@ -163,7 +163,7 @@ class Tunnel {
     }
     clearTimeout(this.#timer);
     this.#admission.answered(101);
-    if (!this.#isAdmitted()) return;
+    if (this.#isRefused(this.#admission.admit())) return;
     const client = this.#offer.accept(this.#handshakeHeaders(answer));
     this.#client = client;
     if (rest.length > 0) socket.unshift(rest);
@@ -180,11 +180,9 @@ class Tunnel {
     socket.pipe(client);
   }
 
-  /** @returns false when it was refused */
-  #isAdmitted(): boolean {
-    const refused = this.#admission.admit();
-    if (refused !== undefined) this.#finish(refused);
-    return refused === undefined;
+  #isRefused(status: number | undefined): boolean {
+    if (status !== undefined) this.#finish(status);
+    return status !== undefined;
   }
 
   #endSoon(): void {
@@ -217,7 +215,7 @@ class Tunnel {
     const status = answer.statusCode ?? 502;
     this.#admission.answered(status);
     // Servers that know no WebSocket pass over the offer: the answer may be an event stream, as to any other request.
-    if (!this.#isAdmitted()) {
+    if (this.#isRefused(this.#admission.enter())) {
       answer.destroy();
       return;
     }

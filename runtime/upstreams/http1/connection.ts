@@ -1,5 +1,5 @@
 /**
- * One HTTP/1.1 connection to an upstream: at most one request at a time, the next one after the whole answer.
+ * One HTTP/1.1 connection to an upstream, one state machine: at most one request at a time, the next one after the whole answer.
  *
  * Untrusted input: the upstream's bytes. Promises: an answer goes to the request that was sent last on this connection,
  * and to nobody when bytes come unasked; a connection about which anything is in doubt is not used again.

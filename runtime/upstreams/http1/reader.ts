@@ -1,5 +1,5 @@
 /**
- * Reads HTTP/1.1 answers from the bytes of one connection.
+ * Reads HTTP/1.1 answers from the bytes of one connection: one state machine.
  *
  * Untrusted input: every byte. Promises: an answer has one end or is refused. What RFC 9112 lets a recipient repair is
  * refused instead (bare line feeds, folded lines, a Content-Length beside a Transfer-Encoding, two Content-Lengths,

@@ -40,11 +40,11 @@ test("failureOf() calls a refused connection unreachable", async () => {
   expect(failureOf(error)).toBe("unreachable");
 });
 
-test.each(["upgrade.ts", "forward-http2.ts", "http1/connection.ts"])(
+test.each(["proxy/forwarding/upgrade.ts", "upstreams/http2.ts", "upstreams/http1/connection.ts"])(
   "%s reads errors with the one table there is",
   (file) => {
-    const source = readFileSync(join(import.meta.dirname, "../../../runtime/proxy", file), "utf8");
-    expect(source).toMatch(/from "\.{1,2}\/upstream-failure\.ts"/);
+    const source = readFileSync(join(import.meta.dirname, "../../../runtime", file), "utf8");
+    expect(source).toMatch(/from "(?:\.{1,2}\/)+(?:upstreams\/)?failure\.ts"/);
     expect(source).not.toMatch(/ECONNREFUSED/);
   },
 );

@@ -1,4 +1,5 @@
 /** A converted configuration as a program of constructs. */
+import { readSecretName } from "../../../settings/secret-spellings.ts";
 import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { routeFields } from "../../../config/route.ts";
 import type { Converted } from "../convert.ts";
@@ -37,7 +38,8 @@ export function writeTypescript({ owner, settings, routes }: Converted): string 
 
 function settingsCode(settings: Members, use: Use): Entry[] {
   return Object.entries(settings).map(([name, value]) => {
-    if (name.endsWith("_ref")) return [camel(name.slice(0, -4)), secretCode(String(value), use)];
+    const secret = readSecretName(name);
+    if (secret.form === "ref") return [camel(secret.name), secretCode(String(value), use)];
     if (name === "set_response_headers") return [camel(name), literals(value)];
     return [camel(name), isRecord(value) && name === "runtime_flags" ? camelCode(value) : code(value)];
   });
