@@ -86,6 +86,27 @@ describe("a certificate of spec.tls", () => {
     expect(Object.keys(certificates(translation))).toEqual(["shop shop.example.com"]);
   });
 
+  test("is for the hosts of the rules below a wildcard that the entry names", async () => {
+    const wide = made("*.shop.example.com");
+    const one = secured({
+      namespace: "shop",
+      host: "a.shop.example.com",
+      tls: [{ hosts: ["*.shop.example.com"], secretName: "tls" }],
+    });
+    const [rule] = one.spec?.rules ?? [];
+    const rules = ["a.shop.example.com", "b.shop.example.com", "c.b.shop.example.com"].map((host) => ({
+      ...rule,
+      host,
+    }));
+    const translation = await translated({
+      ingresses: [{ ...one, spec: { ...one.spec, rules } }],
+      secrets: [secretOf("shop", wide)],
+    });
+
+    expect(Object.keys(certificates(translation))).toEqual(["shop a.shop.example.com", "shop b.shop.example.com"]);
+    expect(translation.problems).toEqual([]);
+  });
+
   test("is not looked at where the operator says so, or where users come over http", async () => {
     const objects = {
       ingresses: [secured({ namespace: "shop", host: "shop.example.com" })],
@@ -369,6 +390,26 @@ describe("a Secret", () => {
     for (const slice of translation.slices) expect(JSON.stringify(slice).length).toBeLessThan(9 * 1024 * 1024);
     expect(certificates(translation)).toHaveProperty("shop shop.example.com");
     expect(told(translation).at(-1)).toContain("has no room any more");
+  });
+
+  test("costs no more for being named with all hosts, each of many times", { timeout: 20_000 }, async () => {
+    const hosts = Array.from({ length: 3_000 }, (_, index) => `h${index}.evil.example.com`);
+    const one = secured({ namespace: "evil", host: "evil.example.com" });
+    const [rule] = one.spec?.rules ?? [];
+    const entries = hosts.map((_, index) => ({
+      secretName: `s${index % 500}`,
+      ...(index % 2 === 0 && { hosts: ["*.evil.example.com"] }),
+    }));
+    const wide = [made("*.evil.example.com"), made("*.evil.example.com")];
+    const secrets = Array.from({ length: 500 }, (_, at) => secretOf("evil", wide[at % 2] ?? good, `s${at}`));
+    const evil = { ...one, spec: { ...one.spec, tls: entries, rules: hosts.map((host) => ({ ...rule, host })) } };
+
+    const translation = await translated({
+      ingresses: [evil, secured({ namespace: "shop", host: "shop.example.com" })],
+      secrets: [...secrets, secretOf("shop", good)],
+    });
+    expect(certificates(translation)).toHaveProperty("shop shop.example.com");
+    expect(translation.problems.length).toBeLessThanOrEqual(100);
   });
 
   test("is one of a thousand at most that a namespace has read", async () => {

@@ -6,7 +6,7 @@ const MAX_LENGTH = 65_536;
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** What a text must be to serve as the certificate of a listener; undefined when it is. Quotes nothing of it. */
-export function certificateWish(pem: string): string | undefined {
+export function certificateProblem(pem: string): string | undefined {
   if (pem.includes("PRIVATE KEY-----")) return "holds a private key, which must stand beside it as a secret";
   if (pem.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters, must be one chain`;
   const blocks = pem.match(BLOCK) ?? [];

@@ -7,7 +7,7 @@
  */
 import { X509Certificate } from "node:crypto";
 
-import { certificateWish, coversHost, namesOf } from "./certificate.ts";
+import { certificateProblem, coversHost, namesOf } from "./certificate.ts";
 import { wishOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { type DocOf, fieldsOf } from "../../settings/types/registry.ts";
@@ -22,7 +22,7 @@ const shape = {
   certificate: text({
     doc: "PEM: the certificate, then those between it and the root. Must be for the host.",
     required: true,
-    check: certificateWish,
+    check: certificateProblem,
   }),
   ...secret("certificate_key", {
     doc: "PEM of its private key, without a passphrase.",
@@ -41,13 +41,13 @@ export const hostCertificateShape = {
   [HOST_CERTIFICATES]: labelled(shape, {
     doc: "Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`.",
     unset: "`certificates` alone",
-    checkName: hostWish,
+    checkName: hostNameProblem,
   }),
 };
 
-function hostWish(host: string): string | undefined {
-  const wish = wishOf(() => parseDomainPattern(host));
-  if (wish !== undefined) return wish.replace(/^must/, "is no host, must");
+function hostNameProblem(host: string): string | undefined {
+  const problem = wishOf(() => parseDomainPattern(host));
+  if (problem !== undefined) return problem.replace(/^must/, "is no host, must");
   const { text: canonical, domain } = parseDomainPattern(host);
   if (/^[0-9.]+$|:/.test(domain)) return "is an address, must be a host name: clients name no addresses";
   return canonical === host ? undefined : `must be written ${quote(canonical)}`;
@@ -58,14 +58,13 @@ export function* hostCertificateRules(written: Readonly<Record<string, HostCerti
   for (const [host, doc] of Object.entries(written)) {
     if (!["certificate_key", "certificate_key_ref", "certificate_key_sealed"].some((name) => Object.hasOwn(doc, name)))
       yield fault([HOST_CERTIFICATES, host], 'has no key, must have "certificate_key_sealed" or "certificate_key_ref"');
-    const state = otherHosts(doc.certificate, host);
+    const state = otherHosts(namesOf(new X509Certificate(doc.certificate)), host);
     if (state !== undefined) yield fault([HOST_CERTIFICATES, host, "certificate"], state);
   }
 }
 
-/** Why a readable certificate is not for a host; undefined when it is. */
-export function otherHosts(certificate: string, host: string): string | undefined {
-  const names = namesOf(new X509Certificate(certificate));
+/** Why a certificate with these names is not for a host; undefined when it is. */
+export function otherHosts(names: readonly string[], host: string): string | undefined {
   if (coversHost(names, host)) return undefined;
   const [first, ...others] = names;
   const whose = first === undefined ? "no host" : others.length === 0 ? first : `${first} and ${others.length} more`;

@@ -8,7 +8,7 @@ import { routeName } from "./route-name.ts";
 import { type Place, readRules } from "./ingress-rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
 import { readSolver, SOLVER_SETTINGS, type SolverReading } from "./solver.ts";
-import { readTls, type TlsWish } from "./hosts/tls.ts";
+import { readTls, type TlsEntry } from "./hosts/tls.ts";
 import { type ClusterServices, readUpstream } from "./backend.ts";
 
 export interface DraftRoute {
@@ -36,7 +36,7 @@ export interface IngressDraft {
   readonly partial: boolean;
   /** "namespace/name" of the Secrets that its annotations name. */
   readonly secrets: readonly string[];
-  readonly tls: readonly TlsWish[];
+  readonly tls: readonly TlsEntry[];
   readonly usesEndpoints: boolean;
 }
 

@@ -77,12 +77,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+interface World {
+  /** Before the controller begins. */
+  readonly before?: () => void;
+  readonly around?: (publisher: SlicePublisher) => SlicePublisher;
+}
+
 /** A cluster with these objects, and a controller between it and the gateway. */
-async function control(
-  objects: readonly object[],
-  around: (publisher: SlicePublisher) => SlicePublisher = (publisher) => publisher,
-): Promise<void> {
+async function control(objects: readonly object[], { before, around = (same) => same }: World = {}): Promise<void> {
   api = await startKubeApi();
+  before?.();
   for (const object of [service("web"), ...objects]) api.apply(object);
   const client = await createKubeClient({ kubeconfig: api.kubeconfig });
   const publisher = createAdminPublisher({
@@ -99,6 +103,8 @@ async function control(
     log: createLog({ destination: { write: (line) => void (log += line) } }),
     quietMs: 5,
     mostMs: 50,
+    // What cannot be read at all is not waited for.
+    view: { patienceMs: 600_000 },
   });
   close = async () => {
     await controller.close();
@@ -192,7 +198,7 @@ describe("the Secret of an Ingress", () => {
     api.remove("secrets", "shop", "shop-tls");
     await becomes("fallback");
     expect((await ask("/")).status).toBe(401);
-    expect(events()).toEqual([expect.stringContaining("there is no Secret shop/shop-tls")]);
+    await expect.poll(() => events()).toEqual([expect.stringContaining("there is no Secret shop/shop-tls")]);
   });
 
   test("that goes bad is told of, in an Event and the log, and the earlier certificate stays", async () => {
@@ -213,9 +219,10 @@ describe("the Secret of an Ingress", () => {
   });
 
   test("that may not be read holds up nobody, and is told of", async () => {
-    await control([web(), ingress("other", { host: "other.example.com" })]);
-    const lift = api.forbid(({ path }) => path.endsWith("/secrets"));
-    await becomes("fallback");
+    let lift = (): void => {};
+    await control([web(), ingress("other", { host: "other.example.com" })], {
+      before: () => void (lift = api.forbid(({ path }) => path.endsWith("/secrets"))),
+    });
     await expect.poll(() => events()).toEqual([expect.stringContaining("or it may not be read")]);
     expect((await ask("/", undefined, "other.example.com")).status).toBe(401);
 
@@ -248,7 +255,7 @@ describe("the Secret of an Ingress", () => {
 
   test("is left out, and nothing else, for a gateway from before there were certificates", async () => {
     const seen: string[] = [];
-    await control([web(), secret(made("first"))], (publisher) => ({
+    const old = (publisher: SlicePublisher): SlicePublisher => ({
       ...publisher,
       async publish(slices) {
         const [slice] = slices;
@@ -257,7 +264,8 @@ describe("the Secret of an Ingress", () => {
         const problem = { owner: slice.owner, path: "settings.host_certificates", message: "is not a known setting" };
         return { kind: "invalid", problems: [{ severity: "error", ...problem }] };
       },
-    }));
+    });
+    await control([web(), secret(made("first"))], { around: old });
     await expect.poll(() => events()).toEqual([expect.stringContaining("the gateway refuses: is not a known setting")]);
     expect(seen).toHaveLength(2);
     expect((await ask("/")).status).toBe(401);

@@ -8,7 +8,7 @@
  */
 import { X509Certificate } from "node:crypto";
 
-import { certificateWish, checkKey } from "../../../features/listener/certificate.ts";
+import { certificateProblem, checkKey, namesOf, wildcardAbove } from "../../../features/listener/certificate.ts";
 import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";
 import { quote } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -20,7 +20,7 @@ import { type Seal, valueOf } from "../secret-values.ts";
 import type { SliceSizes } from "../slice-size.ts";
 
 /** One entry of `spec.tls` that names a Secret. */
-export interface TlsWish {
+export interface TlsEntry {
   /** Name of the Secret, in the Ingress's namespace. */
   readonly secret: string;
   /** Where it stands. */
@@ -40,7 +40,7 @@ export interface TlsDraft {
   /** "namespace/name". */
   readonly key: string;
   readonly namespace: string;
-  readonly tls: readonly TlsWish[];
+  readonly tls: readonly TlsEntry[];
 }
 
 export interface TlsContext {
@@ -73,15 +73,33 @@ export interface TlsReading {
 /** Every host of the gateway, for an entry of which the gateway refuses all. */
 export const EVERY_HOST = "*";
 
+/** Pairs of a Secret and a host that are looked at in one Ingress: entries can name all hosts of its rules each. */
+const MOST_PAIRS = 5_000;
+
 /** @param ruleHosts hosts of the rules, for entries that name none */
-export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsWish[] {
-  return (spec?.tls ?? []).flatMap(({ secretName, hosts = [] }, index) => {
+export function readTls({ spec }: Ingress, ruleHosts: ReadonlyMap<string, string>): readonly TlsEntry[] {
+  const byWildcard = Map.groupBy(ruleHosts.keys(), wildcardAbove);
+  const entries: TlsEntry[] = [];
+  let left = MOST_PAIRS;
+  for (const [index, { secretName, hosts = [] }] of (spec?.tls ?? []).entries()) {
     // Without one the gateway's own certificate is meant. What is no name is nobody's Secret: the API server refuses it.
-    if (!isObjectName(secretName)) return [];
+    if (!isObjectName(secretName)) continue;
     const path = `spec.tls[${index}]`;
-    const named = hosts.map((host, at) => [host, `${path}.hosts[${at}]`] as const);
-    return [{ secret: secretName, path: `${path}.secretName`, hosts: named.length === 0 ? ruleHosts : new Map(named) }];
-  });
+    const found = new Map<string, string>();
+    for (const [host, place] of hosts.length === 0 ? ruleHosts : placesOf(hosts, path)) {
+      // They are names of the certificate: people write the wildcard of one that is for several hosts of their rules.
+      const below = byWildcard.get(host) ?? [];
+      const meant = below.length === 0 || ruleHosts.has(host) ? [host] : below;
+      for (const each of meant) if (found.size < left) found.set(each, place);
+    }
+    left -= found.size;
+    entries.push({ secret: secretName, path: `${path}.secretName`, hosts: found });
+  }
+  return entries;
+}
+
+function placesOf(hosts: readonly string[], path: string): readonly (readonly [string, string])[] {
+  return hosts.map((host, at) => [host, `${path}.hosts[${at}]`]);
 }
 
 /** @param drafts in the order of their age */
@@ -93,25 +111,27 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   const first = new Map<string, { readonly draft: TlsDraft; readonly secret: string; readonly certificate: string }>();
 
   for (const draft of drafts) {
-    for (const wish of draft.tls) {
-      const secret = `${draft.namespace}/${wish.secret}`;
+    for (const entry of draft.tls) {
+      const secret = `${draft.namespace}/${entry.secret}`;
       const reading = readings.get(secret) ?? readSecret(secret, context);
       readings.set(secret, reading);
       const said = complaints.get(draft.key) ?? [];
       complaints.set(draft.key, said);
-      const say = (path: string, message: string): void => void said.push(doubt({ path }, message));
-      if (reading.state !== undefined) say(wish.path, `is ${quote(wish.secret)}, ${reading.state}`);
+      const say = (path: string, message: string): void => {
+        if (said.length < MOST_COMPLAINTS) said.push(doubt({ path }, message));
+      };
+      if (reading.state !== undefined) say(entry.path, `is ${quote(entry.secret)}, ${reading.state}`);
       const { pair } = reading;
       if (!pair) continue;
       pairs.set(secret, pair);
       if (!context.seal) {
-        say(wish.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
+        say(entry.path, "names a Secret, but the gateway's key is not known, to which its values must be sealed");
         continue;
       }
-      const sealed = await context.seal(pair.key, { namespace: draft.namespace, name: wish.secret, key: KEY });
-      for (const [written, path] of wish.hosts) {
+      const sealed = await context.seal(pair.key, { namespace: draft.namespace, name: entry.secret, key: KEY });
+      for (const [written, path] of entry.hosts) {
         const host = canonicalPattern(written);
-        const state = hostState(host, draft, secret, pair);
+        const state = hostState(host, draft, secret, reading);
         if (state !== undefined) say(path, `is ${quote(written)}, ${state}`);
         else if (!first.has(host)) {
           const length = host.length + pair.certificate.length + sealed.length;
@@ -131,23 +151,30 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   return { certificates, bringers, complaints, pairs };
 
   /** Why a host gets no certificate of this Secret; undefined when it does, or has the same already. */
-  function hostState(host: string, draft: TlsDraft, secret: string, pair: KeyPair): string | undefined {
+  function hostState(
+    host: string,
+    draft: TlsDraft,
+    secret: string,
+    { pair, names }: SecretReading,
+  ): string | undefined {
     const refusals = context.refused.get(draft.key);
     const refusal = refusals?.get(host) ?? refusals?.get(EVERY_HOST);
     if (refusal !== undefined) return `whose certificate the gateway refuses: ${refusal}`;
     if (context.served.get(draft.namespace)?.has(host) !== true) {
       return `which no Ingress of namespace ${draft.namespace} serves, so its certificate is not shown`;
     }
-    const state = otherHosts(pair.certificate, host);
+    const state = otherHosts(names, host);
     if (state !== undefined) return `but the certificate of Secret ${secret} ${state}`;
     const other = first.get(host);
-    if (!other || other.certificate === pair.certificate) return undefined;
+    if (!other || other.certificate === pair?.certificate) return undefined;
     const whose =
       other.draft.namespace === draft.namespace ? `Secret ${other.secret}` : `namespace ${other.draft.namespace}`;
     return `which has the certificate of ${whose} already: Ingress ${other.draft.key} is older`;
   }
 }
 
+/** The first are told; when they are mended the next ones are. */
+const MOST_COMPLAINTS = 100;
 const TOO_MANY = "for whose certificate the configuration of its namespace has no room any more";
 const CERTIFICATE = "tls.crt";
 const KEY = "tls.key";
@@ -155,6 +182,8 @@ const KEY = "tls.key";
 interface SecretReading {
   /** Absent: there is nothing to show. */
   readonly pair?: KeyPair;
+  /** Of the certificate. */
+  readonly names: readonly string[];
   /** What is wrong, or will be. */
   readonly state?: string;
 }
@@ -162,16 +191,22 @@ interface SecretReading {
 function readSecret(name: string, { secrets, before, nowMs }: TlsContext): SecretReading {
   const secret = secrets.get(name);
   // Taken away on purpose: what it held goes with it.
-  if (!secret)
-    return { state: `but there is no Secret ${name}, or it may not be read: the gateway's own certificate is shown` };
+  if (!secret) {
+    const state = `but there is no Secret ${name}, or it may not be read: the gateway's own certificate is shown`;
+    return { names: [], state };
+  }
   const read = readPair(secret);
   if (read.ok) {
     const warning = nowMs === undefined ? undefined : expiryWarning(read.leaf, nowMs);
-    return { pair: read.pair, ...(warning !== undefined && { state: `whose certificate ${warning}` }) };
+    const state = warning === undefined ? {} : { state: `whose certificate ${warning}` };
+    return { pair: read.pair, names: namesOf(read.leaf), ...state };
   }
   const earlier = before.get(name);
   const shown = earlier ? "the earlier certificate stays" : "the gateway's own certificate is shown";
-  return { ...(earlier && { pair: earlier }), state: `but in Secret ${name} ${read.state}: ${shown}` };
+  const state = `but in Secret ${name} ${read.state}: ${shown}`;
+  return earlier
+    ? { pair: earlier, names: namesOf(new X509Certificate(earlier.certificate)), state }
+    : { names: [], state };
 }
 
 type PairReading =
@@ -188,8 +223,8 @@ function readPair(secret: Secret): PairReading {
     values.push(value.text);
   }
   const [certificate = "", key = ""] = values;
-  const wish = certificateWish(certificate);
-  if (wish !== undefined) return { ok: false, state: `${quote(CERTIFICATE)} ${wish}` };
+  const problem = certificateProblem(certificate);
+  if (problem !== undefined) return { ok: false, state: `${quote(CERTIFICATE)} ${problem}` };
   const leaf = new X509Certificate(certificate);
   try {
     checkKey(leaf, key);
