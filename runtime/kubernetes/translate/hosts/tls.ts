@@ -12,7 +12,7 @@ import { certificateProblem, checkKey, namesOf, wildcardAbove } from "../../../f
 import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";
 import { quote } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
-import { expiryWarning } from "../../expiry.ts";
+import { expiryWarning } from "./expiry.ts";
 import { canonicalPattern } from "./host-claims.ts";
 import { type Ingress, isObjectName, type Secret } from "../objects.ts";
 import { type Complaint, doubt } from "../ingress-problem.ts";
