@@ -1,12 +1,6 @@
 /** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
-<<<<<<< HEAD:runtime/kubernetes/translate/assign.ts
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
-import { quote } from "../../settings/problem.ts";
-import type { Problem } from "../../settings/problem.ts";
-=======
-import { HOST_CERTIFICATES } from "../config/host-certificates.ts";
-import { type Problem, quote } from "../config/problem.ts";
->>>>>>> 7386fa2 (kubernetes: one import of a file):runtime/kubernetes/assign.ts
+import { type Problem, quote } from "../../settings/problem.ts";
 import type { IngressDraft } from "./draft.ts";
 import { type Complaint, fault } from "./ingress-problem.ts";
 import { assignProblems } from "./servable.ts";
