@@ -1,6 +1,6 @@
 /** The checks of the real loader on a slice that may still have unknown values in it. */
 import { loadSlices } from "../../runtime/config/load.ts";
-import { formatPath, type Problem, type ValuePath } from "../../runtime/settings/problem.ts";
+import { messageWithPath, type Problem, type ValuePath } from "../../runtime/settings/problem.ts";
 import { canonicalJson } from "../../runtime/shared/canonical-json.ts";
 import type { Slice } from "../../runtime/config/slice.ts";
 import { Token } from "../framework.ts";
@@ -16,14 +16,14 @@ export interface Judgement {
 
 /** Without the boot file the loader does not judge what depends on it; that happens where the bundle is published. */
 export function judge(slice: Slice): Judgement {
-  const unresolved: string[] = [];
+  const unresolved: ValuePath[] = [];
   const text = canonicalJson(withPlaceholders(slice, [], unresolved));
   const { problems } = loadSlices([{ file: slice.owner, text, boot: false }]);
   const judged = problems.filter(({ path }) => !unresolved.some((known) => isWithin(path, known)));
   const routes = new Map<string, string[]>();
   const gateway: string[] = [];
   for (const problem of judged.filter(({ severity }) => severity === "error")) {
-    const owner = Object.keys(slice.routes).find((name) => isWithin(problem.path, formatPath(["routes", name])));
+    const owner = Object.keys(slice.routes).find((name) => isWithin(problem.path, ["routes", name]));
     const lines = owner === undefined ? gateway : (routes.get(owner) ?? []);
     lines.push(textOf(problem));
     if (owner !== undefined) routes.set(owner, lines);
@@ -31,24 +31,24 @@ export function judge(slice: Slice): Judgement {
   return { gateway, routes, warnings: judged.filter(({ severity }) => severity === "warning").map(textOf) };
 }
 
-function textOf({ path, message }: Problem): string {
-  return path === "" ? `the bundle ${message}` : `"${path}" ${message}`;
+function textOf(problem: Problem): string {
+  return problem.path.length === 0 ? `the bundle ${problem.message}` : messageWithPath(problem);
 }
 
-function isWithin(path: string, outer: string): boolean {
-  return path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
+function isWithin(path: ValuePath, outer: ValuePath): boolean {
+  return outer.every((part, at) => path[at] === part);
 }
 
 /** Puts text in the place of tokens, so that the loader can judge the rest; what it says about them is dropped. */
-function withPlaceholders(value: unknown, path: ValuePath, unresolved: string[]): unknown {
+function withPlaceholders(value: unknown, path: ValuePath, unresolved: ValuePath[]): unknown {
   if (typeof value === "string") {
     const pieces = splitTokens(value);
     if (pieces.every(({ isToken }) => !isToken)) return value;
-    unresolved.push(formatPath(path));
+    unresolved.push(path);
     return pieces.map(({ text, isToken }) => (isToken ? `unknown-${text.replaceAll(/\D/g, "")}` : text)).join("");
   }
   if (Token.isUnresolved(value)) {
-    unresolved.push(formatPath(path));
+    unresolved.push(path);
     if (typeof value === "number") return 1;
     return Array.isArray(value) ? ["unknown"] : {};
   }

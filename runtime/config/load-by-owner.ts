@@ -8,11 +8,11 @@
  * what they would get if the others were not there; the same input in any order gives the same outcome.
  */
 import { checkedConfig, type CheckedConfig } from "./load.ts";
-import type { PlacedProblem, Problem, Rival, ValuePath } from "../settings/problem.ts";
+import { conflict, type Problem, type Rival, type ValuePath } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { inForce, type InForce, precedenceAt } from "./in-force.ts";
 import type { ReadSlice, SliceSource } from "./read-slice.ts";
-import { byPlace, compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
+import { byPlace, compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { Refusal } from "./refusals.ts";
 
 /** An owner's slice as it was last in force. A hand-written directory's owner may have several files. */
@@ -79,7 +79,7 @@ export function loadByOwner(input: OwnersInput, memory?: RouteMemory): OwnersOut
 
   function outcome(isGood: boolean): OwnersOutcome {
     memory?.forgetOthers();
-    const problems = [...units.flatMap((unit) => unit.problems), ...plainProblems(read.problems)].toSorted(byPlace);
+    const problems = byPlace([...units.flatMap((unit) => unit.problems), ...read.problems]);
     const standings = units
       .map(standingOf)
       .sort((a, b) => compare(a.owner ?? "", b.owner ?? "") || compare(a.files[0] ?? "", b.files[0] ?? ""));
@@ -181,7 +181,7 @@ function isSame({ sources }: KeptSlice, current: readonly SliceSource[]): boolea
 function stepDown(unit: Unit, { problems }: ReadSlices): void {
   const files = new Set(unit.candidates.shift()?.sources.map(({ file }) => file));
   const reasons = problems.filter(({ severity, file }) => severity === "error" && files.has(file));
-  unit.problems.push(...plainProblems(reasons));
+  unit.problems.push(...reasons);
 }
 
 function standingOf({ owner, files, candidates: [inUse], problems }: Unit): OwnerStanding {
@@ -196,7 +196,7 @@ function ownName(file: string): string {
 type Losers = ReadonlySet<Unit> | "boot";
 
 /** Those with a file that could not be read at all, and those with a mistake of their own. */
-function incomplete(units: readonly Unit[], errors: readonly PlacedProblem[], read: ReadSlices): Losers {
+function incomplete(units: readonly Unit[], errors: readonly Problem[], read: ReadSlices): Losers {
   const own = losersAmong(units, errors.filter(isOwn), read);
   return own === "boot" ? own : new Set([...own, ...units.filter(({ problems }) => problems.length > 0)]);
 }
@@ -205,7 +205,7 @@ function incomplete(units: readonly Unit[], errors: readonly PlacedProblem[], re
  * Who must give way now. Mistakes of one's own come first, because what goes with them is in nobody's way; then those
  * who want the place of others that were there before; those who want the same place at the same time come last.
  */
-function losersAmong(units: readonly Unit[], errors: readonly PlacedProblem[], read: ReadSlices): Losers {
+function losersAmong(units: readonly Unit[], errors: readonly Problem[], read: ReadSlices): Losers {
   const unitOf = new Map(
     units.flatMap((unit) => (unit.candidates[0]?.sources ?? []).map(({ file }) => [file, unit] as const)),
   );
@@ -222,11 +222,11 @@ function losersAmong(units: readonly Unit[], errors: readonly PlacedProblem[], r
   return losers;
 }
 
-function isOwn({ rivals }: PlacedProblem): boolean {
+function isOwn({ rivals }: Problem): boolean {
   return !rivals || rivals.length === 0;
 }
 
-function isAmongItself({ file, rivals = [] }: PlacedProblem, unitOf: ReadonlyMap<string, Unit>): boolean {
+function isAmongItself({ file, rivals = [] }: Problem, unitOf: ReadonlyMap<string, Unit>): boolean {
   return rivals.some((rival) => unitOf.get(rival.file) === unitOf.get(file));
 }
 
@@ -239,13 +239,13 @@ interface Clash {
   readonly isEven: boolean;
   /** Of the loser. */
   readonly precedence: number;
-  readonly problem: PlacedProblem;
+  readonly problem: Problem;
   /** Where the loser stands, when the problem was told of the winner. */
   readonly untold?: Rival;
 }
 
 function clashesOf(
-  problem: PlacedProblem,
+  problem: Problem,
   unitOf: ReadonlyMap<string, Unit>,
   slices: readonly ReadSlice[],
 ): readonly Clash[] {
@@ -257,7 +257,7 @@ function clashesOf(
   return (problem.rivals ?? []).flatMap((rival): Clash[] => {
     const other = unitOf.get(rival.file);
     const whole = rival.isSetting === true;
-    const mine = precedenceOf(problem.file, problem.place ?? [], whole);
+    const mine = precedenceOf(problem.file, problem.path, whole);
     const theirs = precedenceOf(rival.file, rival.path, false);
     const clashes: Clash[] = [];
     const isEven = mine === theirs && !whole;
@@ -275,8 +275,7 @@ function explain(clashes: readonly Clash[], losers: ReadonlySet<Unit>, slices: r
     if (!untold || !losers.has(loser)) continue;
     const slice = slices.find(({ source }) => source.file === untold.file);
     const state = isEven ? ", and neither was in force before" : ", which was there before";
-    const message = `is in conflict with "${problem.path}" in ${problem.file}${state}`;
-    if (slice)
-      loser.problems.push(...plainProblems([slice.problemOf({ severity: "error", path: untold.path, message })]));
+    const finding = conflict(untold.path, problem, "is in conflict with ", state);
+    if (slice) loser.problems.push(slice.problemOf(finding));
   }
 }

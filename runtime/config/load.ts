@@ -11,7 +11,7 @@ import type { Problem } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import type { HostCertificateDoc } from "../features/listener/host-certificates.ts";
 import type { ReadSlice, SliceSource } from "./read-slice.ts";
-import { compare, plainProblems, readSlices, type ReadSlices } from "./read-slices.ts";
+import { compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
 import { canonicalJson, sha256 } from "../shared/canonical-json.ts";
 
@@ -71,7 +71,7 @@ export interface LoadOutcome {
 export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory): LoadOutcome {
   const read = readSlices(sources, memory);
   memory?.forgetOthers();
-  const problems = plainProblems(read.problems);
+  const { problems } = read;
   const owners = new Map(read.slices.map(({ source, owner }) => [source.file, owner]));
   if (problems.some(({ severity }) => severity === "error")) return { problems, owners };
   return { problems, owners, config: checkedConfig(read) };
@@ -79,7 +79,7 @@ export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory
 
 /** The problems alone, for those who need no configuration made. Nothing in `memory` is forgotten. */
 export function findProblems(sources: readonly SliceSource[], memory?: RouteMemory): readonly Problem[] {
-  return plainProblems(readSlices(sources, memory).problems);
+  return readSlices(sources, memory).problems;
 }
 
 /** Of slices without errors. */

@@ -6,15 +6,7 @@ import { HOST_CERTIFICATES, type ReadHostCertificate } from "../features/listene
 import type { InForce } from "./in-force.ts";
 import { judge } from "../settings/validate.ts";
 import { type Outline, readOutline } from "./outline.ts";
-import {
-  below,
-  describe,
-  fault,
-  type Finding,
-  formatPath,
-  type PlacedProblem,
-  type ValuePath,
-} from "../settings/problem.ts";
+import { below, describe, fault, type Finding, formatPath, type Problem, type ValuePath } from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
@@ -64,14 +56,14 @@ export interface ReadSlice {
   /** Adds a problem at its place. */
   readonly report: (finding: Finding) => void;
   /** As it would be added. */
-  readonly problemOf: (finding: Finding) => PlacedProblem;
+  readonly problemOf: (finding: Finding) => Problem;
 }
 
 /**
  * @param memory readings of routes that may be used again, and get these
  * @returns undefined when not even the outline could be read; `problems` then has an error
  */
-export function readSlice(source: SliceSource, problems: PlacedProblem[], memory?: RouteMemory): ReadSlice | undefined {
+export function readSlice(source: SliceSource, problems: Problem[], memory?: RouteMemory): ReadSlice | undefined {
   const text = readSource(source.file, source.text);
   if (text.problems.length > 0) {
     for (const problem of text.problems) problems.push(problem);
@@ -138,9 +130,8 @@ function placeRoute(
 }
 
 function placer(text: SourceText): ReadSlice["problemOf"] {
-  return ({ severity, path, message, rivals }) => {
+  return ({ severity, path, ...rest }) => {
     const position = path.length === 0 ? {} : text.locate(path, severity);
-    const problem = { severity, file: text.file, ...position, path: formatPath(path), message };
-    return rivals ? { ...problem, rivals, place: path } : problem;
+    return { severity, file: text.file, ...position, path, ...rest };
   };
 }

@@ -5,14 +5,14 @@ import { judgeConflicts } from "./rules/conflicts.ts";
 import { judgeHostCertificates } from "./rules/host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
 import { DEFAULT_OWNER } from "../features/process/owners.ts";
-import { type PlacedProblem, type Problem, quote } from "../settings/problem.ts";
+import { formatPath, type Problem, quote } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
 import { type Refusal, refuse } from "./refusals.ts";
 
 export interface ReadSlices {
   /** By file and place. */
-  readonly problems: readonly PlacedProblem[];
+  readonly problems: readonly Problem[];
   readonly slices: readonly ReadSlice[];
   readonly boot: BootDoc;
   readonly settings: SettingsDoc;
@@ -24,7 +24,7 @@ export function readSlices(
   memory?: RouteMemory,
   refusals: readonly Refusal[] = [],
 ): ReadSlices {
-  const problems: PlacedProblem[] = [];
+  const problems: Problem[] = [];
   // The boot file first, so that conflicts are reported at what was published against it.
   const ordered = sources.toSorted((a, b) => comparePrecedence(a, b) || compare(a.file, b.file));
   const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
@@ -38,18 +38,7 @@ export function readSlices(
   const hasBoot = ordered.some((source) => source.boot);
   if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });
   if (refusals.length > 0) refuse(slices, settings, refusals);
-  return { problems: problems.toSorted(byPlace), slices, boot, settings };
-}
-
-/** The problems as they are told: without what only tells whom they are between. */
-export function plainProblems(problems: readonly PlacedProblem[]): readonly Problem[] {
-  return problems.map((placed): Problem => {
-    if (!placed.rivals) return placed;
-    const problem = { ...placed };
-    delete problem.rivals;
-    delete problem.place;
-    return problem;
-  });
+  return { problems: byPlace(problems), slices, boot, settings };
 }
 
 /** Hand-written files of a directory share the owner "default"; a slice is one owner's whole word. */
@@ -70,17 +59,20 @@ function judgeOwners(slices: readonly ReadSlice[]): void {
 }
 
 function isSettingProblem({ severity, path }: Problem): boolean {
-  return severity === "error" && !path.startsWith("routes");
+  return severity === "error" && path[0] !== "routes";
 }
 
 /** By file and place. */
-export function byPlace(a: Problem, b: Problem): number {
-  return (
-    compare(a.file, b.file) ||
-    (a.line ?? 0) - (b.line ?? 0) ||
-    (a.column ?? 0) - (b.column ?? 0) ||
-    compare(a.path, b.path) ||
-    compare(a.message, b.message)
+export function byPlace(problems: readonly Problem[]): readonly Problem[] {
+  // Once for each: slices of machines have thousands of problems without a line.
+  const texts = new Map(problems.map((problem) => [problem, formatPath(problem.path)]));
+  return problems.toSorted(
+    (a, b) =>
+      compare(a.file, b.file) ||
+      (a.line ?? 0) - (b.line ?? 0) ||
+      (a.column ?? 0) - (b.column ?? 0) ||
+      compare(texts.get(a) ?? "", texts.get(b) ?? "") ||
+      compare(a.message, b.message),
   );
 }
 

@@ -6,23 +6,19 @@ export interface Problem {
   /** 1-based; absent when the problem has no place in the text. */
   readonly line?: number;
   readonly column?: number;
-  /** "routes[2].mcp.server.path"; "" when it concerns the whole file. */
-  readonly path: string;
+  /** To what is wrong; [] when it concerns the whole file. */
+  readonly path: ValuePath;
   /** State, then wish: `is "30", must be a duration such as "30s"`. Never holds a secret. */
   readonly message: string;
+  /** Of a conflict: where the others stand. What has none is wrong by itself. */
+  readonly rivals?: readonly Rival[];
 }
 
 /** Members and indexes from the top of a document to a value. */
 export type ValuePath = readonly (string | number)[];
 
 /** A problem before it is known where in which file it stands. */
-export interface Finding {
-  readonly severity: "error" | "warning";
-  readonly path: ValuePath;
-  readonly message: string;
-  /** Of a conflict: where the others stand. What has none is wrong by itself. */
-  readonly rivals?: readonly Rival[];
-}
+export type Finding = Omit<Problem, "file" | "line" | "column">;
 
 /** The other side of a conflict. */
 export interface Rival {
@@ -30,20 +26,19 @@ export interface Rival {
   readonly path: ValuePath;
   /** A setting that a route does not go with: the route is in the wrong, unless it was there first. */
   readonly isSetting?: boolean;
-}
-
-/** A problem of which is known whom it is a conflict with. */
-export interface PlacedProblem extends Problem {
-  rivals?: readonly Rival[];
-  /** What `path` says, of a problem with rivals. */
-  place?: ValuePath;
+  /** The message is these two with the name of the rival between them; absent when the message does not name it. */
+  readonly around?: readonly [before: string, after: string];
 }
 
 /** One line for a terminal: `gateway.yaml:3:5: error: "timeout" is "30", must be …`. */
 export function formatProblem(problem: Problem): string {
   const place = problem.line === undefined ? "" : `:${problem.line}:${problem.column ?? 1}`;
-  const subject = problem.path === "" ? "" : `"${problem.path}" `;
-  return `${problem.file}${place}: ${problem.severity}: ${subject}${problem.message}`;
+  return `${problem.file}${place}: ${problem.severity}: ${messageWithPath(problem)}`;
+}
+
+/** Without file and severity: `"timeout" is "30", must be …`. */
+export function messageWithPath({ path, message }: Pick<Problem, "path" | "message">): string {
+  return path.length === 0 ? message : `"${formatPath(path)}" ${message}`;
 }
 
 /** ["routes", 2, "set_request_headers", "X-A"] → `routes[2].set_request_headers["X-A"]`. */
@@ -55,6 +50,16 @@ export function formatPath(path: ValuePath): string {
     else text += text === "" ? part : `.${part}`;
   }
   return text;
+}
+
+const STEPS = /\[(\d+)\]|\[("(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")\]|([^.[\]]+)/gu;
+
+/** `routes[2].set_request_headers["X-A"]` → its steps; the inverse of formatPath, which shortens very long names. Total. */
+export function parsePath(text: string): ValuePath {
+  return [...text.matchAll(STEPS)].map(([, index, quoted, name = ""]) => {
+    if (index !== undefined) return Number(index);
+    return quoted === undefined ? name : (JSON.parse(quoted) as string);
+  });
 }
 
 const QUOTED_LENGTH = 80;
@@ -80,6 +85,12 @@ export function fault(path: ValuePath, message: string): Finding {
 
 export function doubt(path: ValuePath, message: string): Finding {
   return { severity: "warning", path, message };
+}
+
+/** A problem that is another's as well, whose name stands in the message. */
+export function conflict(path: ValuePath, rival: Pick<Rival, "file" | "path">, before: string, after = ""): Finding {
+  const message = `${before}"${formatPath(rival.path)}" in ${rival.file}${after}`;
+  return { ...fault(path, message), rivals: [{ file: rival.file, path: rival.path, around: [before, after] }] };
 }
 
 /** The finding as seen from further up in the document. */

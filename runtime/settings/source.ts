@@ -18,7 +18,7 @@ import {
   type YAMLMap,
 } from "yaml";
 
-import { formatPath, quote, type Problem, type ValuePath } from "./problem.ts";
+import { quote, type Problem, type ValuePath } from "./problem.ts";
 
 export interface SourceText {
   readonly file: string;
@@ -47,7 +47,7 @@ const MAX_ALIASED_NODES = 100_000;
 
 export function readSource(file: string, text: string): SourceText {
   if (text.length > MAX_JSON_LENGTH) {
-    return failed(file, [{ severity: "error", file, path: "", message: "is larger than 64 MiB" }]);
+    return failed(file, [{ severity: "error", file, path: [], message: "is larger than 64 MiB" }]);
   }
   // Big slices are JSON, and JSON.parse is fifty times as fast as the YAML reader, which then only serves positions.
   const fast = readPlainJson(text);
@@ -59,7 +59,7 @@ export function readSource(file: string, text: string): SourceText {
   }
   if (text.length > MAX_YAML_LENGTH) {
     const message = "is larger than 8 MiB and no plain JSON, must be smaller or sound JSON";
-    return failed(file, [{ severity: "error", file, path: "", message }]);
+    return failed(file, [{ severity: "error", file, path: [], message }]);
   }
   const tree = new Tree(file, text);
   const value = tree.toValue();
@@ -257,7 +257,7 @@ class Tree {
 
   #report(offset: number, message: string): void {
     if (this.problems.length >= MAX_PROBLEMS) return;
-    const path = formatPath(this.#path);
+    const path = [...this.#path];
     this.problems.push({ severity: "error", file: this.#file, ...this.#place(offset), path, message });
   }
 

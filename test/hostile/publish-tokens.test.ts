@@ -233,7 +233,7 @@ describe("what is wrong elsewhere", () => {
   const problem = (file: string, severity: "error" | "warning" = "error"): Problem => ({
     severity,
     file,
-    path: "routes.app",
+    path: ["routes", "app"],
     message: `is wrong with ${file}`,
   });
 
@@ -241,7 +241,7 @@ describe("what is wrong elsewhere", () => {
     const problems = ["published:team-a", "published:team-b", "published:team-a.other", "/etc/gateway.yaml"];
     const refused = { ok: false, reason: "invalid", problems: problems.map((file) => problem(file)) } as const;
     const told = scopedOutcome(refused, scope);
-    expect(told).toMatchObject({ problems: [{ file: "published:team-a" }, { file: "elsewhere", path: "" }] });
+    expect(told).toMatchObject({ problems: [{ file: "published:team-a" }, { file: "elsewhere", path: [] }] });
     expect(JSON.stringify(told)).not.toMatch(/team-b|other|gateway\.yaml/);
   });
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { loadSlices } from "../../runtime/config/load.ts";
+import { formatPath } from "../../runtime/settings/problem.ts";
 
 const POLICY = { allow: { or: [{ accept: true }] } };
 
@@ -26,7 +27,7 @@ function problemsOf(route: object, boot: object = {}): readonly string[] {
   ];
   return loadSlices(sources)
     .problems.filter(({ severity }) => severity === "error")
-    .map(({ path }) => path);
+    .map(({ path }) => formatPath(path));
 }
 
 describe("a secret of the boot file", () => {

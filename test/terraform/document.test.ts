@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Field } from "../../runtime/settings/field.ts";
-import { parsePath } from "../../runtime/terraform/resource/validate-bundle.ts";
 import { nestFields } from "../../runtime/settings/groups.ts";
-import { formatPath } from "../../runtime/settings/problem.ts";
+import { formatPath, parsePath } from "../../runtime/settings/problem.ts";
 import { attributePath, bundleValues, renderSlice } from "../../runtime/terraform/resource/bundle-document.ts";
 import { placeToPointAt } from "../../runtime/terraform/resource/bundle-problem.ts";
 import { pathText } from "../../runtime/terraform/protocol/diagnostics.ts";
@@ -303,4 +302,6 @@ test("parsePath() is the inverse of formatPath()", () => {
   ]) {
     expect(parsePath(formatPath(path))).toEqual(path);
   }
+  // From an answer that is not ours.
+  expect(() => parsePath('routes["\\q"]["')).not.toThrow();
 });

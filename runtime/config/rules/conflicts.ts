@@ -1,7 +1,7 @@
 /** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
 import { routePrecedence } from "../in-force.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
-import { below, fault, type Finding, formatPath, quote, type ValuePath } from "../../settings/problem.ts";
+import { below, conflict, fault, type Finding, quote, type Rival } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
 
 interface Place {
@@ -20,18 +20,19 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
     routes,
     (route) => `${route.slice.owner}/${route.name}`,
     (route, first) =>
-      clash(first, [], `has the name ${quote(route.name)}, which ${where(first)} has too, must be unique`),
+      conflict([], placeIn(first), `has the name ${quote(route.name)}, which `, " has too, must be unique"),
   );
   once(places, matchOf, (_, { route }) =>
-    clash(
-      route,
+    conflict(
       ["from"],
-      `leads to the same requests as ${where(route)}, must differ in host, "prefix", "path" or "regex"`,
+      placeIn(route),
+      "leads to the same requests as ",
+      ', must differ in host, "prefix", "path" or "regex"',
     ),
   );
   const servers = places.filter(({ route }) => route.sound.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
-    clash(route, ["mcp", "server"], `has the MCP address ${quote(resourceOf(place))}, which ${where(route)} has too`),
+    conflict(["mcp", "server"], placeIn(route), `has the MCP address ${quote(resourceOf(place))}, which `, " has too"),
   );
   const patterns = places.flatMap((place) =>
     place.route.pattern === undefined ? [] : [{ ...place.route.pattern, host: place.host, owner: place }],
@@ -58,17 +59,17 @@ function judgeReach(
     const path = resourceOf(server).slice(server.host.length);
     const pattern = server.exact ? undefined : takerOf(patternsByHost.get(server.host) ?? [], path || "/");
     if (pattern) {
-      const message = `takes the address ${quote(path || "/")} of the MCP server ${where(server.route)}`;
-      report(pattern.route, clash(server.route, ["regex"], message));
+      const message = `takes the address ${quote(path || "/")} of the MCP server `;
+      report(pattern.route, conflict(["regex"], placeIn(server.route), message));
     }
     if (path === server.base) continue;
     const taker = findPlace(byMatch, server.host, path);
     // The same match twice is reported already.
     if (taker && matchOf(taker) === matchOf(server)) continue;
-    const wish = taker ? `${where(taker.route)} takes` : 'no route takes; write "prefix" instead of "path"';
-    const message = `makes the address ${quote(path)}, which ${wish}`;
+    const message = `makes the address ${quote(path)}, which `;
     const at = ["mcp", "server", "path"];
-    report(server.route, taker ? clash(taker.route, at, message) : fault(at, message));
+    const untaken = `${message}no route takes; write "prefix" instead of "path"`;
+    report(server.route, taker ? conflict(at, placeIn(taker.route), message, " takes") : fault(at, untaken));
   }
 }
 
@@ -125,13 +126,8 @@ function placeOf(route: ReadRoute): Place | undefined {
   return { route, host: route.from.host, base, exact, regex: route.sound.regex };
 }
 
-/** A problem that is another route's as well. */
-function clash({ slice, path: place }: ReadRoute, path: ValuePath, message: string): Finding {
-  return { ...fault(path, message), rivals: [{ file: slice.source.file, path: place }] };
-}
-
-function where(route: ReadRoute): string {
-  return `"${formatPath(route.path)}" in ${route.slice.source.file}`;
+function placeIn({ slice, path }: ReadRoute): Rival {
+  return { file: slice.source.file, path };
 }
 
 function report(route: ReadRoute, finding: Finding): void {

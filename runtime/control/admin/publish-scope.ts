@@ -64,6 +64,6 @@ export function scopedOutcome(outcome: PublishOutcome, scope: PublishScope): Pub
   };
   const own = outcome.problems.filter(isOwn);
   const isElsewhere = outcome.problems.some((problem) => problem.severity === "error" && !isOwn(problem));
-  const elsewhere: Problem = { severity: "error", file: "elsewhere", path: "", message: ELSEWHERE };
+  const elsewhere: Problem = { severity: "error", file: "elsewhere", path: [], message: ELSEWHERE };
   return { ...outcome, problems: isElsewhere ? [...own, elsewhere] : own };
 }

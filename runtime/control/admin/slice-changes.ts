@@ -6,7 +6,7 @@
  */
 import { isRecord } from "../../shared/is-record.ts";
 import { isOwner } from "../../features/process/owners.ts";
-import { quote } from "../../settings/problem.ts";
+import { formatPath, quote } from "../../settings/problem.ts";
 import { canonicalJson, digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
 import type { Expected, SliceChange } from "../bundle/publisher.ts";
@@ -25,8 +25,10 @@ const WISH =
 export function readChanges(text: string): ChangesReading {
   const { value, problems } = readSource("changes", text);
   const [problem] = problems;
-  if (problem)
-    return { ok: false, message: `the body ${problem.path === "" ? "" : `at ${problem.path} `}${problem.message}` };
+  if (problem) {
+    const at = problem.path.length === 0 ? "" : `at ${formatPath(problem.path)} `;
+    return { ok: false, message: `the body ${at}${problem.message}` };
+  }
   const items = isRecord(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
   if (!Array.isArray(items)) return { ok: false, message: `the body ${WISH}` };
   const changes: SliceChange[] = [];

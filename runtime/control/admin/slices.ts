@@ -9,6 +9,7 @@
  */
 import { formatProblem, type Problem } from "../../config/load.ts";
 import { isOwner } from "../../features/process/owners.ts";
+import { formatPath } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { currentSlices, type CurrentSlice } from "../bundle/publication.ts";
 import type { Expected, Publisher, PublishOutcome } from "../bundle/publisher.ts";
@@ -276,8 +277,17 @@ function invalid(
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. */
-function problemOf(owner: string | undefined, { file, ...problem }: Problem, owners: ReadonlySet<string>): object {
+/**
+ * `source` only where the problem is not in a slice that was sent; with several of them, `owner` says in which. Of `rivals`
+ * those that the message names.
+ */
+function problemOf(
+  owner: string | undefined,
+  { file, path, rivals = [], ...rest }: Problem,
+  owners: ReadonlySet<string>,
+): object {
+  const named = rivals.flatMap((each) => (each.around ? [{ ...each, path: formatPath(each.path) }] : []));
+  const problem = { ...rest, path: formatPath(path), ...(named.length > 0 && { rivals: named }) };
   const sent = [...owners].find((each) => file === publishedName(each));
   if (sent !== undefined) return { ...problem, owner: sent };
   return owner !== undefined && file === publishedName(owner) ? problem : { ...problem, source: file };

@@ -36,11 +36,11 @@ export async function readBoot(path: string, env: SecretDeps["env"] = process.en
   const file = sources.find((source) => source.boot);
   const found: Problem[] = [];
   const slice = file && readSlice(file, found);
-  const isBad = found.some(({ severity, path: where }) => severity === "error" && !where.startsWith("routes"));
+  const isBad = found.some(({ severity, path: where }) => severity === "error" && where[0] !== "routes");
   if (slice && !isBad) return resolveBoot(slice.boot, env);
   const all = [...problems, ...unread, ...loadSlices(sources).problems];
   if (!file && problems.length === 0) {
-    all.push({ severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" });
+    all.push({ severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" });
   }
   throw new GatewayError("config.invalid", all.map(formatProblem).join("\n"));
 }

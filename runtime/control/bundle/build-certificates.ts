@@ -11,7 +11,7 @@ import {
   hostCertificateFields,
   type HostCertificateDoc,
 } from "../../features/listener/host-certificates.ts";
-import { formatPath, type Problem } from "../../settings/problem.ts";
+import type { Problem } from "../../settings/problem.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { Told } from "./build.ts";
@@ -59,7 +59,7 @@ export async function buildCertificates(
       const { source, secrets } = recording(all);
       built.set(key, { text, certificate: compile(source), secrets });
     } catch (error) {
-      const path = formatPath(["settings", HOST_CERTIFICATES, host]);
+      const path = ["settings", HOST_CERTIFICATES, host];
       const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
       if (known && compiledWith(known.secrets, compile)) {
         stale.push({ owner, problem });

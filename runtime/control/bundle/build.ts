@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { compileRoute, compileSettings } from "../../config/compile-settings.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
 import { HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
-import { formatPath, type Problem } from "../../settings/problem.ts";
+import type { Problem } from "../../settings/problem.ts";
 import type { Refusal } from "../../config/refusals.ts";
 import { type RouteDoc, routeFields } from "../../config/route.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
@@ -127,7 +127,7 @@ function settingsOf(input: BuildInput, last: Build | undefined, { problems, fail
   const problemOf = (message: string): Problem => ({
     severity: "error",
     file: input.fileOf(HAND_WRITTEN_OWNER),
-    path: "",
+    path: [],
     message,
   });
   try {
@@ -168,7 +168,7 @@ function compileOne(
     const { source, secrets } = recording(all);
     return { text, reach, route: compile(source), secrets };
   } catch (error) {
-    const path = formatPath(["routes", key.slice(owner.length + 1)]);
+    const path = ["routes", key.slice(owner.length + 1)];
     const problem: Problem = { severity: "error", file: fileOf(owner), path, message: errorText(error) };
     const before = known && compiledWith(known.secrets, compile);
     if (known && before) {

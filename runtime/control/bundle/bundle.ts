@@ -282,7 +282,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
 
   function problemOf(error: unknown): Problem {
     if (!(error instanceof GatewayError)) log.error({ err: error }, "configuration reload failed");
-    return { severity: "error", file: path, path: "", message: errorText(error) };
+    return { severity: "error", file: path, path: [], message: errorText(error) };
   }
 
   async function close(): Promise<void> {

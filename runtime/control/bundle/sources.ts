@@ -186,5 +186,5 @@ function unreadable(error: unknown): string {
 }
 
 function problem(file: string, message: string): Problem {
-  return { severity: "error", file, path: "", message };
+  return { severity: "error", file, path: [], message };
 }

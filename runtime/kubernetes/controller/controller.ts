@@ -15,6 +15,7 @@ import { type ClusterView, type ClusterViewOptions, createClusterView } from "./
 import { createEventWriter } from "./events.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
+import { messageWithPath } from "../../settings/problem.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
 import type { Complaint } from "../translate/ingress-problem.ts";
 import { type SlicePublisher, sliceTexts } from "./publisher.ts";
@@ -182,7 +183,7 @@ export function startController(options: ControllerOptions): Controller {
       const { found, others } = translation.assign(answer.problems);
       const bad = [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error"));
       if (bad.length === 0) {
-        const reasons = others.map(({ path, message }) => (path === "" ? message : `"${path}" ${message}`));
+        const reasons = others.map(messageWithPath);
         throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
       }
       for (const [key, complaints] of bad) refused.set(key, [...(refused.get(key) ?? []), ...complaints]);

@@ -10,6 +10,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { readFile } from "node:fs/promises";
 
 import { type Slice } from "../../config/slice.ts";
+import { parsePath, type Rival } from "../../settings/problem.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
@@ -185,12 +186,22 @@ function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): r
       severity: each["severity"] === "warning" ? ("warning" as const) : ("error" as const),
       // A problem of another slice or of the gateway's own file has no owner, and is none of ours, whatever its path.
       owner: typeof each["owner"] === "string" ? each["owner"] : undefined,
-      path: textOf(each["path"]),
+      path: parsePath(textOf(each["path"])),
       message: textOf(each["message"]),
+      rivals: rivalsOf(each["rivals"]),
     }));
   if (found.length > 0) return found;
   const said = typeof message === "string" ? message : "the gateway refused it";
-  return [{ severity: "error", owner: undefined, path: "", message: said }];
+  return [{ severity: "error", owner: undefined, path: [], message: said }];
+}
+
+/** With whom a problem is a conflict; an older gateway does not say it. */
+function rivalsOf(rivals: unknown): readonly Rival[] {
+  return (Array.isArray(rivals) ? rivals : []).filter(isRecord).flatMap(({ file, path, around }): Rival[] => {
+    const [before, after] = Array.isArray(around) ? (around as readonly unknown[]) : [];
+    if (typeof before !== "string" || typeof after !== "string") return [];
+    return [{ file: textOf(file), path: parsePath(textOf(path)), around: [before, after] }];
+  });
 }
 
 function laggardsOf({ laggards }: Readonly<Record<string, unknown>>): string {

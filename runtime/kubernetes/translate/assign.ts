@@ -1,13 +1,13 @@
 /** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
-import { type Problem, quote } from "../../settings/problem.ts";
+import { type Finding, messageWithPath, quote } from "../../settings/problem.ts";
 import type { IngressDraft } from "./draft.ts";
 import { type Complaint, fault } from "./ingress-problem.ts";
 import { assignProblems } from "./servable.ts";
 import { namespaceIn } from "./slices.ts";
 import { EVERY_HOST } from "./hosts/tls.ts";
 
-export interface SliceProblem extends Pick<Problem, "severity" | "path" | "message"> {
+export interface SliceProblem extends Finding {
   /** Of the slice that has it; undefined when it is none of ours. */
   readonly owner: string | undefined;
 }
@@ -39,8 +39,8 @@ export function assign(problems: readonly SliceProblem[], published: Published):
     const namespace = namespaceIn(owner, problem.owner ?? "");
     const concerned = served.filter((draft) => draft.namespace === namespace);
     if (concerned.length === 0) strangers.push(problem);
-    const state = problem.path === "" ? problem.message : `"${problem.path}" ${problem.message}`;
-    for (const { key } of concerned) add(key, fault({}, `its namespace is refused by the gateway: ${state}`));
+    const complaint = fault({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
+    for (const { key } of concerned) add(key, complaint);
   }
   return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
 }
@@ -50,10 +50,10 @@ function certificateComplaints(
   { severity, path, message, owner }: SliceProblem,
   published: Published,
 ): readonly (readonly [string, Complaint])[] {
-  const place = `settings.${HOST_CERTIFICATES}`;
-  if (path !== place && !path.startsWith(`${place}[`) && !path.startsWith(`${place}.`)) return [];
+  const [part, setting, label] = path;
+  if (part !== "settings" || setting !== HOST_CERTIFICATES) return [];
+  const host = label === undefined ? undefined : String(label);
   const namespace = namespaceIn(published.owner, owner ?? "");
-  const host = hostIn(path.slice(place.length));
   const ofNamespace = [...published.bringers].filter(([, key]) => key.startsWith(`${namespace}/`));
   // A gateway from before there were certificates knows the setting itself not.
   const concerned = host === undefined ? ofNamespace : ofNamespace.filter(([each]) => each === host);
@@ -62,13 +62,6 @@ function certificateComplaints(
     const complaint = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
     return [key, { severity, ...complaint, certificateOf: host ?? EVERY_HOST }] as const;
   });
-}
-
-/** `["app.example.com"].certificate` → "app.example.com"; a host without a dot needs no quotes. */
-function hostIn(rest: string): string | undefined {
-  const quoted = /^\[("(?:[^"\\]|\\.)*")\]/.exec(rest)?.[1];
-  if (quoted !== undefined) return JSON.parse(quoted) as string;
-  return /^\.([A-Za-z_][A-Za-z0-9_]*)/.exec(rest)?.[1];
 }
 
 /** Ingress → host → why the gateway refuses its certificate. */

@@ -1,28 +1,26 @@
 /** From a problem of the slice back to the place in the Ingress that caused it. */
 import { annotationFields } from "../../config/surfaces/annotations.ts";
-import { formatPath, type Problem } from "../../settings/problem.ts";
+import { type Finding, formatPath, type ValuePath } from "../../settings/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
 import type { Complaint } from "./ingress-problem.ts";
 
 /** @param drafted by the names of their routes @returns undefined for a problem that is no route's */
 export function complaintOf(
-  problem: Pick<Problem, "severity" | "path" | "message">,
+  problem: Finding,
   drafted: ReadonlyMap<string, IngressDraft>,
 ): { readonly key: string; readonly complaint: Complaint } | undefined {
   const name = routeNameIn(problem.path);
   const draft = name === undefined ? undefined : drafted.get(name);
   const route = draft?.routes.find((each) => each.name === name);
   if (name === undefined || !draft || !route) return undefined;
-  const below = problem.path.slice(formatPath(["routes", name]).length).replace(/^\./, "");
-  const message = withIngressNames(problem.message, drafted);
+  const below = formatPath(problem.path.slice(2));
+  const message = messageOf(problem, drafted);
   return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
 }
 
 /** `routes["a"].to` → "a". */
-export function routeNameIn(path: string): string | undefined {
-  const quoted = /^routes\[("(?:[^"\\]|\\.)*")\]/.exec(path)?.[1];
-  if (quoted !== undefined) return JSON.parse(quoted) as string;
-  return /^routes\.([A-Za-z_][A-Za-z0-9_]*)/.exec(path)?.[1];
+export function routeNameIn([part, name]: ValuePath): string | undefined {
+  return part === "routes" && typeof name === "string" ? name : undefined;
 }
 
 function placed(
@@ -60,14 +58,10 @@ function placed(
   }
 }
 
-/** `"routes["…"]" in published:kubernetes.shop` → `Ingress shop/web`. */
-function withIngressNames(message: string, drafted: ReadonlyMap<string, IngressDraft>): string {
-  return message.replaceAll(
-    /"(routes(?:\["(?:[^"\\]|\\.)*"\]|\.[A-Za-z_][A-Za-z0-9_]*))" in ([^\s,;]+)/g,
-    (whole, path, where) => {
-      // Names of routes begin with their namespace: only its own slice has them.
-      const draft = drafted.get(routeNameIn(String(path)) ?? "");
-      return draft && String(where).endsWith(`.${draft.namespace}`) ? `Ingress ${draft.key}` : whole;
-    },
-  );
+/** Of a conflict with a route of ours, with the Ingress in the place of the route. */
+function messageOf({ message, rivals: [rival] = [] }: Finding, drafted: ReadonlyMap<string, IngressDraft>): string {
+  const draft = rival && drafted.get(routeNameIn(rival.path) ?? "");
+  // Names of routes begin with their namespace: only its own slice has them.
+  if (!draft || !rival?.around || !rival.file.endsWith(`.${draft.namespace}`)) return message;
+  return rival.around.join(`Ingress ${draft.key}`);
 }

@@ -4,7 +4,7 @@
  * Each namespace has a slice of its own; each problem goes back to the Ingress that caused it.
  */
 import { judgeConflicts } from "../../config/rules/conflicts.ts";
-import { formatProblem, type Problem } from "../../settings/problem.ts";
+import { type Finding, formatProblem, type Problem } from "../../settings/problem.ts";
 import { type ReadRoute, type ReadSlice, readSlice } from "../../config/read-slice.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { IngressDraft } from "./draft.ts";
@@ -59,7 +59,7 @@ function byAge(slices: readonly (ReadSlice | undefined)[], drafts: readonly Ingr
 }
 
 /** Problems of slices by the Ingress ("namespace/name") that caused them; `others` are the errors that none did. */
-export function assignProblems<P extends Pick<Problem, "severity" | "path" | "message">>(
+export function assignProblems<P extends Finding>(
   problems: readonly P[],
   drafts: readonly IngressDraft[],
 ): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly P[] } {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { judgePolicy } from "../../policy/validate-rules.ts";
 import { parsePolicy, type PolicyDoc } from "../../policy/parse.ts";
+import { parsePath } from "../problem.ts";
 import { type About, made, found } from "./registry.ts";
 
 /** A route's policy; its language is policy/parse.ts. */
@@ -10,16 +11,9 @@ export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
     const parsed = parsePolicy(value);
     // What cannot be read is not judged.
     for (const problem of parsed.ok ? judgePolicy(parsed.policy) : parsed.problems) {
-      issues.push(found(value, problem.message, policyPath(problem.path)));
+      issues.push(found(value, problem.message, [...parsePath(problem.path)]));
     }
   });
   // The check accepts exactly what parsePolicy does; zod cannot know the type, parsePolicy does.
   return made<z.ZodType<PolicyDoc>, { doc: string }>(schema as unknown as z.ZodType<PolicyDoc>, "policy", about);
-}
-
-/** "[0].allow.and[1]" (or a path already in parts) → parts. */
-function policyPath(path: string): (string | number)[] {
-  return [...path.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.[\]]+)/g)].map(([, index, quoted, name]) =>
-    index === undefined ? (quoted ?? name ?? "") : Number(index),
-  );
 }

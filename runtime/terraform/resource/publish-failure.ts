@@ -3,7 +3,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { attributePath } from "./bundle-document.ts";
 import { placeToPointAt } from "./bundle-problem.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
-import { parsePath } from "./validate-bundle.ts";
+import { parsePath } from "../../settings/problem.ts";
 import type { StateOutcome } from "../protocol/provider.ts";
 import { NOT_LIVE, PublishRefusal, type RefusedPart } from "../publish/publish-http.ts";
 import { equalValues, type ValueMap } from "../protocol/value.ts";

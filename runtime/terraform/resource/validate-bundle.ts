@@ -32,7 +32,7 @@ export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Dia
     const read = (standIn: StandIn): readonly Problem[] =>
       loadProblems(renderSlice(bundle, { standIn, faults: [] }), memory);
     // A stand-in that is refused is as good as none, and two routes might differ in nothing else.
-    const asPath = new Set(problems.flatMap(({ path }) => (unknown.places.has(path) ? [path] : [])));
+    const asPath = new Set(problems.map(({ path }) => formatPath(path)).filter((place) => unknown.places.has(place)));
     if (asPath.size > 0) problems = read(fill(unknown, { asPath }));
     const others = [read(leaveOut)];
     for (let choice = 1; choice < unknown.choices; choice += 1) others.push(read(fill(unknown, { asPath, choice })));
@@ -47,7 +47,7 @@ export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Dia
   const diagnostics = [
     ...routesProblems(bundle),
     ...faults.map(({ path, message }) => diagnostic(bundle, "error", path, message)),
-    ...problems.map(({ severity, path, message }) => diagnostic(bundle, severity, parsePath(path), message)),
+    ...problems.map(({ severity, path, message }) => diagnostic(bundle, severity, path, message)),
   ];
   return shortened(holdsSecret ? diagnostics.map(withoutLine) : diagnostics);
 }
@@ -93,16 +93,12 @@ function subjectOf(part: string | number | undefined, label: string | number | u
 }
 
 function identityOf({ severity, path, message }: Problem): string {
-  return `${severity} ${path} ${message}`;
+  return `${severity} ${formatPath(path)} ${message}`;
 }
 
 /** True when the path is one of the given, or lies below one. */
-function isAbout(path: string, places: Unknowns["places"]): boolean {
-  if (places.has(path)) return true;
-  for (const place of places.keys()) {
-    if (path.startsWith(place) && /[.[]/.test(path.charAt(place.length))) return true;
-  }
-  return false;
+function isAbout(path: ValuePath, places: Unknowns["places"]): boolean {
+  return path.some((_, at) => places.has(formatPath(path.slice(0, at + 1))));
 }
 
 /** What was met while a slice was rendered. */
@@ -173,14 +169,4 @@ function sample(field: Field, item: boolean, serial: number): unknown {
     default:
       return "unknown";
   }
-}
-
-/** `routes["my app"].to[0]` → parts; the inverse of formatPath. */
-export function parsePath(text: string): ValuePath {
-  const parts: (string | number)[] = [];
-  for (const [, index, quoted, name] of text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)) {
-    if (index !== undefined) parts.push(Number(index));
-    else parts.push(quoted === undefined ? (name ?? "") : (JSON.parse(quoted) as string));
-  }
-  return parts;
 }

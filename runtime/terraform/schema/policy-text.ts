@@ -4,6 +4,7 @@
  * Two texts are the same policy when they decide alike; formatting and shorthands are no difference.
  */
 import { canonicalJson } from "../../shared/canonical-json.ts";
+import { formatPath } from "../../settings/problem.ts";
 import { readSource } from "../../settings/source.ts";
 import { canonicalPolicy, parsePolicy } from "../../policy/parse.ts";
 import type { Value } from "../protocol/value.ts";
@@ -51,7 +52,7 @@ function readPolicyText(text: string): PolicyReading {
   const { value, problems } = readSource("policy", `{"policy":${text}}`);
   const [problem] = problems;
   if (!problem) return { ok: true, policy: (value as { policy: unknown }).policy };
-  const place = problem.path.slice("policy".length);
+  const place = formatPath(problem.path).slice("policy".length);
   return { ok: false, fault: place === "" ? problem.message : `at ${place} ${problem.message}` };
 }
 

@@ -45,7 +45,7 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
     [...owners].find(([file, of]) => of === owner && file !== bootFile)?.[0] ?? bootFile;
   const found: Problem[] = [];
   const report = (message: string): void => {
-    found.push({ severity: "error", file: bootFile, path: "", message });
+    found.push({ severity: "error", file: bootFile, path: [], message });
   };
   const { insecure_server: isInsecure, certificates } = config.boot;
   if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_WISH}`);

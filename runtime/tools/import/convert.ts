@@ -66,7 +66,7 @@ function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): s
   ]);
   return problems
     .filter(({ severity }) => severity === "error")
-    .map(({ file, path, message }) => `${file === "" ? "" : `${file}: `}"${path}" ${message}`);
+    .map(({ file, path, message }) => `${file === "" ? "" : `${file}: `}"${formatPath(path)}" ${message}`);
 }
 
 function convertRoutes(config: Members, report: Report): Record<string, Members> {

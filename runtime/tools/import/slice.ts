@@ -41,7 +41,7 @@ export function convertSlice(slice: Members): Converted {
     notes,
     problems: problems
       .filter(({ severity }) => severity === "error")
-      .map(({ path, message }) => `"${path}" ${message}`),
+      .map(({ path, message }) => `"${formatPath(path)}" ${message}`),
   };
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
 import { loadSlices } from "../../../runtime/config/load.ts";
+import { formatPath } from "../../../runtime/settings/problem.ts";
 import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
 
 /** One route with these settings below it. */
@@ -256,7 +257,9 @@ describe("compileBoot()", () => {
       expect(compile).not.toThrow(token);
     }
     const { problems } = loadSlices([{ file: "gateway.yaml", text: `admin_token: "${token}"`, boot: true }]);
-    expect(problems.map(({ path, message }) => `${path} ${message}`).join()).toContain(`admin_token ${wish}`);
+    expect(problems.map(({ path, message }) => `${formatPath(path)} ${message}`).join()).toContain(
+      `admin_token ${wish}`,
+    );
   });
 
   test("reads signing keys as PEM and as base64 of PEM, and refuses other keys", () => {

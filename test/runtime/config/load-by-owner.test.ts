@@ -79,7 +79,7 @@ describe("loadByOwner()", () => {
       "a file that cannot be read at all is stood in for",
       {
         sources: [boot(), slice("b", { r: route("b") })],
-        unread: [{ severity: "error", file: "a.json", path: "", message: "is not UTF-8 text" }],
+        unread: [{ severity: "error", file: "a.json", path: [], message: "is not UTF-8 text" }],
         kept: new Map([kept(1, slice("a", { r: route("a") }))]),
       },
       ["a/r a", "b/r b"],

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { canonicalRoute } from "../../../runtime/config/canonical.ts";
 import { type CheckedConfig, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
+import { formatPath } from "../../../runtime/settings/problem.ts";
 import { canonicalJson, digestOf } from "../../../runtime/shared/canonical-json.ts";
 import { checkedFrom } from "../../support/config.ts";
 
@@ -149,7 +150,7 @@ describe("loadSlices()", () => {
   test("finds the place of a problem in JSON and in YAML", () => {
     const json = '{\n  "routes": [\n    { "from": 1 }\n  ]\n}';
     const yaml = "routes:\n  - name: a\n    from: 1\n";
-    const place = (text: string) => load({ text }).problems.find(({ path }) => path === "routes[0].from");
+    const place = (text: string) => load({ text }).problems.find(({ path }) => formatPath(path) === "routes[0].from");
 
     expect(place(json)).toMatchObject({ line: 3, column: 7 });
     expect(place(yaml)).toMatchObject({ line: 3, column: 5 });
@@ -354,7 +355,7 @@ test("loadSlices() warns of an empty list beside another one, and adds nothing f
   const { config, problems } = load({
     value: { routes: [{ name: "tools", ...app("tools.example.com", { policy }) }] },
   });
-  expect(problems.map(({ severity, path, message }) => [severity, path, message])).toEqual([
+  expect(problems.map(({ severity, path, message }) => [severity, formatPath(path), message])).toEqual([
     ["warning", "routes[0].policy.allow.or", "is an empty list and adds nothing, should be left out"],
   ]);
   expect(canonicalRoute(config!.routes[0]!.doc, "tools").policy).toEqual([

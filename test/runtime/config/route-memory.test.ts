@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { createRouteMemory, findProblems, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
+import { formatPath } from "../../../runtime/settings/problem.ts";
 import { readRoute } from "../../../runtime/config/read-route.ts";
 
 /** Settings that routes are judged beside: each makes some of them wrong that are sound under another. */
@@ -115,7 +116,7 @@ describe("loadSlices() with a memory", () => {
     const text = "version: 1\nowner: one\nroutes:\n  a: { from: 7 }\n";
     const lines = ["", "# One.\n", "# One.\n# Two.\n", ""].map((top) => {
       const { problems } = loadSlices([{ file: "a.yaml", boot: false, text: `${top}${text}` }], memory);
-      return problems.map(({ path, line }) => `${path} ${line}`);
+      return problems.map(({ path, line }) => `${formatPath(path)} ${line}`);
     });
     expect(lines[0]).not.toEqual([]);
     expect(lines[3]).toEqual(lines[0]);

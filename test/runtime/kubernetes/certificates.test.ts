@@ -261,7 +261,11 @@ describe("the Secret of an Ingress", () => {
         const [slice] = slices;
         seen.push(slice?.text ?? "");
         if (slice?.text.includes("host_certificates") !== true) return publisher.publish(slices);
-        const problem = { owner: slice.owner, path: "settings.host_certificates", message: "is not a known setting" };
+        const problem = {
+          owner: slice.owner,
+          path: ["settings", "host_certificates"],
+          message: "is not a known setting",
+        };
         return { kind: "invalid", problems: [{ severity: "error", ...problem }] };
       },
     });

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { compileHostCertificate } from "../../../features/listener/compile-certificate.ts";
 import type { HostCertificateDoc } from "../../../features/listener/host-certificates.ts";
-import { formatPath, type Problem } from "../../../settings/problem.ts";
+import type { Problem } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
 import {
   publishedName,
@@ -68,7 +68,7 @@ async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDep
   const unreadable = uses.flatMap(({ file, path, form, values }) =>
     values.flatMap((value): Problem[] => {
       const message = faultOf(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
-      return message === undefined ? [] : [{ severity: "error", file, path: formatPath(path), message }];
+      return message === undefined ? [] : [{ severity: "error", file, path, message }];
     }),
   );
   if (unreadable.length > 0) return unreadable;
@@ -78,7 +78,7 @@ async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDep
       compileHostCertificate({ host, owner, doc: JSON.parse(text) as HostCertificateDoc }, secrets);
     } catch (error) {
       const message = `cannot be used: ${errorText(error).replace(/^Cannot use .*?: /, "")}`;
-      problems.push({ severity: "error", file, path: formatPath(path), message });
+      problems.push({ severity: "error", file, path, message });
     }
     // Each takes a third of a millisecond, and there may be a thousand.
     await nextTurn();

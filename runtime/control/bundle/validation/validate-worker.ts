@@ -133,7 +133,7 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
   }
 
   function noBootFile(): Problem {
-    return { severity: "error", file: path, path: "", message: "has no boot file, must have a gateway.yaml" };
+    return { severity: "error", file: path, path: [], message: "has no boot file, must have a gateway.yaml" };
   }
 
   /** Good when the candidates would be in force as they are, and nobody else would lose what he has. */
@@ -265,5 +265,5 @@ function few(problems: readonly Problem[]): readonly Problem[] {
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const shown = [...errors, ...warnings].slice(0, MAX_PROBLEMS);
   const message = `and ${problems.length - MAX_PROBLEMS} more problems`;
-  return [...shown, { severity: first.severity, file: first.file, path: "", message }];
+  return [...shown, { severity: first.severity, file: first.file, path: [], message }];
 }

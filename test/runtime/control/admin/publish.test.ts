@@ -137,6 +137,9 @@ describe("PUT /config/slices/<owner>", () => {
     expect(problems(answer)).toEqual([
       expect.stringMatching(/^routes\.r0\.from leads to the same requests as .*published:team/),
     ]);
+    const [problem] = answer.body["problems"] as readonly { message: string; rivals: unknown }[];
+    const [before, after] = problem!.message.split('"routes.r0" in published:team');
+    expect(problem!.rivals).toEqual([{ file: "published:team", path: "routes.r0", around: [before, after] }]);
     const file = await admin.publish("other", slice("2", "other").replace("other-0.example.com", "file.example.com"));
     expect(problems(file)).toEqual([expect.stringContaining("leads to the same requests as")]);
     expect((await admin.get("/config/slices/other")).status).toBe(404);

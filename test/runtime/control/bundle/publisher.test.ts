@@ -69,7 +69,7 @@ describe("publish()", () => {
 
   test("stores nothing that the judge finds wrong", async () => {
     await publish("a", "1");
-    const problem = { severity: "error", file: "published:a", path: "routes", message: "is wrong" } as const;
+    const problem = { severity: "error", file: "published:a", path: ["routes"], message: "is wrong" } as const;
     judge = async () => ({ problems: [problem] });
     expect(await replace("a", "2")).toEqual({ ok: false, reason: "invalid", problems: [problem] });
     expect((await publisher.get("a"))?.digest).toBe("1");
@@ -77,7 +77,7 @@ describe("publish()", () => {
   });
 
   test("tells warnings about the new slice, and not those about others", async () => {
-    const warning = (file: string) => ({ severity: "warning", file, path: "", message: "is doubtful" }) as const;
+    const warning = (file: string) => ({ severity: "warning", file, path: [], message: "is doubtful" }) as const;
     judge = async () => ({ problems: [warning("published:a"), warning("gateway.yaml")] });
     expect(await publish("a", "1")).toMatchObject({ ok: true, warnings: [{ file: "published:a" }] });
   });

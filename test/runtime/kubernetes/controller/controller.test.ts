@@ -340,7 +340,7 @@ describe("startController()", () => {
 
   test("leaves out the Ingress that the gateway refuses, tells its author, and serves the rest", async () => {
     const api = await startApi(service("web"), web, ingress("foreign", { host: "foreign.example.org" }));
-    const place = 'routes["shop.foreign:foreign.example.org"].from';
+    const place = ["routes", "shop.foreign:foreign.example.org", "from"];
     const { publisher, texts } = keepingPublisher((text) =>
       text.includes("foreign")
         ? {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 
 import { formatProblem, loadSlices } from "../../../../runtime/config/load.ts";
+import { conflict, formatPath } from "../../../../runtime/settings/problem.ts";
 import { readManifests } from "../../../../runtime/kubernetes/translate/manifests.ts";
 import type { KubeObjects } from "../../../../runtime/kubernetes/translate/objects.ts";
 import { formatIngressProblem } from "../../../../runtime/kubernetes/translate/ingress-problem.ts";
@@ -174,17 +175,34 @@ describe("translate()", () => {
 
   test("gives a gateway's problems back to their Ingresses", async () => {
     const translation = await translated({ ingresses: [good] });
-    const name = 'routes["shop.good:good.example.com"]';
+    const path = ["routes", "shop.good:good.example.com", "from"];
 
     const { found, others } = translation.assign([
-      { severity: "error", owner: "kubernetes.shop", path: `${name}.from`, message: "is taken" },
-      { severity: "error", owner: undefined, path: "settings.idp_client_id", message: "is bad" },
+      { severity: "error", owner: "kubernetes.shop", path, message: "is taken" },
+      { severity: "error", owner: undefined, path: ["settings", "idp_client_id"], message: "is bad" },
     ]);
 
     expect([...found]).toEqual([
       ["shop/good", [{ severity: "error", path: "spec.rules[0].host", message: "is taken" }]],
     ]);
     expect(others.map(({ message }) => message)).toEqual(["is bad"]);
+  });
+
+  test("names the Ingress in the place of a route that a gateway names, and nobody else's", async () => {
+    const translation = await translated({ ingresses: [good] });
+    const path = ["routes", "shop.good:good.example.com"];
+
+    const { found } = translation.assign(
+      ["published:kubernetes.shop", "published:other"].map((file) => {
+        const finding = conflict([...path, "from"], { file, path }, "leads to the same requests as ", ", must differ");
+        return { owner: "kubernetes.shop", ...finding };
+      }),
+    );
+
+    expect(found.get("shop/good")?.map(({ message }) => message)).toEqual([
+      "leads to the same requests as Ingress shop/good, must differ",
+      `leads to the same requests as "${formatPath(path)}" in published:other, must differ`,
+    ]);
   });
 
   test("what a gateway has against a whole slice is told to every Ingress of its namespace, and to no other", async () => {
@@ -195,7 +213,7 @@ describe("translate()", () => {
     });
 
     const { found, others } = translation.assign([
-      { severity: "error", owner: "kubernetes.blog", path: "owner", message: "has no rights" },
+      { severity: "error", owner: "kubernetes.blog", path: ["owner"], message: "has no rights" },
     ]);
 
     expect([...found]).toEqual([
