@@ -10,7 +10,7 @@ import { findOwnerRights } from "../features/process/owners.ts";
 import type { Problem } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
 import type { HostCertificateDoc } from "../features/listener/host-certificates.ts";
-import type { ReadSlice, SliceSource } from "./read-slice.ts";
+import type { ReadSlice, SliceSource, SliceValue } from "./read-slice.ts";
 import { compare, readSlices, type ReadSlices } from "./read-slices.ts";
 import type { RouteDoc } from "./route.ts";
 import { canonicalJson, sha256 } from "../shared/canonical-json.ts";
@@ -78,7 +78,7 @@ export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory
 }
 
 /** The problems alone, for those who need no configuration made. Nothing in `memory` is forgotten. */
-export function findProblems(sources: readonly SliceSource[], memory?: RouteMemory): readonly Problem[] {
+export function findProblems(sources: readonly (SliceSource | SliceValue)[], memory?: RouteMemory): readonly Problem[] {
   return readSlices(sources, memory).problems;
 }
 

@@ -10,13 +10,21 @@ import { below, describe, fault, type Finding, formatPath, type Problem, type Va
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
-import { readSource, type SourceText } from "../settings/source.ts";
+import { readSource, readValue, type SourceText } from "../settings/source.ts";
 import { isRecord } from "../shared/is-record.ts";
 
-export interface SliceSource {
+export interface SliceSource extends SliceOrigin {
+  readonly text: string;
+}
+
+/** A slice that need not be read any more, from Terraform or a cluster. */
+export interface SliceValue extends SliceOrigin {
+  readonly value: unknown;
+}
+
+export interface SliceOrigin {
   /** Name for messages. */
   readonly file: string;
-  readonly text: string;
   /** The file given to `gateway run`: may carry boot settings and any secret reference. */
   readonly boot: boolean;
   /** Conflicts with others are reported here, whatever the names of the files: this one is new. */
@@ -28,7 +36,7 @@ export interface SliceSource {
 }
 
 /** In a conflict the lower one stays: the boot file, then what is in force longest, then what is not, then what is new. */
-export function precedence({ boot, isNew = false, since }: SliceSource): number {
+export function precedence({ boot, isNew = false, since }: SliceOrigin): number {
   if (boot) return -1;
   if (isNew) return Number.POSITIVE_INFINITY;
   return since ?? Number.MAX_SAFE_INTEGER;
@@ -42,7 +50,7 @@ export interface ReadRoute extends RouteReading {
 }
 
 export interface ReadSlice {
-  readonly source: SliceSource;
+  readonly source: SliceOrigin;
   readonly owner: string;
   /** The source says whose it is; else `owner` is "unknown", or no name. */
   readonly hasOwner: boolean;
@@ -63,8 +71,12 @@ export interface ReadSlice {
  * @param memory readings of routes that may be used again, and get these
  * @returns undefined when not even the outline could be read; `problems` then has an error
  */
-export function readSlice(source: SliceSource, problems: Problem[], memory?: RouteMemory): ReadSlice | undefined {
-  const text = readSource(source.file, source.text);
+export function readSlice(
+  source: SliceSource | SliceValue,
+  problems: Problem[],
+  memory?: RouteMemory,
+): ReadSlice | undefined {
+  const text = "text" in source ? readSource(source.file, source.text) : readValue(source.file, source.value);
   if (text.problems.length > 0) {
     for (const problem of text.problems) problems.push(problem);
     return undefined;
@@ -94,7 +106,7 @@ export function readSlice(source: SliceSource, problems: Problem[], memory?: Rou
 
 function readSettings(
   { owner, settings: value, settingsPath: path }: Outline,
-  source: SliceSource,
+  source: SliceOrigin,
   report: ReadSlice["report"],
 ): Pick<ReadSlice, "boot" | "settings" | "certificates"> {
   const publisher = source.boot ? undefined : owner;

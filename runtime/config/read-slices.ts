@@ -7,7 +7,14 @@ import { mergeSettings } from "./merge.ts";
 import { DEFAULT_OWNER } from "../features/process/owners.ts";
 import { formatPath, type Problem, quote } from "../settings/problem.ts";
 import type { RouteMemory } from "./read-route.ts";
-import { precedence, type ReadSlice, readSlice, type SliceSource } from "./read-slice.ts";
+import {
+  precedence,
+  type ReadSlice,
+  readSlice,
+  type SliceOrigin,
+  type SliceSource,
+  type SliceValue,
+} from "./read-slice.ts";
 import { type Refusal, refuse } from "./refusals.ts";
 
 export interface ReadSlices {
@@ -20,7 +27,7 @@ export interface ReadSlices {
 
 /** @param refusals what was found wrong with such sources before, and only shows when they are compiled */
 export function readSlices(
-  sources: readonly SliceSource[],
+  sources: readonly (SliceSource | SliceValue)[],
   memory?: RouteMemory,
   refusals: readonly Refusal[] = [],
 ): ReadSlices {
@@ -81,7 +88,7 @@ export function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function comparePrecedence(a: SliceSource, b: SliceSource): number {
+function comparePrecedence(a: SliceOrigin, b: SliceOrigin): number {
   const [one, other] = [precedence(a), precedence(b)];
   // Not their difference: that of two infinities is no number.
   return one === other ? 0 : one < other ? -1 : 1;

@@ -1,7 +1,8 @@
 /**
- * Configuration text (YAML 1.2 or JSON) → a plain JSON value, and back from a path to line and column.
+ * Configuration text (YAML 1.2 or JSON) → a plain JSON value, and back from a path to line and column; or a value that was
+ * read elsewhere, held to the same bounds.
  *
- * Untrusted input: the text; slices are published by others. Promises: the value holds only JSON types and no
+ * Untrusted input: the text, the value; slices are published by others. Promises: the value holds only JSON types and no
  * `__proto__`; every key stands once; aliases expand within a budget; nothing throws. Anything YAML can say beyond JSON
  * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
  * file must agree on what it says.
@@ -44,6 +45,9 @@ const MAX_PROBLEMS = 100;
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
 const MAX_DEPTH = 64;
 const MAX_ALIASED_NODES = 100_000;
+const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
+const PROTO_KEY = 'has the key "__proto__", which is no setting';
+const INEXACT = "is a number that JSON cannot carry exactly, must be smaller or text in quotes";
 
 export function readSource(file: string, text: string): SourceText {
   if (text.length > MAX_JSON_LENGTH) {
@@ -65,6 +69,28 @@ export function readSource(file: string, text: string): SourceText {
   const value = tree.toValue();
   if (tree.problems.length > 0) return failed(file, tree.problems);
   return { file, value, problems: [], locate: (path) => tree.locate(path) };
+}
+
+/** A value that Terraform or a cluster's API has read already. Its problems have no line. */
+export function readValue(file: string, value: unknown): SourceText {
+  const locate: SourceText["locate"] = () => ({});
+  if (!Number.isNaN(countKeys(value, 0))) return { file, value, problems: [], locate };
+  const problems: Problem[] = [];
+  judgeParts(value, [], (path, message) => problems.push({ severity: "error", file, path, message }));
+  return failed(file, problems.slice(0, MAX_PROBLEMS));
+}
+
+/** Finds what `countKeys` has no number for. */
+function judgeParts(value: unknown, path: ValuePath, report: (path: ValuePath, message: string) => void): void {
+  if (typeof value !== "object" || value === null) {
+    if (!isSound(value)) report(path, INEXACT);
+    return;
+  }
+  if (path.length > MAX_DEPTH) return report(path, TOO_DEEP);
+  for (const [name, member] of Object.entries(value)) {
+    if (name === "__proto__") report(path, PROTO_KEY);
+    else judgeParts(member, [...path, Array.isArray(value) ? Number(name) : name], report);
+  }
 }
 
 function failed(file: string, problems: readonly Problem[]): SourceText {
@@ -140,7 +166,7 @@ class Tree {
       });
     } catch {
       // The reader recurses; text nested deeply enough ends its stack.
-      this.#report(0, `is nested too deeply, at most ${MAX_DEPTH} levels are read`);
+      this.#report(0, TOO_DEEP);
     }
   }
 
@@ -200,7 +226,7 @@ class Tree {
       return null;
     }
     if (depth > MAX_DEPTH) {
-      this.#report(node.range[0], `is nested too deeply, at most ${MAX_DEPTH} levels are read`);
+      this.#report(node.range[0], TOO_DEEP);
       return null;
     }
     if (isAlias(node)) {
@@ -222,7 +248,7 @@ class Tree {
   #convertScalar(node: ParsedNode, aliased: boolean): unknown {
     const value = isScalar(node) ? node.value : undefined;
     if (!aliased && (!isSound(value) || (value !== null && !["string", "number", "boolean"].includes(typeof value)))) {
-      this.#report(node.range[0], "is a number that JSON cannot carry exactly, must be smaller or text in quotes");
+      this.#report(node.range[0], INEXACT);
     }
     return value;
   }
@@ -276,7 +302,7 @@ class Tree {
 
 function keyFault(name: string, plain: boolean, record: Record<string, unknown>): string | undefined {
   if (name === "<<" && plain) return 'has a merge key "<<", must spell the members out';
-  if (name === "__proto__") return 'has the key "__proto__", which is no setting';
+  if (name === "__proto__") return PROTO_KEY;
   if (Object.hasOwn(record, name)) return `has the key ${quote(name)} twice, must have it once`;
   return undefined;
 }

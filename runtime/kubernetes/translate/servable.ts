@@ -38,7 +38,7 @@ function judge(
 ): ReadonlyMap<string, readonly Complaint[]> {
   const problems: Problem[] = [];
   const slices = slicesOf(drafts, owner).map((slice) => {
-    return readSlice({ file: fileOf(slice.owner), text: JSON.stringify(slice), boot: false }, problems);
+    return readSlice({ file: fileOf(slice.owner), value: slice, boot: false }, problems);
   });
   if (withConflicts) judgeConflicts(byAge(slices, drafts));
   const { found, others } = assignProblems(problems, drafts);

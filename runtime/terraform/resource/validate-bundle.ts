@@ -76,7 +76,7 @@ function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
 }
 
 function loadProblems(slice: Doc, memory: RouteMemory): readonly Problem[] {
-  return findProblems([{ file: SOURCE, text: JSON.stringify(slice), boot: false }], memory);
+  return findProblems([{ file: SOURCE, value: slice, boot: false }], memory);
 }
 
 function diagnostic(bundle: ValueMap, severity: Diagnostic["severity"], path: ValuePath, message: string): Diagnostic {

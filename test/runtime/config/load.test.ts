@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { canonicalRoute } from "../../../runtime/config/canonical.ts";
-import { type CheckedConfig, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
-import { formatPath } from "../../../runtime/settings/problem.ts";
+import { type CheckedConfig, findProblems, loadSlices, type SliceSource } from "../../../runtime/config/load.ts";
+import { formatPath, messageWithPath } from "../../../runtime/settings/problem.ts";
 import { canonicalJson, digestOf } from "../../../runtime/shared/canonical-json.ts";
 import { checkedFrom } from "../../support/config.ts";
 
@@ -258,6 +258,22 @@ describe("loadSlices()", () => {
     ]) {
       expect(load({ text }).config).toBeUndefined();
     }
+  });
+
+  test.each([
+    ["a number that no reader has exactly", `{"a": [${2 ** 53}]}`, /is a number that JSON cannot carry exactly/],
+    ["nesting", `${'{"a":'.repeat(70)}{}${"}".repeat(70)}`, /is nested too deeply/],
+    ["__proto__", '{"a": {"__proto__": {"b": 1}, "b": 1}}', /has the key "__proto__"/],
+    ["none of these", '{"a": 1}', /is missing/],
+  ])("holds a value that was read already to what texts are held to: %s", (_, nested, message) => {
+    const text = `{"version": 1, "owner": "team", "settings": {}, "routes": {"r": {"set_request_headers": ${nested}}}}`;
+    const said = (source: { text: string } | { value: unknown }): readonly string[] =>
+      findProblems([{ file: "a", boot: false, ...source }])
+        .map((problem) => messageWithPath(problem))
+        .toSorted();
+    const problems = said({ value: JSON.parse(text) as unknown });
+    expect(problems).toEqual(said({ text }));
+    expect(problems[0]).toMatch(message);
   });
 
   test("property: digest and configuration do not depend on the order of keys and routes", () => {
