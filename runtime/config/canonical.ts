@@ -26,11 +26,8 @@ export function canonicalOrigin(from: string): string {
   return parsed.ok ? parsed.value.origin : from;
 }
 
-/** The key name of a route that has none: from its host and path, never from its position. undefined without a host. */
-export function derivedName(route: Partial<Pick<RouteDoc, "from" | "prefix" | "path" | "regex">>): string | undefined {
-  const parsed = parseFrom(route.from ?? "");
-  if (!parsed.ok) return undefined;
-  const { host } = parsed.value;
+/** The key name of a route that has none: from its host and path, never from its position. @param host of its `from` */
+export function derivedName(route: Partial<Pick<RouteDoc, "prefix" | "path" | "regex">>, host: string): string {
   if (route.path !== undefined) return `${host}${route.path}`;
   if (route.regex !== undefined) return `${host}~${route.regex}`;
   const prefix = canonicalPrefix(route.prefix ?? "/");

@@ -10,9 +10,9 @@ import { websocketShape } from "../features/connection/settings.ts";
 import { withDefaults } from "../settings/types/registry.ts";
 import type { CompiledRoute, LiveSettings } from "./compiled.ts";
 import { compileBalancing } from "../features/balancing/compile.ts";
-import { timerMs, parseDuration } from "../settings/values.ts";
+import { accepted, timerMs } from "../settings/values.ts";
 import { baseOf, compileAnswer, compileMatch, compileRewrite } from "../features/routing/compile.ts";
-import { type From, parseFrom } from "../features/routing/from.ts";
+import { parseFrom } from "../features/routing/from.ts";
 import type { CheckedRoute } from "./load.ts";
 import type { RouteDoc } from "./route.ts";
 import type { SecretSource } from "../settings/secret-spellings.ts";
@@ -20,7 +20,7 @@ import type { SecretSource } from "../settings/secret-spellings.ts";
 /** @throws GatewayError `config.secret` */
 export function compileRoute(route: CheckedRoute, settings: LiveSettings, secrets: SecretSource): CompiledRoute {
   const { doc } = route;
-  const from = readFrom(doc.from);
+  const from = accepted(parseFrom(doc.from));
   const match = compileMatch(doc);
   const base = baseOf(match);
   const to = doc.to ?? [];
@@ -39,7 +39,7 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
     base,
     rewrite: compileRewrite(doc),
     answer: compileAnswer(doc),
-    to: (typeof to === "string" ? [to] : to).flatMap((text) => compileUpstream(text, connect)),
+    to: (typeof to === "string" ? [to] : to).map((text) => compileUpstream(text, connect)),
     balancing: compileBalancing(doc),
     policy,
     allowsAnonymous: policy.mayAllowAnonymous,
@@ -57,15 +57,8 @@ export function compileRoute(route: CheckedRoute, settings: LiveSettings, secret
   };
 }
 
-function readFrom(text: string): From {
-  const read = parseFrom(text);
-  if (!read.ok) throw new TypeError(`Cannot compile a route from ${text}: it ${read.wish}`);
-  return read.value;
-}
-
 function compileTimeout(doc: RouteDoc, settings: LiveSettings): number {
   // A tool call may take minutes and an event stream stays open: no limit unless somebody sets one.
   if (doc.timeout === undefined) return doc.mcp?.server ? 0 : settings.defaultUpstreamTimeoutMs;
-  const parsed = parseDuration(doc.timeout);
-  return parsed.ok ? timerMs(doc.timeout) : settings.defaultUpstreamTimeoutMs;
+  return timerMs(doc.timeout);
 }

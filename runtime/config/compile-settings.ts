@@ -21,7 +21,7 @@ import { parseClientIdDomains } from "../features/mcp/known-clients.ts";
 import { publicAddress } from "./rules/own-addresses.ts";
 import { type SecretSource, secretValues } from "../settings/secret-spellings.ts";
 import { parseStaticValue } from "../features/headers/template.ts";
-import { parseDuration, parseOrigin } from "../settings/values.ts";
+import { accepted, acceptedText, parseDuration, parseOrigin } from "../settings/values.ts";
 
 export { compileRoute } from "./compile-route.ts";
 export type { SecretSource } from "../settings/secret-spellings.ts";
@@ -56,7 +56,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
     sendTimeoutMs: durationMs(listener.send_timeout),
     development: withDefaults(developmentShape, doc).development,
     adminAddress: admin.admin_address,
-    adminHosts: new Set(doc.admin_hosts?.flatMap((name) => canonicalHost(name) ?? [])),
+    adminHosts: new Set(doc.admin_hosts?.map((name) => acceptedText(canonicalHost(name)))),
     adminTls: doc.admin_tls && {
       certificateFile: doc.admin_tls.certificate_file,
       keyFile: doc.admin_tls.certificate_key_file,
@@ -122,13 +122,11 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
 }
 
 function origin(text: string): string {
-  const parsed = parseOrigin(text);
-  return parsed.ok ? parsed.value.origin : text;
+  return accepted(parseOrigin(text)).origin;
 }
 
 function durationMs(text: string): number {
-  const parsed = parseDuration(text);
-  return parsed.ok ? parsed.value : 0;
+  return accepted(parseDuration(text));
 }
 
 function durationSeconds(text: string): number {

@@ -21,8 +21,8 @@ import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
-import { parseUpstream } from "../settings/values.ts";
 import { isRecord } from "../shared/is-record.ts";
+import { accepted, parseUpstream } from "../settings/values.ts";
 
 export interface RouteReading {
   /** Its members without problems; complete exactly when `doc` is set. */
@@ -84,26 +84,29 @@ function judgeRoute(value: unknown, publisher: string | undefined): RouteReading
   const findings: Finding[] = [];
   const judged = judge(routeSchema, value, routeFields, (finding) => findings.push(finding));
   const route = judged.sound;
+  const from = route.from === undefined ? undefined : accepted(parseFrom(route.from));
+  const upstreams = upstreamsOf(route);
+  const pattern = route.regex === undefined ? undefined : patternWork(route.regex);
   const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
   findings.push(...secretRules(routeFields, route, publisher));
   findings.push(...headerRules(route, wrote, tokenFor(route)));
   if (route.mcp) findings.push(...mcpRules(route.mcp));
   findings.push(...pathRules(route, wrote));
   findings.push(...extraPathRules(route));
-  if (isRecord(value)) findings.push(...routingRules(route, wrote, Object.keys(value)));
+  if (isRecord(value))
+    findings.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
   findings.push(...upstreamTlsRules(route));
   findings.push(...balancingRules(route));
   if (judged.complete) findings.push(...accessRules(route, wrote, mcpKind(route)));
   const isSound = judged.complete && findings.every(({ severity }) => severity !== "error");
-  const from = parseFrom(route.from ?? "");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {
     sound: route,
     ...(isSound && { doc: route as RouteDoc }),
-    from: from.ok ? from.value : undefined,
-    upstreams: upstreamsOf(route),
-    pattern: route.regex === undefined ? undefined : patternWork(route.regex),
-    ownName: route.name ?? derivedName(route),
+    from,
+    upstreams,
+    pattern,
+    ownName: route.name ?? (from && derivedName(route, from.host)),
     findings,
     canonical(name) {
       if (last?.name === name) return last.canonical;
@@ -125,11 +128,9 @@ function tokenFor({ mcp }: Partial<RouteDoc>): "External" | "Internal" | undefin
 
 function upstreamsOf({ to = [] }: Partial<RouteDoc>): readonly PlacedUpstream[] {
   const items = typeof to === "string" ? [to] : to;
-  return items.flatMap((text, index) => {
-    const parsed = parseUpstream(text);
-    if (!parsed.ok) return [];
-    const { origin, hostname, port, protocol } = parsed.value.url;
+  return items.map((text, index) => {
+    const { origin, hostname, port, protocol, pathname } = accepted(parseUpstream(text)).url;
     const path = typeof to === "string" ? ["to"] : ["to", index];
-    return [{ origin, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)), path }];
+    return { origin, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)), pathname, path };
   });
 }

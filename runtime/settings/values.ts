@@ -7,6 +7,17 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 const read = <T>(value: T): Reading<T> => ({ ok: true, value });
 const refuse = (wish: string): { readonly ok: false; readonly wish: string } => ({ ok: false, wish });
 
+/** What the loader has accepted, read once more by the same reader. @throws TypeError when that refuses, which is a bug */
+export function accepted<T>(reading: Reading<T>): T {
+  if (!reading.ok) throw new TypeError(`Cannot use a setting that was accepted: it ${reading.wish}`);
+  return reading.value;
+}
+
+/** As `accepted`, of a reader that says no wish. */
+export function acceptedText(text: string | undefined): string {
+  return accepted(text === undefined ? refuse("cannot be read") : read(text));
+}
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 // setTimeout overflows past 2^31-1 ms (24.8 days); lifetimes may be longer, so the bound here is ten years.
 const MAX_DURATION_MS = 3650 * 86_400_000;
@@ -151,10 +162,9 @@ export function parseHostHeader(text: string): string | undefined {
 /** What timers can count; longer settings are as good as no limit. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** Milliseconds that a timer can be set to. */
+/** Milliseconds that a timer can be set to. @param text a duration that was accepted */
 export function timerMs(text: string): number {
-  const parsed = parseDuration(text);
-  return parsed.ok ? Math.min(parsed.value, MAX_TIMER_MS) : 0;
+  return Math.min(accepted(parseDuration(text)), MAX_TIMER_MS);
 }
 
 export function trimSlash(path: string): string {

@@ -12,7 +12,7 @@ import { below, doubt, fault, type Finding, quote } from "../../settings/problem
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
 import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in.ts";
-import { parseOrigin } from "../../settings/values.ts";
+import { accepted, parseOrigin } from "../../settings/values.ts";
 
 const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
@@ -26,9 +26,13 @@ export interface Bundle {
 
 /** Judges everything that needs more than one source or the settings beside a route. */
 export function judgeBundle(bundle: Bundle): void {
-  const { boot, slices } = bundle;
-  const origins = originsOf(slices);
-  const listeners = boot && ownListeners(boot);
+  const { boot, settings, slices } = bundle;
+  const { authenticate_service_url: authenticate } = settings;
+  const addresses: Addresses = {
+    origins: originsOf(slices),
+    listeners: boot && ownListeners(boot),
+    authenticateHost: authenticate === undefined ? undefined : accepted(parseOrigin(authenticate)).host,
+  };
   for (const slice of slices) {
     if (boot && !slice.source.boot) {
       for (const problem of ownerProblems(slice, boot, slices)) slice.report(problem);
@@ -36,7 +40,7 @@ export function judgeBundle(bundle: Bundle): void {
     // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     for (const route of slice.routes) {
-      for (const finding of routeRules(route, bundle, { origins, listeners })) report(route, finding);
+      for (const finding of routeRules(route, bundle, addresses)) report(route, finding);
     }
   }
   judgeTables(slices);
@@ -65,18 +69,19 @@ interface Addresses {
   readonly origins: ReadonlySet<string>;
   /** Absent without the boot file. */
   readonly listeners: readonly OwnListener[] | undefined;
+  /** Of `authenticate_service_url`. */
+  readonly authenticateHost: string | undefined;
 }
 
 function* routeRules(
   route: ReadRoute,
   { boot, settings, slices }: Bundle,
-  { origins, listeners }: Addresses,
+  { origins, listeners, authenticateHost }: Addresses,
 ): Iterable<Finding> {
   const { from, upstreams } = route;
   if (from) {
     if (!acceptsHttp(boot) && from.scheme === "http") yield fault(["from"], HTTPS_WISH);
-    const authenticate = parseOrigin(settings.authenticate_service_url ?? "");
-    if (authenticate.ok && authenticate.value.host === from.host) {
+    if (from.host === authenticateHost) {
       const finding = fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
       yield against(finding, route, slices, "authenticate_service_url", () => true);
     }

@@ -5,12 +5,13 @@ import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
-import { isLoopbackHost, parseListener } from "../../settings/values.ts";
+import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export interface PlacedUpstream {
   readonly origin: string;
   readonly hostname: string;
   readonly port: number;
+  readonly pathname: string;
   /** In its route. */
   readonly path: readonly (string | number)[];
 }
@@ -37,9 +38,9 @@ export function ownListeners(boot: BootDoc): readonly OwnListener[] {
     [boot.admin_address ?? DEFAULT_ADMIN_ADDRESS, 'is the address of the admin listener ("admin_address")'],
     [publicAddress(boot), "is this gateway's own address, so that requests would go round in circles"],
   ] as const;
-  return written.flatMap(([address, message]) => {
-    const listener = parseListener(address);
-    return listener.ok ? [{ host: connectedHost(listener.value.host), port: listener.value.port, message }] : [];
+  return written.map(([address, message]) => {
+    const { host, port } = accepted(parseListener(address));
+    return { host: connectedHost(host), port, message };
   });
 }
 

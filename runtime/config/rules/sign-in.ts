@@ -7,7 +7,7 @@ import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
-import { isLoopbackHost, parseOrigin } from "../../settings/values.ts";
+import { accepted, isLoopbackHost, parseOrigin } from "../../settings/values.ts";
 
 const WISH = "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
 
@@ -18,8 +18,7 @@ export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
 
 /** People sign in, consent and manage their sessions there. */
 export function authenticateServiceWish({ authenticate_service_url: text }: SettingsDoc): string | undefined {
-  const parsed = parseOrigin(text ?? "");
-  return parsed.ok && !isSignInOrigin(parsed.value) ? WISH : undefined;
+  return text !== undefined && !isSignInOrigin(accepted(parseOrigin(text))) ? WISH : undefined;
 }
 
 /** A route that only somebody who is signed in may use, at an address where nobody can be. */

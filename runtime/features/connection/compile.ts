@@ -6,7 +6,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { ConnectionDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { canonicalJson, sha256 } from "../../shared/canonical-json.ts";
-import { parseUpstream, trimSlash } from "../../settings/values.ts";
+import { accepted, parseUpstream, trimSlash } from "../../settings/values.ts";
 
 /** @returns undefined where nothing but the address was written */
 export function compileConnect(
@@ -46,13 +46,11 @@ export function compileConnect(
   return { http2, tls, ...(reach && { reach }), ...(limits && { limits, limitedFor: routeKey }) };
 }
 
-export function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): readonly Upstream[] {
-  const parsed = parseUpstream(text);
-  if (!parsed.ok) return [];
-  const { url, weight } = parsed.value;
+export function compileUpstream(text: string, connect: ReturnType<typeof compileConnect>): Upstream {
+  const { url, weight } = accepted(parseUpstream(text));
   const upstream = { origin: url.origin, host: url.host, basePath: trimSlash(url.pathname), weight };
-  if (!connect) return [upstream];
-  return [{ ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } }];
+  if (!connect) return upstream;
+  return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } };
 }
 
 export function compileLimits(doc: Pick<BalancingDoc, "circuit_breaker_thresholds">): UpstreamLimits | undefined {

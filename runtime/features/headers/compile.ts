@@ -6,12 +6,12 @@ import { headerValueWish } from "../../shared/http/header-syntax.ts";
 import { compileHostRegex } from "./host-regex.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";
-import { parseHostHeader } from "../../settings/values.ts";
+import { acceptedText, parseHostHeader } from "../../settings/values.ts";
 
 export function compileHostRule(doc: HeaderDoc): HostRule {
   if (doc.preserve_host_header === true) return { kind: "preserve" };
   if (doc.host_rewrite !== undefined) {
-    return { kind: "fixed", value: parseHostHeader(doc.host_rewrite) ?? doc.host_rewrite };
+    return { kind: "fixed", value: acceptedText(parseHostHeader(doc.host_rewrite)) };
   }
   if (doc.host_rewrite_header !== undefined) return { kind: "header", name: doc.host_rewrite_header.toLowerCase() };
   const { host_path_regex_rewrite_pattern: pattern, host_path_regex_rewrite_substitution: substitution } = doc;

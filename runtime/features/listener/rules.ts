@@ -1,7 +1,7 @@
 /** Rules between the settings of the listeners. */
 import type { ListenerDoc } from "./settings.ts";
 import { fault, type Finding } from "../../settings/problem.ts";
-import { isLoopbackHost, parseListener } from "../../settings/values.ts";
+import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 /** Development mode weakens the guarded fetch, so nobody else may reach it. */
 export function* developmentListeners(
@@ -9,9 +9,8 @@ export function* developmentListeners(
 ): Iterable<Finding> {
   if (settings.development !== true) return;
   for (const name of ["address", "admin_address", "http_redirect_address"] as const) {
-    if (name === "http_redirect_address" && settings[name] === undefined) continue;
-    const listener = parseListener(settings[name] ?? "");
-    if (listener.ok && !isLoopbackHost(listener.value.host)) {
+    const written = settings[name];
+    if (written !== undefined && !isLoopbackHost(accepted(parseListener(written)).host)) {
       yield fault([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
     }
   }

@@ -1,10 +1,9 @@
 /** Rules between the settings of routing.ts and those of upstreams. */
-import { parseFrom } from "./from.ts";
-import { parsePathPattern } from "./path-pattern.ts";
+import type { From } from "./from.ts";
+import type { PatternWork } from "./pattern-conflicts.ts";
 import { rewritePairWish } from "./path-rewrite.ts";
-import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
 import type { RoutingDoc } from "./settings.ts";
-import { parseUpstream } from "../../settings/values.ts";
 
 /** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
 export function asksUpstream(setting: string): boolean {
@@ -13,14 +12,20 @@ export function asksUpstream(setting: string): boolean {
 
 type Wrote = (name: keyof RoutingDoc | "to") => boolean;
 
+/** Values of the route that were read already. */
+interface ParsedRoute {
+  readonly from: From | undefined;
+  readonly upstreams: readonly { readonly pathname: string; readonly path: ValuePath }[];
+  readonly pattern: PatternWork | undefined;
+}
+
 /** What a route has beside its routing that does not go with some of it. */
 export interface BesideRouting {
-  readonly to?: string | readonly string[];
   readonly mcp?: { readonly server?: object | undefined } | undefined;
   readonly set_response_headers?: Readonly<Record<string, string>>;
 }
 
-type Routed = Partial<RoutingDoc> & BesideRouting;
+type Routed = Partial<RoutingDoc> & BesideRouting & { readonly parsed: ParsedRoute };
 
 /** Instructions from which a pattern is worth a warning: common ones have some thirty. */
 const COSTLY_PATTERN = 150;
@@ -58,15 +63,14 @@ function* patternRules(route: Routed, wrote: Wrote): Iterable<Finding> {
     }
     if (route.mcp)
       yield fault(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
-    yield* costRule(route.regex);
+    yield* costRule(route.parsed.pattern ?? {});
   } else if (wrote("regex_priority_order")) {
     yield fault(["regex_priority_order"], 'needs "regex" beside it');
   }
 }
 
 /** Legal and bounded, but strangers choose the paths. */
-function* costRule(pattern: string | undefined): Iterable<Finding> {
-  const size = pattern === undefined ? 0 : parsePathPattern(pattern).programSize();
+function* costRule({ work: size = 0 }: Partial<PatternWork>): Iterable<Finding> {
   if (size <= COSTLY_PATTERN) return;
   const wish = "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
   yield doubt(["regex"], `is a large pattern (${size} instructions), ${wish}`);
@@ -91,10 +95,8 @@ function* rewriteRules(route: Routed, wrote: Wrote): Iterable<Finding> {
     yield fault([rewrite], 'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"');
   }
   // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
-  for (const [index, text] of toList(route).entries()) {
-    const parsed = parseUpstream(text);
-    if (!parsed.ok || parsed.value.url.pathname === "/") continue;
-    const path = typeof route.to === "string" ? ["to"] : ["to", index];
+  for (const { pathname, path } of route.parsed.upstreams) {
+    if (pathname === "/") continue;
     yield fault(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`);
   }
 }
@@ -135,9 +137,9 @@ function* redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirec
 
 /** Whether every request of the route would be sent to its own address again. */
 function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): boolean {
-  const from = parseFrom(route.from ?? "");
-  if (!from.ok) return false;
-  const { scheme, hostname, port } = from.value;
+  const { from } = route.parsed;
+  if (!from) return false;
+  const { scheme, hostname, port } = from;
   const nextScheme = redirect.https_redirect === true ? "https" : (redirect.scheme_redirect ?? scheme);
   if (nextScheme !== scheme) return false;
   if (redirect.host_redirect !== undefined && redirect.host_redirect !== hostname) return false;
@@ -150,17 +152,11 @@ function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>)
 }
 
 function* hostRules(route: Routed): Iterable<Finding> {
-  const from = parseFrom(route.from ?? "");
-  if (!from.ok || !from.value.isWildcard || !route.mcp) return;
+  if (route.parsed.from?.isWildcard !== true || !route.mcp) return;
   const what = route.mcp.server
     ? "is issuer and audience of the tokens of its clients"
     : "is the audience of its tokens";
   yield fault(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
-}
-
-function toList(route: Routed): readonly string[] {
-  const { to = [] } = route;
-  return typeof to === "string" ? [to] : to;
 }
 
 function defaultPort(scheme: "http" | "https"): number {

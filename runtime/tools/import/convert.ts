@@ -1,6 +1,7 @@
 /** A Pomerium configuration → the slice that means the same, and what to know about the difference. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { derivedName } from "../../config/canonical.ts";
+import { parseFrom } from "../../features/routing/from.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { loadSlices } from "../../config/load.ts";
 import { routeNameWish } from "../../features/routing/settings.ts";
@@ -86,13 +87,14 @@ function convertRoutes(config: Members, report: Report): Record<string, Members>
 function uniqueName(route: Members, at: number, taken: Readonly<Record<string, unknown>>, report: Report): string {
   const text = (key: string): string | undefined => (typeof route[key] === "string" ? route[key] : undefined);
   const written = text("name");
-  const [from, prefix, path, regex] = [text("from"), text("prefix"), text("path"), text("regex")];
-  const derived = derivedName({
-    ...(from !== undefined && { from }),
+  const from = parseFrom(text("from") ?? "");
+  const [prefix, path, regex] = [text("prefix"), text("path"), text("regex")];
+  const place = {
     ...(prefix !== undefined && { prefix }),
     ...(path !== undefined && { path }),
     ...(regex !== undefined && { regex }),
-  });
+  };
+  const derived = from.ok ? derivedName(place, from.value.host) : undefined;
   const wished = written ?? derived ?? `route-${at + 1}`;
   let name =
     routeNameWish(wished) === undefined

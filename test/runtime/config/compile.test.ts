@@ -40,6 +40,25 @@ describe("compileRoute()", () => {
     expect(route.requestHeaders.remove.size).toBe(0);
   });
 
+  // A route without an upstream, or without a time limit, would be served as if somebody had written that.
+  test.each([
+    ["from", { from: "app.example.com" }],
+    ["to", { to: ["http://user@app.internal"] }],
+    ["timeout", { timeout: "soon" }],
+    ["host_rewrite", { host_rewrite: "a b" }],
+    ["set_request_headers", { set_request_headers: { "X-A": "$" } }],
+  ])("throws for a value of %s that loading should have refused", (_, member) => {
+    const { settings, routes } = checkedFrom(
+      'routes: [{ from: "https://app.example.com", to: "http://app.internal" }]',
+    );
+    const secrets = secretsFrom({});
+    const [route] = routes;
+    const compile = (doc: object) =>
+      compileRoute({ ...route!, doc: { ...route!.doc, ...doc } }, compileSettings(settings, secrets), secrets);
+    expect(compile({}).to).toHaveLength(1);
+    expect(() => compile(member)).toThrow(TypeError);
+  });
+
   test.each([
     ["prefix: /a", "/a", { kind: "prefix", prefix: "/a" }],
     ["prefix: /a/", "/a", { kind: "prefix", prefix: "/a" }],
