@@ -1,5 +1,6 @@
 /** Settings that Kubernetes objects may carry as annotations, read off the Field tree. */
 import type { Field } from "../../settings/field.ts";
+import { eachField } from "../../settings/shapes.ts";
 import { routeFields } from "../route.ts";
 
 /** Annotations are `ingress.gateway.io/<name>`. @see test/requirements.ts, "Header settings (per route)" */
@@ -13,14 +14,7 @@ export interface AnnotationField {
   readonly field: Field;
 }
 
-/** Every route setting with an annotation, outer before inner. */
-export const annotationFields: readonly AnnotationField[] = [...collect(routeFields, [])];
-
-function* collect(fields: readonly Field[], above: readonly string[]): Iterable<AnnotationField> {
-  for (const field of fields) {
-    const path = [...above, field.name];
-    if (field.annotation !== undefined) yield { name: field.annotation, path, field };
-    // Items of lists have no annotation of their own: the whole list is one YAML text.
-    if (field.kind === "block" && field.fields) yield* collect(field.fields, path);
-  }
-}
+/** Every route setting with an annotation, outer before inner; in a list there is none, the whole of it is one YAML text. */
+export const annotationFields: readonly AnnotationField[] = [...eachField(routeFields)].flatMap(({ path, field }) =>
+  field.annotation === undefined ? [] : [{ name: field.annotation, path, field }],
+);

@@ -3,6 +3,7 @@ import { CRITERIA } from "../../policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
 import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
+import { eachField } from "../../settings/shapes.ts";
 import { routeFields } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
@@ -98,19 +99,15 @@ function named(names: readonly string[]): string {
 }
 
 function table(fields: readonly Field[]): string {
-  const rows = [...rowsOf(fields, "")].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`);
+  const rows = [...eachField(fields)].map((each) => `| ${cellsOf(each).map(escapeCell).join(" | ")} |`);
   return ["| Setting | Type | Default | Meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-function* rowsOf(fields: readonly Field[], prefix: string): Iterable<readonly string[]> {
-  for (const field of fields) {
-    const name = `${prefix}${field.name}`;
-    const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
-    const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
-    yield [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation + block];
-    const step = field.kind === "block-list" ? "[]" : field.kind === "labelled" ? ".<name>" : "";
-    if (field.fields) yield* rowsOf(field.fields, `${name}${step}.`);
-  }
+function cellsOf({ path, field }: { path: readonly string[]; field: Field }): readonly string[] {
+  const name = path.join(".").replaceAll(".[]", "[]");
+  const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
+  const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
+  return [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation + block];
 }
 
 function typeOf(field: Field): string {

@@ -1,6 +1,7 @@
 /** A bundle's values as the slice that is published, and back; and where in the configuration a part of it stands. */
 import type { Field } from "../../settings/field.ts";
 import type { ValuePath } from "../../settings/problem.ts";
+import { shapeOf } from "../../settings/shapes.ts";
 import { routeFields } from "../../config/route.ts";
 import type { AttributePath, PathStep } from "../protocol/diagnostics.ts";
 import { type Doc, fromDocument, toDocument, type ToDocument } from "../schema/document.ts";
@@ -64,21 +65,15 @@ function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
     { attribute: String(name) },
   ];
   const [member, ...below] = rest;
-  switch (field.kind) {
+  switch (shapeOf(field)) {
     case "block":
       return [...here, ...stepsBelow(field.fields ?? [], rest)];
-    case "block-list":
+    case "list":
+    case "blocks":
       return typeof member === "number" ? [...here, { index: member }, ...stepsBelow(field.fields ?? [], below)] : here;
+    case "map":
     case "labelled":
       return member === undefined ? here : [...here, { key: String(member) }, ...stepsBelow(field.fields ?? [], below)];
-    case "domain-pattern-list":
-    case "text-list":
-    case "url-list":
-      return typeof member === "number" ? [...here, { index: member }] : here;
-    case "text-map":
-    case "template-map":
-    case "text-list-map":
-      return member === undefined ? here : [...here, { key: String(member) }];
     default:
       // Inside a policy there are only characters of one string.
       return here;

@@ -3,7 +3,8 @@
  * turn into sealed ones, everything else stays exactly as configured (Terraform refuses a provider that changes it).
  */
 import type { Field } from "../../settings/field.ts";
-import type { AttributePath, PathStep } from "../protocol/diagnostics.ts";
+import { mapParts, partsOf, type Step } from "../../settings/shapes.ts";
+import type { AttributePath } from "../protocol/diagnostics.ts";
 import { samePolicyText } from "../schema/policy-text.ts";
 import { bundleFields, routeBlockFields } from "../schema/schema.ts";
 import { equalValues, isList, isMap, isUnknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
@@ -45,25 +46,30 @@ export function planValues(
 
 /** @param path of the block around it: most members need no path, and there are thousands of them */
 function planMember(field: Field, value: Value, prior: Value, path: AttributePath, context: PlanContext): Value {
-  const below = (item: Value, before: Value, step?: PathStep): Value => {
-    if (!isMap(item)) return item;
-    const here = [...path, { attribute: field.name }, ...(step ? [step] : [])];
-    return planValues(field.fields ?? [], item, isMap(before) ? before : null, here, context);
-  };
-  if (field.kind === "block") return below(value, prior);
-  if (field.kind === "block-list" && isList(value)) {
-    return value.map((item, index) => below(item, isList(prior) ? (prior[index] ?? null) : null, { index }));
-  }
-  if (field.kind === "labelled" && isMap(value)) {
-    const before = isMap(prior) ? prior : {};
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, below(item, before[key] ?? null, { key })]),
-    );
+  const { fields } = field;
+  if (fields) {
+    const planned = mapParts(field, value, (item, step): Value => {
+      if (!isMap(item)) return item;
+      const before = partAt(prior, step);
+      return planValues(fields, item, isMap(before) ? before : null, [...path, ...stepsTo(field, step)], context);
+    });
+    return planned ?? value;
   }
   if (field.kind === "policy" && typeof value === "string" && typeof prior === "string") {
     return samePolicyText(value, prior) ? prior : value;
   }
   return value;
+}
+
+function partAt(value: Value, step: Step): Value {
+  if (step === undefined) return value;
+  if (isList(value)) return value[step as number] ?? null;
+  return isMap(value) ? (value[step] ?? null) : null;
+}
+
+function stepsTo({ name }: Field, step: Step): AttributePath {
+  if (step === undefined) return [{ attribute: name }];
+  return [{ attribute: name }, typeof step === "number" ? { index: step } : { key: step }];
 }
 
 /** Names of the five attributes of one secret. */
@@ -118,14 +124,8 @@ export function* secretPlaces(fields: readonly Field[], value: Value, path: Attr
   for (const field of fields) {
     if (field.kind === "secret") yield { name: field.name, values: value, path };
     if (!field.fields) continue;
-    const member = value[field.name] ?? null;
-    if (member === null) continue;
-    const here = [...path, { attribute: field.name }];
-    if (field.kind === "block") yield* secretPlaces(field.fields, member, here);
-    else if (isList(member)) {
-      for (const [index, item] of member.entries()) yield* secretPlaces(field.fields, item, [...here, { index }]);
-    } else if (isMap(member)) {
-      for (const [key, item] of Object.entries(member)) yield* secretPlaces(field.fields, item, [...here, { key }]);
+    for (const [step, part] of partsOf(field, value[field.name] ?? null) ?? []) {
+      yield* secretPlaces(field.fields, part, [...path, ...stepsTo(field, step)]);
     }
   }
 }
@@ -149,21 +149,11 @@ export async function sealValues(
       continue;
     }
     const [inner, member, from] = [field.fields, planned[field.name] ?? null, source[field.name] ?? null];
-    if (!inner || member === null) continue;
-    if (field.kind === "block") result[field.name] = await sealValues(inner, member, from, seal);
-    else if (isList(member)) {
-      const items: Value[] = [];
-      for (const [index, item] of member.entries()) {
-        items.push(await sealValues(inner, item, isList(from) ? (from[index] ?? null) : null, seal));
-      }
-      result[field.name] = items;
-    } else if (isMap(member)) {
-      const entries: [string, Value][] = [];
-      for (const [key, item] of Object.entries(member)) {
-        entries.push([key, await sealValues(inner, item, isMap(from) ? (from[key] ?? null) : null, seal)]);
-      }
-      result[field.name] = Object.fromEntries(entries);
-    }
+    const parts = inner && partsOf(field, member);
+    if (!parts) continue;
+    const sealed = new Map<Step, Value>();
+    for (const [step, part] of parts) sealed.set(step, await sealValues(inner, part, partAt(from, step), seal));
+    result[field.name] = mapParts(field, member, (part, step) => sealed.get(step) ?? part) ?? member;
   }
   return result;
 }

@@ -6,6 +6,7 @@
  * written. What does not fit is reported and becomes unknown, so that nothing else is said about it.
  */
 import type { Field, Kind } from "../../settings/field.ts";
+import { type Shape, shapeOf } from "../../settings/shapes.ts";
 import { isGroup } from "../../settings/groups.ts";
 import { attributeNames } from "../../settings/secret-spellings.ts";
 import { unknownMember } from "../../settings/types/registry.ts";
@@ -58,26 +59,23 @@ function strangerMessage(name: string, fields: readonly Field[]): string {
 }
 
 const TEXT = "text";
-const EXPECTED: Partial<Record<Kind, string>> = {
+const EXPECTED: Partial<Record<Kind | Shape, string>> = {
   flag: "true or false",
   count: "a number",
-  "domain-pattern-list": "a list of texts",
-  "text-list": "a list of texts",
-  "url-list": "a list of texts",
-  "text-map": "a map of texts",
-  "template-map": "a map of texts",
   "text-list-map": "a map of lists of texts",
-  block: "an object",
-  "block-list": "a list of objects",
-  labelled: "a map of objects",
   policy: "JSON text as `jsonencode(…)` makes it",
+  list: "a list of texts",
+  map: "a map of texts",
+  block: "an object",
+  blocks: "a list of objects",
+  labelled: "a map of objects",
 };
 
 function valueOf(field: Field, value: Value, place: Place, report: Report): Value {
   // As Terraform has blocks that are not there.
   if (value === null && field.kind === "block-list") return [];
   if (value === null && field.kind === "labelled") return {};
-  const expected = EXPECTED[field.kind] ?? TEXT;
+  const expected = EXPECTED[field.kind] ?? EXPECTED[shapeOf(field)] ?? TEXT;
   const misfit = (misplaced: Value, where: Place, wish: string): Value => {
     report(where(), `is ${describeValue(misplaced)}, must be ${wish}`);
     return UNKNOWN;
@@ -101,28 +99,20 @@ function valueOf(field: Field, value: Value, place: Place, report: Report): Valu
     if (item instanceof Unknown) return item;
     return isMap(item) ? valuesOfObject(field.fields ?? [], item, where(), report) : misfit(item, where, "an object");
   };
-  switch (field.kind) {
+  switch (shapeOf(field)) {
     case "block":
       return value === null ? null : object(value, place);
-    case "block-list":
+    case "blocks":
       return list(value, place, object);
     case "labelled":
       return map(value, object);
-    case "domain-pattern-list":
-    case "text-list":
-    case "url-list":
+    case "list":
       return list(value, place, text);
-    case "text-map":
-    case "template-map":
-      return map(value, text);
-    case "text-list-map":
-      return map(value, (item, where) => list(item, where, text, "a list of texts"));
-    case "flag":
-      return leaf(value, place, flagOf, expected);
-    case "count":
-      return leaf(value, place, numberOf, expected);
+    case "map":
+      if (field.kind !== "text-list-map") return map(value, text);
+      return map(value, (item, where) => list(item, where, text, EXPECTED.list));
     default:
-      return leaf(value, place, textOf, expected);
+      return leaf(value, place, CONVERT[field.kind] ?? textOf, expected);
   }
 }
 
@@ -151,6 +141,8 @@ function flagOf(value: Value): Value | undefined {
   if (value === "true" || value === "1") return true;
   return value === "false" || value === "0" ? false : undefined;
 }
+
+const CONVERT: Partial<Record<Kind, Convert>> = { flag: flagOf, count: numberOf };
 
 function numberOf(value: Value): Value | undefined {
   if (typeof value === "number" || typeof value === "bigint") return value;

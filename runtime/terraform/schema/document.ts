@@ -6,8 +6,9 @@
  */
 import type { Field } from "../../settings/field.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
-import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
 import { attributeNames } from "../../settings/secret-spellings.ts";
+import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
+import { mapParts, shapeOf } from "../../settings/shapes.ts";
 import { policyText, readPolicy } from "./policy-text.ts";
 import { isList, isMap, Unknown, type Value, type ValueMap } from "../protocol/value.ts";
 
@@ -67,29 +68,14 @@ function toMember(field: Field, value: Value, above: ValuePath, name: string, op
   if (value === null) return undefined;
   const path = [...above, name];
   if (value instanceof Unknown) return options.standIn(field, path, false);
-  switch (field.kind) {
-    case "block":
-      return toDocument(field.fields ?? [], value as ValueMap, path, options);
-    case "block-list":
-      return listMember(value, (item, index) => blockItem(field, item, [...path, index], options));
-    case "labelled":
-      return mapMember(value, (item, label) => blockItem(field, item, [...path, label], options));
-    case "domain-pattern-list":
-    case "text-list":
-    case "url-list":
-      return (value as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
-    case "text-map":
-    case "template-map":
-      return mapValues(value as ValueMap, (item, key) => scalarItem(field, item, [...path, key], options));
-    case "text-list-map":
-      return mapValues(value as ValueMap, (list, key) => textsMember(field, list, [...path, key], options));
-    case "policy":
-      return policyMember(value as string, path, options);
-    case "count":
-      return countMember(Number(value), path, options);
-    default:
-      return value;
-  }
+  if (field.kind === "policy") return policyMember(value as string, path, options);
+  if (field.kind === "count") return countMember(Number(value), path, options);
+  if (shapeOf(field) === "scalar") return value;
+  // Terraform sends empty block lists and maps for absent ones; a document leaves them out.
+  if (isAbsent(field, value)) return undefined;
+  return mapParts(field, value, (part, step) =>
+    partMember(field, part, step === undefined ? path : [...path, step], options),
+  );
 }
 
 /** Terraform's numbers have no bounds; JSON's end. Those that it would round are found when the document is read. */
@@ -99,29 +85,20 @@ function countMember(value: number, path: ValuePath, { faults }: ToDocument): nu
   return undefined;
 }
 
-/** Terraform sends empty block lists and maps for absent ones; a document leaves them out. */
-function listMember(value: Value, change: (item: Value, index: number) => unknown): unknown {
-  return isList(value) && value.length > 0 ? value.map(change) : undefined;
+/** A block, or a text of a list or map. */
+function partMember(field: Field, part: Value, path: ValuePath, options: ToDocument): unknown {
+  if (field.kind === "text-list-map") return textsMember(field, part, path, options);
+  if (part instanceof Unknown) return options.standIn(field, path, true);
+  return field.fields ? toDocument(field.fields, part as ValueMap, path, options) : part;
 }
 
-function mapMember(value: Value, change: (item: Value, label: string) => unknown): unknown {
-  return isMap(value) && Object.keys(value).length > 0 ? mapValues(value, change) : undefined;
-}
-
-function blockItem(field: Field, item: Value, path: ValuePath, options: ToDocument): unknown {
-  if (item instanceof Unknown) return options.standIn(field, path, true);
-  return toDocument(field.fields ?? [], item as ValueMap, path, options);
-}
-
-function textsMember(field: Field, list: Value, path: ValuePath, options: ToDocument): unknown {
-  if (list instanceof Unknown) return [options.standIn(field, path, true)];
+function textsMember(field: Field, list: Value, path: ValuePath, { standIn }: ToDocument): unknown {
+  if (list instanceof Unknown) return [standIn(field, path, true)];
   // Not left out: the loader says what is missing.
   if (list === null) return null;
-  return (list as readonly Value[]).map((item, index) => scalarItem(field, item, [...path, index], options));
-}
-
-function scalarItem(field: Field, item: Value, path: ValuePath, { standIn }: ToDocument): unknown {
-  return item instanceof Unknown ? standIn(field, path, true) : item;
+  return (list as readonly Value[]).map((item, index) =>
+    item instanceof Unknown ? standIn(field, [...path, index], true) : item,
+  );
 }
 
 function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {

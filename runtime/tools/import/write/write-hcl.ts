@@ -4,6 +4,7 @@ import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { dirname } from "node:path";
 
 import type { Field } from "../../../settings/field.ts";
+import { partsOf } from "../../../settings/shapes.ts";
 import { routeFields } from "../../../config/route.ts";
 import { settingsFields } from "../../../config/settings.ts";
 import { nestFields, nestMembers } from "../../../settings/groups.ts";
@@ -71,14 +72,12 @@ function blockBody(fields: readonly Field[], doc: Members): readonly string[] {
     for (const name of field.kind === "secret" ? secretNames(field.name).slice(1) : [field.name]) {
       const value = doc[name];
       if (value === undefined) continue;
-      if (field.kind === "policy") simple.push([name, `jsonencode(${expression(value)})`]);
-      else if (field.kind === "block" && isRecord(value)) blocks.push(...block(name, field.fields ?? [], value));
-      else if (field.kind === "labelled" && isRecord(value)) {
-        for (const [label, item] of Object.entries(value))
-          blocks.push(...block(`${name} ${quoted(label)}`, field.fields ?? [], item as Members));
-      } else if (field.kind === "block-list" && Array.isArray(value)) {
-        for (const item of value as readonly Members[]) blocks.push(...block(name, field.fields ?? [], item));
-      } else simple.push([name, expression(value)]);
+      const parts = field.fields && partsOf(field, value);
+      for (const [step, part] of parts ?? []) {
+        const label = typeof step === "string" ? ` ${quoted(step)}` : "";
+        blocks.push(...block(name + label, field.fields ?? [], part as Members));
+      }
+      if (!parts) simple.push([name, field.kind === "policy" ? `jsonencode(${expression(value)})` : expression(value)]);
     }
   }
   const lines = [...attributes(simple), ...blocks];
