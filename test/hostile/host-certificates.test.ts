@@ -2,6 +2,7 @@
  * Certificates that owners bring for their hosts: shown by the name that a client asks for, renewed while connections
  * live, and never for a host of others.
  */
+import { generateKeyPairSync } from "node:crypto";
 import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { Agent, request } from "node:https";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -14,6 +15,7 @@ import { sealSecret } from "../../runtime/terraform/resource/seal.ts";
 import { type AdminAnswer, type AdminClient, createAdminClient } from "../support/admin-client.ts";
 import {
   type CertificateFolder,
+  largeRsaKey,
   makeTestCertificate,
   openCertificateFolder,
   type TestCertificate,
@@ -22,6 +24,9 @@ import { startGateway, type TestGateway } from "../support/gateway.ts";
 
 const OWNERS = ["shop", "blog", "evil"] as const;
 type Owner = (typeof OWNERS)[number];
+
+const label = (kind: string, text: string): string => `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----\n`;
+const GOOD = makeTestCertificate({ name: "evil.example", dns: ["evil.example"] }).cert;
 
 let folder: CertificateFolder;
 let authority: TestCertificate;
@@ -270,10 +275,39 @@ describe("what evil brings", () => {
     ["a broken certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
     ["the key with it", "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n"],
     ["too much", "x".repeat(70_000)],
+    // OpenSSL reads the first, whatever comes after it.
+    ["a broken certificate before a good one", `${label("CERTIFICATE", "AA-A")}${GOOD}`],
+    ["an encrypted certificate before a good one", `${label("CERTIFICATE", "Proc-Type: 4,ENCRYPTED")}${GOOD}`],
+    ["a certificate by another name before a good one", `${label("TRUSTED CERTIFICATE", "AAAA")}${GOOD}`],
+    ["a beginning before a good one", `-----BEGIN CERTIFICATE-----\n${GOOD}`],
+    ["no line between two", GOOD.trim() + GOOD],
+    ["a NUL before it", `\0${GOOD}`],
   ])("with %s for a certificate is refused, and not repeated", async (_, certificate) => {
     const answer = await publish("evil", [evil], { [evil]: { ...(await brought("evil", made(evil))), certificate } });
     expect([answer.status, answer.text.includes("hunter2"), answer.text.length < 2_000]).toEqual([422, false, true]);
     expect(answer.text).toContain("certificate");
+  });
+
+  test.each([
+    ["makes each handshake slow for all", largeRsaKey],
+    ["is weak", () => generateKeyPairSync("rsa", { modulusLength: 1024 })],
+    ["no client takes", () => generateKeyPairSync("ec", { namedCurve: "secp256k1" })],
+    ["signs nothing", () => generateKeyPairSync("x25519")],
+  ])("with a key that %s is refused", async (_, keys) => {
+    const certificate = makeTestCertificate({ name: evil, dns: [evil], by: authority, keys: keys() });
+    const { status, body } = await publish("evil", [evil], { [evil]: await brought("evil", certificate) });
+    const problems = body["problems"] as readonly { readonly severity: string }[];
+    expect([status, problems.filter(({ severity }) => severity === "error")]).toMatchObject([422, [{ path: place }]]);
+  });
+
+  test.each([
+    ["RSA", () => generateKeyPairSync("rsa", { modulusLength: 2048 })],
+    ["RSA-PSS", () => generateKeyPairSync("rsa-pss", { modulusLength: 2048 })],
+    ["P-384", () => generateKeyPairSync("ec", { namedCurve: "P-384" })],
+  ])("with a key of %s is shown", async (name, keys) => {
+    const certificate = makeTestCertificate({ name, dns: [evil], by: authority, keys: keys() });
+    await published("evil", [evil], { [evil]: await brought("evil", certificate) });
+    expect(await shown(evil)).toBe(name);
   });
 
   test("without a key is refused, and a reference needs leave", async () => {

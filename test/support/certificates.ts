@@ -1,5 +1,13 @@
-/** Certificates for tests, made here: an authority, and what it signs for servers and clients. P-256, ten days. */
-import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
+/** Certificates for tests, made here: an authority, and what it signs for servers and clients. Ten days. */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  sign,
+  type KeyObject,
+} from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,10 +31,33 @@ export interface CertificateRequest {
   /** Absent: self-signed. */
   readonly by?: TestCertificate;
   readonly isAuthority?: boolean;
+  /** Absent: P-256. Others need `by`. */
+  readonly keys?: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+}
+
+/** An RSA key of 4484 bits, of two Mersenne primes: looking for others would take seconds. */
+export function largeRsaKey(): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  const [p, q, e] = [2n ** 2281n - 1n, 2n ** 2203n - 1n, 65_537n];
+  const d = inverse(e, (p - 1n) * (q - 1n));
+  const members = { n: p * q, e, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) };
+  const text = (value: bigint): string => {
+    const hex = value.toString(16);
+    return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex").toString("base64url");
+  };
+  const jwk = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, text(value)]));
+  const privateKey = createPrivateKey({ key: { kty: "RSA", ...jwk }, format: "jwk" });
+  return { privateKey, publicKey: createPublicKey(privateKey) };
+}
+
+/** Modular, by Euclid. */
+function inverse(value: bigint, modulus: bigint): bigint {
+  let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
+  while (b !== 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
+  return ((x % modulus) + modulus) % modulus;
 }
 
 export function makeTestCertificate(request: CertificateRequest): TestCertificate {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { privateKey, publicKey } = request.keys ?? generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(oid("2.5.4.3"), tlv(0x0c, Buffer.from(request.name)))));
   const issuer = request.by?.authority ?? { name, privateKey };
   const algorithm = sequence(oid("1.2.840.10045.4.3.2"));

@@ -1,5 +1,6 @@
 /** Certificates and their keys as PEM texts: what they are for, and whether they belong together. Pure. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
 
 /** Far above any chain. */
 const MAX_LENGTH = 65_536;
@@ -11,12 +12,14 @@ export function certificateProblem(pem: string): string | undefined {
   if (pem.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters, must be one chain`;
   const blocks = pem.match(BLOCK) ?? [];
   if (blocks.length === 0) return "must be PEM: the certificate, then those between it and the root";
-  return blocks.every((block) => canRead(block)) ? undefined : "holds a certificate that cannot be read";
+  // OpenSSL knows more beginnings of a certificate, and would take another one for the first.
+  if (pem.replaceAll(BLOCK, "").includes("-----BEGIN")) return "holds something else than certificates";
+  return [pem, ...blocks].every((text) => canRead(text)) ? undefined : "holds a certificate that cannot be read";
 }
 
-function canRead(block: string): boolean {
+function canRead(pem: string): boolean {
   try {
-    return new X509Certificate(block).raw.length > 0;
+    return new X509Certificate(pem).raw.length > 0;
   } catch {
     return false;
   }
@@ -39,7 +42,7 @@ export function coversHost(names: readonly string[], host: string): boolean {
 }
 
 /** @throws TypeError when the key is none, is encrypted, or is not the certificate's; the message holds nothing of it */
-export function checkKey(leaf: X509Certificate, key: string | Buffer): void {
+export function checkKey(leaf: X509Certificate, key: string | Buffer): KeyObject {
   let parsed;
   try {
     parsed = createPrivateKey(key);
@@ -48,4 +51,32 @@ export function checkKey(leaf: X509Certificate, key: string | Buffer): void {
   }
   // OpenSSL takes any pair and fails with the first handshake.
   if (!leaf.checkPrivateKey(parsed)) throw new TypeError("the key is not the certificate's");
+  return parsed;
+}
+
+/** Of what clients take no other; a signature by it costs each handshake some milliseconds at most, at everybody's cost. */
+const CURVES = new Set(["prime256v1", "secp384r1", "secp521r1"]);
+const MOST_RSA_BITS = 4096;
+
+/**
+ * Judges what others than the operator bring.
+ *
+ * @param certificate which `certificateWish` takes
+ * @returns the certificate itself, without its chain
+ * @throws Error when the listener could not show it, or not at a fair cost; the message holds nothing of the key
+ */
+export function checkPair(certificate: string, key: string): X509Certificate {
+  const leaf = new X509Certificate(certificate);
+  const { asymmetricKeyType: type = "", asymmetricKeyDetails: details } = checkKey(leaf, key);
+  const isFair = type.startsWith("rsa")
+    ? (details?.modulusLength ?? Infinity) <= MOST_RSA_BITS
+    : type === "ec"
+      ? CURVES.has(details?.namedCurve ?? "")
+      : type.startsWith("ed");
+  if (!isFair) {
+    throw new TypeError(`the key must be RSA of at most ${MOST_RSA_BITS} bits, P-256, P-384, P-521 or EdDSA`);
+  }
+  // What OpenSSL takes no part in (a key too weak, a signature of long ago) shows here, not with the first client.
+  createSecureContext({ cert: certificate, key });
+  return leaf;
 }

@@ -1,9 +1,6 @@
 /** A certificate that a slice brings → what the listener shows, judged with its key. */
-import { X509Certificate } from "node:crypto";
-import { createSecureContext } from "node:tls";
-
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { checkKey } from "./certificate.ts";
+import { checkPair } from "./certificate.ts";
 import type { HostCertificate } from "./compiled.ts";
 import type { HostCertificateDoc } from "./host-certificates.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
@@ -16,9 +13,7 @@ export function compileHostCertificate(
   const [key = ""] = secretValues(doc, "certificate_key", secrets);
   const { certificate } = doc;
   try {
-    checkKey(new X509Certificate(certificate), key);
-    // What OpenSSL takes no part in (a key too weak, an unknown kind) shows here, not with the first client.
-    createSecureContext({ cert: certificate, key });
+    checkPair(certificate, key);
   } catch (cause) {
     const message = `Cannot use the certificate for "${host}": ${errorText(cause)}`;
     throw new GatewayError("config.secret", message, { cause });
