@@ -14,6 +14,7 @@ import { type Backoff, createBackoff } from "./backoff.ts";
 import { type ClusterView, type ClusterViewOptions, createClusterView } from "./cluster-view.ts";
 import { createEventWriter } from "./events.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { wholeNamespaces } from "../translate/assign.ts";
 import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
@@ -60,8 +61,8 @@ export interface Controller extends Closable {
 const QUIET_MS = 200;
 const MOST_MS = 2_000;
 const RESYNC_MS = 600_000;
-/** Each round at least one Ingress, or its certificate, is left out. */
-const MAX_REFUSALS = 50;
+/** Answers of the gateway after which a namespace that it still refuses something of is left out whole. */
+const PATIENCE = 10;
 
 export function startController(options: ControllerOptions): Controller {
   const { client, publisher, clock, log, onRound } = options;
@@ -168,7 +169,8 @@ export function startController(options: ControllerOptions): Controller {
   ): Promise<Translation> {
     const refused = new Map<string, readonly Complaint[]>();
     let translation = wished;
-    for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
+    // Ends: each time at least one Ingress, or its certificate, is left out, and soon one namespace, or its certificates.
+    for (let refusals = 0; ; refusals++) {
       const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
         settled = { text: renderSlices(wished, "json"), refused };
@@ -181,15 +183,18 @@ export function startController(options: ControllerOptions): Controller {
         return translation;
       }
       const { found, others } = translation.assign(answer.problems);
-      const bad = [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error"));
-      if (bad.length === 0) {
+      const named = new Map(
+        [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error")),
+      );
+      if (named.size === 0) {
         const reasons = others.map(messageWithPath);
         throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
       }
+      const keys = translation.ingresses.map(({ key }) => key);
+      const bad = refusals < PATIENCE ? named : wholeNamespaces(named, keys);
       for (const [key, complaints] of bad) refused.set(key, [...(refused.get(key) ?? []), ...complaints]);
       translation = await translated(refused);
     }
-    throw new GatewayError("publish.invalid", "Cannot publish: the gateway refuses one Ingress after the other");
   }
 
   /** Status and events. What cannot be written now is written in a later round. */

@@ -3,6 +3,7 @@ import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts"
 import { type Finding, messageWithPath, quote } from "../../settings/problem.ts";
 import type { IngressDraft } from "./draft.ts";
 import { type Complaint, fault } from "./ingress-problem.ts";
+import { namespaceOfKey } from "./objects.ts";
 import { assignProblems } from "./servable.ts";
 import { namespaceIn } from "./slices.ts";
 import { EVERY_HOST } from "./hosts/tls.ts";
@@ -35,14 +36,21 @@ export function assign(problems: readonly SliceProblem[], published: Published):
   const { found, others } = assignProblems(ours, served);
   for (const [key, complaints] of found) for (const complaint of complaints) add(key, complaint);
   const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
+  const blamed = new Set([...all].flatMap(([key, some]) => (some.some(isError) ? [namespaceOfKey(key)] : [])));
   for (const problem of others) {
     const namespace = namespaceIn(owner, problem.owner ?? "");
+    // "and 50 more problems": they are found where the others are, or named when those are gone.
+    if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
     const concerned = served.filter((draft) => draft.namespace === namespace);
     if (concerned.length === 0) strangers.push(problem);
     const complaint = fault({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
     for (const { key } of concerned) add(key, complaint);
   }
-  return { found: all, others: strangers.filter(({ severity }) => severity === "error") };
+  return { found: all, others: strangers.filter(isError) };
+}
+
+function isError({ severity }: Pick<Finding, "severity">): boolean {
+  return severity === "error";
 }
 
 /** A certificate that is refused takes no route with it. [] for whatever is no problem of one. */
@@ -54,7 +62,7 @@ function certificateComplaints(
   if (part !== "settings" || setting !== HOST_CERTIFICATES) return [];
   const host = label === undefined ? undefined : String(label);
   const namespace = namespaceIn(published.owner, owner ?? "");
-  const ofNamespace = [...published.bringers].filter(([, key]) => key.startsWith(`${namespace}/`));
+  const ofNamespace = [...published.bringers].filter(([, key]) => namespaceOfKey(key) === namespace);
   // A gateway from before there were certificates knows the setting itself not.
   const concerned = host === undefined ? ofNamespace : ofNamespace.filter(([each]) => each === host);
   const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
@@ -62,6 +70,34 @@ function certificateComplaints(
     const complaint = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
     return [key, { severity, ...complaint, certificateOf: host ?? EVERY_HOST }] as const;
   });
+}
+
+/**
+ * The same for a namespace that the gateway refuses in each of its answers: where what is refused gives way to the next
+ * of its kind, a namespace has no end of them, and everybody waits. All its certificates where only those are refused.
+ */
+export function wholeNamespaces(
+  refused: ReadonlyMap<string, readonly Complaint[]>,
+  keys: readonly string[],
+): ReadonlyMap<string, readonly Complaint[]> {
+  const withRoutes = new Set<string>();
+  const all = new Set<string>();
+  for (const [key, complaints] of refused) {
+    all.add(namespaceOfKey(key));
+    if (complaints.some((each) => isError(each) && each.certificateOf === undefined))
+      withRoutes.add(namespaceOfKey(key));
+  }
+  const said = (key: string): Complaint => {
+    const what = "is left out: the gateway refuses one Ingress after the other";
+    if (withRoutes.has(namespaceOfKey(key))) return fault({}, `its namespace ${what}`);
+    return {
+      ...fault({ path: "spec.tls" }, `has certificates, which the gateway refuses: one after the other`),
+      certificateOf: EVERY_HOST,
+    };
+  };
+  return new Map(
+    keys.filter((key) => all.has(namespaceOfKey(key))).map((key) => [key, [...(refused.get(key) ?? []), said(key)]]),
+  );
 }
 
 /** Ingress → host → why the gateway refuses its certificate. */

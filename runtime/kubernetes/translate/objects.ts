@@ -101,6 +101,11 @@ export function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? "default"}/${metadata.name}`;
 }
 
+/** "shop/web" → "shop". */
+export function namespaceOfKey(key: string): string {
+  return key.slice(0, key.indexOf("/"));
+}
+
 /** The items of what should be a list of blocks; files are not checked by an API server. */
 export function itemsOf<T extends object>(value: readonly T[] | null | undefined): readonly T[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null) : [];

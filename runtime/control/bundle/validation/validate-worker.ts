@@ -149,7 +149,8 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
     const outcome = judgeReading({ ...reading, sources }, kept.byOwner);
     const problems = objections(reading, outcome, candidates);
-    if (problems.length > 0) return send({ type: "judged", problems: few(problems), secrets: [], certificates: [] });
+    if (problems.length > 0)
+      return send({ type: "judged", problems: fewOfEach(problems), secrets: [], certificates: [] });
     const isGood = outcome.standings.every(({ standing }) => standing === "current");
     if (isGood && reading.signature !== undefined) judged = { signature: reading.signature, outcome };
     const warnings = outcome.problems.filter(({ severity }) => severity === "warning");
@@ -157,7 +158,7 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const secrets = found.flatMap((each) => each.secrets);
     send({
       type: "judged",
-      problems: few(warnings),
+      problems: fewOfEach(warnings),
       secrets,
       certificates: found.flatMap((each) => each.certificates),
     });
@@ -234,7 +235,7 @@ function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["stand
 
 function findingsOf({ sources, unread, directories }: Reading, outcome: OwnersOutcome): Findings {
   const { problems, owners, standings } = outcome;
-  const byFile = Map.groupBy(problems, ({ file }) => file);
+  const byFile = byFileOf(problems);
   const standingOf = new Map(standings.flatMap((each) => each.files.map((file) => [file, each] as const)));
   const statusOf = (file: string): SliceStatus => {
     const own = byFile.get(file) ?? [];
@@ -250,11 +251,19 @@ function findingsOf({ sources, unread, directories }: Reading, outcome: OwnersOu
   return {
     slices: [...files].map(statusOf),
     directories,
-    // Of each file a few: one with a thousand mistakes hides nobody else's.
-    problems: [...byFile.values()].flatMap(few),
+    problems: fewOfEach(problems),
     degraded,
     currentOwners: standings.length - degraded.length,
   };
+}
+
+function byFileOf(problems: readonly Problem[]): ReadonlyMap<string, readonly Problem[]> {
+  return Map.groupBy(problems, ({ file }) => file);
+}
+
+/** Of each file a few: one with a thousand mistakes hides nobody else's. */
+function fewOfEach(problems: readonly Problem[]): readonly Problem[] {
+  return [...byFileOf(problems).values()].flatMap(few);
 }
 
 /** Errors first when there are too many, and how many more there are. */

@@ -6,9 +6,9 @@
  * is named with its place and changes nothing for the routes, and a Secret that went bad leaves what it held before. Keys
  * leave sealed. Pure, but for the sealing.
  */
-import { X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
 
-import { certificateProblem, checkKey, namesOf, wildcardAbove } from "../../../features/listener/certificate.ts";
+import { certificateProblem, checkPair, namesOf, wildcardAbove } from "../../../features/listener/certificate.ts";
 import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";
 import { quote } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -225,11 +225,9 @@ function readPair(secret: Secret): PairReading {
   const [certificate = "", key = ""] = values;
   const problem = certificateProblem(certificate);
   if (problem !== undefined) return { ok: false, state: `${quote(CERTIFICATE)} ${problem}` };
-  const leaf = new X509Certificate(certificate);
   try {
-    checkKey(leaf, key);
+    return { ok: true, pair: { certificate, key }, leaf: checkPair(certificate, key) };
   } catch (error) {
     return { ok: false, state: `${quote(KEY)} cannot be used: ${errorText(error)}` };
   }
-  return { ok: true, pair: { certificate, key }, leaf };
 }

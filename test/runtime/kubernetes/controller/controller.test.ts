@@ -481,6 +481,43 @@ routes: []
     expect(eventsOf(api, "web")).toEqual([]);
   });
 
+  test("refuses many of one namespace, one after the other: the others are in force", async () => {
+    const { gateway, publisher } = await gatewayAndPublisher();
+    await gateway.reconfigure(`${yaml}authenticate_service_url: https://auth.example.com\n`);
+    // Where the oldest is refused the next one takes its place.
+    const queue = Array.from({ length: 60 }, (_, index) =>
+      ingress(`evil-${String(index).padStart(2, "0")}`, { host: "auth.example.com", namespace: "evil" }),
+    );
+    const api = await startApi(service("web"), service("web", "evil"), web, ...queue);
+
+    const { round, routes } = await control(api, publisher);
+    const first = await round(({ outcome }) => outcome === "published" || outcome === "failed");
+    expect(first.outcome).toBe("published");
+    await routes(["shop.web:web.example.com"]);
+    await api.until(() => eventsOf(api, "evil-59").length > 0);
+    expect(eventsOf(api, "evil-59").join("\n")).toContain("one Ingress after the other");
+  });
+
+  test("refuses hundreds of places of one namespace: another one loses what is wrong with it, and no more", async () => {
+    const owners = { "kubernetes.*": { allowed_from: ["*.example.com"] } };
+    const gateway = await startGateway({ yaml, boot: { owners } });
+    closers.push(() => gateway.close());
+    const { tokenFile } = await gatewayAndPublisher();
+    const publisher = createAdminPublisher({ url: gateway.adminOrigin, owner: "kubernetes", tokenFile });
+    const outside = ingress("outside", { host: "elsewhere.test" });
+    const many = ingress("many", { host: "many.test", namespace: "zoo" });
+    const rules = Array.from({ length: 250 }, (_, index) => ({ ...many.spec?.rules?.[0], host: `h${index}.test` }));
+    const api = await startApi(service("web"), service("web", "zoo"), web, outside, {
+      ...many,
+      spec: { ...many.spec, rules },
+    });
+
+    const { routes } = await control(api, publisher);
+    await routes(["shop.web:web.example.com"]);
+    await api.until(() => eventsOf(api, "outside").length > 0);
+    expect(eventsOf(api, "web")).toEqual([]);
+  });
+
   test("refuses a wrong token, which no message repeats", async () => {
     const { publisher, tokenFile } = await gatewayAndPublisher();
     await writeFile(tokenFile, "wrong-token");
