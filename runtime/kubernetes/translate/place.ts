@@ -4,15 +4,21 @@ import { type Finding, formatPath, type ValuePath } from "../../settings/problem
 import type { DraftRoute, IngressDraft } from "./draft.ts";
 import type { Complaint } from "./ingress-problem.ts";
 
-/** @param drafted by the names of their routes @returns undefined for a problem that is no route's */
+/** A route and the Ingress that it is of. */
+export interface Drafted {
+  readonly draft: IngressDraft;
+  readonly route: DraftRoute;
+}
+
+/** @param drafted by the names of the routes @returns undefined for a problem that is no route's */
 export function complaintOf(
   problem: Finding,
-  drafted: ReadonlyMap<string, IngressDraft>,
+  drafted: ReadonlyMap<string, Drafted>,
 ): { readonly key: string; readonly complaint: Complaint } | undefined {
   const name = routeNameIn(problem.path);
-  const draft = name === undefined ? undefined : drafted.get(name);
-  const route = draft?.routes.find((each) => each.name === name);
-  if (name === undefined || !draft || !route) return undefined;
+  const found = name === undefined ? undefined : drafted.get(name);
+  if (name === undefined || !found) return undefined;
+  const { draft, route } = found;
   const below = formatPath(problem.path.slice(2));
   const message = messageOf(problem, drafted);
   return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
@@ -59,8 +65,8 @@ function placed(
 }
 
 /** Of a conflict with a route of ours, with the Ingress in the place of the route. */
-function messageOf({ message, rivals: [rival] = [] }: Finding, drafted: ReadonlyMap<string, IngressDraft>): string {
-  const draft = rival && drafted.get(routeNameIn(rival.path) ?? "");
+function messageOf({ message, rivals: [rival] = [] }: Finding, drafted: ReadonlyMap<string, Drafted>): string {
+  const draft = rival && drafted.get(routeNameIn(rival.path) ?? "")?.draft;
   // Names of routes begin with their namespace: only its own slice has them.
   if (!draft || !rival?.around || !rival.file.endsWith(`.${draft.namespace}`)) return message;
   return rival.around.join(`Ingress ${draft.key}`);

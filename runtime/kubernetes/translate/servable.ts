@@ -16,7 +16,7 @@ import { fileOf, slicesOf } from "./slices.ts";
 export function settle(
   drafts: readonly IngressDraft[],
   owner: string,
-  bad: Map<string, Complaint[]>,
+  bad: Map<string, readonly Complaint[]>,
 ): readonly IngressDraft[] {
   // First each by itself, bad ones too, so that everything wrong is told at once. An Ingress that is bad anyway takes no
   // request from another one: conflicts are looked for among the good ones.
@@ -65,25 +65,30 @@ export function assignProblems<P extends Finding>(
 ): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly P[] } {
   const others: P[] = [];
   const found = new Map<string, Complaint[]>();
-  const drafted = new Map(drafts.flatMap((draft) => draft.routes.map((route) => [route.name, draft] as const)));
+  const drafted = new Map(
+    drafts.flatMap((draft) => draft.routes.map((route) => [route.name, { draft, route }] as const)),
+  );
   for (const problem of problems) {
     const complaint = complaintOf(problem, drafted);
-    if (complaint) addNew(found, complaint.key, [complaint.complaint]);
-    else if (problem.severity === "error") others.push(problem);
+    if (!complaint) {
+      if (problem.severity === "error") others.push(problem);
+      continue;
+    }
+    const known = found.get(complaint.key);
+    if (known) known.push(complaint.complaint);
+    else found.set(complaint.key, [complaint.complaint]);
   }
-  return { found, others };
+  // All of an Ingress at once: it may have as many problems as it has paths.
+  return { found: new Map([...found].map(([key, complaints]) => [key, unique(complaints)])), others };
+}
+
+function addNew(target: Map<string, readonly Complaint[]>, key: string, complaints: readonly Complaint[]): void {
+  target.set(key, unique([...(target.get(key) ?? []), ...complaints]));
 }
 
 /** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */
-function addNew(target: Map<string, Complaint[]>, key: string, complaints: readonly Complaint[]): void {
-  const known = target.get(key) ?? [];
-  const texts = new Set(known.map((each) => JSON.stringify(each)));
-  for (const complaint of complaints) {
-    const text = JSON.stringify(complaint);
-    if (!texts.has(text)) known.push(complaint);
-    texts.add(text);
-  }
-  target.set(key, known);
+function unique(complaints: readonly Complaint[]): readonly Complaint[] {
+  return [...new Map(complaints.map((each) => [JSON.stringify(each), each])).values()];
 }
 
 function isBad(complaints: readonly Complaint[] = []): boolean {

@@ -104,7 +104,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     else drafts.push({ ...draft, routes: [], partial: true, complaints: [tooLarge(draft.namespace)] });
   }
 
-  const bad = new Map<string, Complaint[]>();
+  const bad = new Map<string, readonly Complaint[]>();
   const claims = createHostClaims(options.hosts);
   // Last: a solver claims no host, and needs one that its namespace has.
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {

@@ -6,7 +6,7 @@
  * is named with its place and changes nothing for the routes, and a Secret that went bad leaves what it held before. Keys
  * leave sealed. Pure, but for the sealing.
  */
-import type { X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 
 import { certificateProblem, checkPair, namesOf, wildcardAbove } from "../../../features/listener/certificate.ts";
 import { type HostCertificateDoc, otherHosts } from "../../../features/listener/host-certificates.ts";

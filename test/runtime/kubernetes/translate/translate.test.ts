@@ -281,6 +281,21 @@ describe("translate()", () => {
   });
 });
 
+test("an Ingress with a mistake in each of its thousands of paths costs no more than its length", async () => {
+  const made = ingress("web", { host: "web.example.com", annotations: { path_regex: "true" } });
+  const [rule] = made.spec?.rules ?? [];
+  const [first] = rule?.http?.paths ?? [];
+  // Quadratic, it takes minutes.
+  const paths = Array.from({ length: 16_000 }, (_, index) => {
+    return { ...first, path: `/(${index}`, pathType: "ImplementationSpecific" };
+  });
+  const translation = await translated({
+    ingresses: [{ ...made, spec: { ...made.spec, rules: [{ ...rule, http: { paths } }] } }],
+  });
+
+  expect(translation.problems).toHaveLength(paths.length);
+});
+
 describe("routeName()", () => {
   const place = { namespace: "shop", ingress: "web", host: "a.example.com", path: "/api", kind: "prefix" } as const;
 
