@@ -2,6 +2,8 @@
  * Publish tokens for minutes: whoever was given one, or found one in a log, that wants more owners, more time, or another
  * token.
  */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -148,6 +150,34 @@ describe("a token for minutes", () => {
     }
     expect((await operator!.ask("PUT", path)).status).toBe(405);
     expect((await operator!.ask("GET", TOKENS)).status).toBe(405);
+  });
+
+  test("that ends while a body is on its way has nothing done", async () => {
+    const { token, id } = await mint(teamA, "team-a");
+    const held = httpRequest(`${gateway.adminOrigin}/config/slices/team-a`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${token}`, "if-none-match": "*", expect: "100-continue" },
+    });
+    const answered = once(held, "response");
+    held.flushHeaders();
+    await once(held, "continue");
+    held.write(" ");
+    expect((await teamA!.ask("DELETE", `${TOKENS}/${id}`)).body).toEqual({ ended: true });
+    held.end(slice("team-a"));
+    const [{ statusCode }] = (await answered) as [IncomingMessage];
+    expect([statusCode, (await teamA!.get("/config/slices/team-a")).status]).toEqual([401, 404]);
+  });
+
+  test("is one of a few hundred at most with one token, however fast somebody asks, and others mint theirs", async () => {
+    const others = { ...OWNERS, "team-c": { publish_token: "publish-token-of-team-c" } };
+    const busy = await startGateway({ yaml: "routes: []\n", boot: { owners: others } });
+    const by = client("publish-token-of-team-c", busy);
+    const asked = Array.from({ length: 270 }, () => ask(by, { owner: "team-c" }));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201).length).toBeLessThanOrEqual(250);
+    expect(new Set(statuses)).toEqual(new Set([201, 429]));
+    expect((await ask(client(B, busy), { owner: "team-b" })).status).toBe(201);
+    await busy.close();
   });
 
   test("is compared as a whole", async () => {

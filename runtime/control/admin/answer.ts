@@ -1,6 +1,7 @@
 /** Requests to the admin listener and answers from it, apart from sockets. */
 import type { IncomingHttpHeaders } from "node:http";
 
+import type { TokenRefusal } from "./gate.ts";
 import type { PublishScope } from "./publish-scope.ts";
 
 export interface AdminRequest {
@@ -12,8 +13,23 @@ export interface AdminRequest {
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of the token, which the boot file has; undefined: it was minted for minutes. */
   readonly token: string | undefined;
-  /** The whole body; undefined when it is longer. Rejects when the sender went away. */
+  /**
+   * The whole body; undefined when it is longer.
+   *
+   * @throws TokenRefused when the token is not good any more by the time that it is there
+   * @throws Error when the sender went away
+   */
   readBody(maxBytes: number): Promise<Buffer | undefined>;
+}
+
+/** Nothing is done for a token that ended while the body was on its way, for which its sender may take a minute. */
+export class TokenRefused extends Error {
+  readonly refusal: TokenRefusal;
+
+  constructor(refusal: TokenRefusal) {
+    super("the token is not good any more");
+    this.refusal = refusal;
+  }
 }
 
 export interface Answer {

@@ -23,6 +23,9 @@ export interface Caller {
 /** "unavailable": the store is down, which knows the tokens that were minted. */
 export type TokenRefusal = "no-token-set" | "missing" | "wrong" | "unavailable";
 
+/** @returns who asks, by the token in an Authorization header */
+export type TokenGate = (header: string | undefined) => Promise<Caller | TokenRefusal>;
+
 /** @param names canonical; of `admin_hosts` and `admin_address` */
 export function hostAllowed(header: string | undefined, names: ReadonlySet<string>): boolean {
   const match = /^(\[[^\]]+\]|[^:[\]]+)(:[0-9]{1,5})?$/.exec(header ?? "");
@@ -32,12 +35,11 @@ export function hostAllowed(header: string | undefined, names: ReadonlySet<strin
   return host === "localhost" || isIP(host) !== 0 || names.has(host);
 }
 
-/** @returns who asks, by the token in an Authorization header */
 export function createTokenGate(
   operator: string | undefined,
   publishers: readonly PublishToken[],
   minted?: Pick<MintedTokens, "find">,
-): (header: string | undefined) => Promise<Caller | TokenRefusal> {
+): TokenGate {
   const entryOf = (token: string, scope: PublishScope | undefined) => ({
     digest: digest(token),
     caller: { scope, token: hashSecret(token) },

@@ -15,7 +15,7 @@ import type { Certificates } from "../../http/listener/certificates.ts";
 import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
-import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+import { json, TokenRefused, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
 import { type Caller, createTokenGate, hostAllowed } from "./gate.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
@@ -156,18 +156,17 @@ function createAnswers(
       return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
     // Before the path is looked up: without the token nobody learns which there are.
     const refusal = isOpen ? undefined : tokenRefusal;
-    if (refusal === "no-token-set")
-      return json(403, { error: "token", message: 'set "admin_token" to use this address' });
-    if (refusal === "unavailable")
-      return json(
-        503,
-        { error: "store", message: "the token cannot be checked now, try again" },
-        { "retry-after": "1" },
-      );
-    if (refusal) return json(401, { error: "token" }, { "www-authenticate": "Bearer" });
+    if (refusal) return tokenRefused(refusal);
     const isForOwners = isOpen || path === "/status" || endpoint?.forOwners === true;
     if (scope && !isForOwners) return outsideScope(scope);
-    if (endpoint) return endpoint.answer(readable(request, path, caller));
+    if (endpoint) {
+      try {
+        return await endpoint.answer(readable(request, path, caller, callerOf));
+      } catch (error) {
+        if (error instanceof TokenRefused) return tokenRefused(error.refusal);
+        throw error;
+      }
+    }
     if (request.method !== "GET" && request.method !== "HEAD")
       return json(405, { error: "method" }, { allow: "GET, HEAD" });
     switch (path) {
@@ -189,7 +188,27 @@ function createAnswers(
   };
 }
 
-function readable(request: IncomingMessage, path: string, caller: Caller | undefined): AdminRequest {
+function tokenRefused(refusal: TokenRefusal): Answer {
+  switch (refusal) {
+    case "no-token-set":
+      return json(403, { error: "token", message: 'set "admin_token" to use this address' });
+    case "unavailable":
+      return json(
+        503,
+        { error: "store", message: "the token cannot be checked now, try again" },
+        { "retry-after": "1" },
+      );
+    default:
+      return json(401, { error: "token" }, { "www-authenticate": "Bearer" });
+  }
+}
+
+function readable(
+  request: IncomingMessage,
+  path: string,
+  caller: Caller | undefined,
+  callerOf: TokenGate,
+): AdminRequest {
   return {
     method: request.method ?? "",
     path,
@@ -204,6 +223,8 @@ function readable(request: IncomingMessage, path: string, caller: Caller | undef
         if (length > maxBytes) return undefined;
         chunks.push(chunk);
       }
+      const asked = await callerOf(request.headers.authorization);
+      if (typeof asked === "string") throw new TokenRefused(asked);
       return Buffer.concat(chunks);
     },
   };

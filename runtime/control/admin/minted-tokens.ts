@@ -28,7 +28,8 @@ export interface MintedToken {
 
 /** All methods: @throws GatewayError `store.unavailable` */
 export interface MintedTokens {
-  mint(of: MintedRow): Promise<MintedToken & { readonly token: string }>;
+  /** Undefined when too many that were minted with the same token have not ended. */
+  mint(of: MintedRow): Promise<(MintedToken & { readonly token: string }) | undefined>;
   /** Undefined when it is none of ours, or has ended. */
   find(token: string): Promise<Pick<MintedRow, "owner" | "by"> | undefined>;
   /** Of a token that has not ended: good for its lifetime from now on. */
@@ -39,11 +40,15 @@ export interface MintedTokens {
 
 export const MINTED_FORMATS = firstFormats(["publish-token"]);
 
+/** Of one token of the boot file, in all replicas about: a run needs one, and all owners share the store. */
+export const MOST_MINTED = 250;
+
 /** Told apart from others without asking the store, and by whoever searches logs for leaked secrets. */
 const PREFIX = "gateway-publish-";
 
 export function createMintedTokens({ store, clock }: { readonly store: Store; readonly clock: Clock }): MintedTokens {
   const keyOf = (id: string): string => `publish-token:${id}`;
+  const tagOf = (by: string): string => `minted-with:${by}`;
   const findRow = async (
     id: string,
     isAllowed: (owner: string) => boolean,
@@ -51,13 +56,25 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
     const record = /^[A-Za-z0-9_-]{43}$/.test(id) ? await store.get<MintedRow>(keyOf(id)) : undefined;
     return record && isAllowed(record.value.owner) ? record : undefined;
   };
+  /** Being minted, by the token that they are minted with. */
+  const underWay = new Map<string, number>();
+  const hasRoom = async (by: string): Promise<boolean> =>
+    (await store.list(tagOf(by))).length + (underWay.get(by) ?? 0) <= MOST_MINTED;
   return {
     async mint({ owner, by, lifetimeSeconds }) {
-      const token = `${PREFIX}${randomSecret()}`;
-      const id = hashSecret(token);
-      const expiresAt = epochSeconds(clock) + lifetimeSeconds;
-      await store.put(keyOf(id), { owner, by, lifetimeSeconds }, { expiresAt });
-      return { token, id, owner, expiresAt };
+      underWay.set(by, (underWay.get(by) ?? 0) + 1);
+      try {
+        if (!(await hasRoom(by))) return undefined;
+        const token = `${PREFIX}${randomSecret()}`;
+        const id = hashSecret(token);
+        const expiresAt = epochSeconds(clock) + lifetimeSeconds;
+        await store.put(keyOf(id), { owner, by, lifetimeSeconds }, { expiresAt, tags: [tagOf(by)] });
+        return { token, id, owner, expiresAt };
+      } finally {
+        const left = (underWay.get(by) ?? 0) - 1;
+        if (left === 0) underWay.delete(by);
+        else underWay.set(by, left);
+      }
     },
     async find(token) {
       if (!token.startsWith(PREFIX)) return undefined;
@@ -69,7 +86,11 @@ export function createMintedTokens({ store, clock }: { readonly store: Store; re
       const { owner, lifetimeSeconds } = record.value;
       const expiresAt = epochSeconds(clock) + lifetimeSeconds;
       // Not one that ended meanwhile.
-      const { ok } = await store.put(record.key, record.value, { expiresAt, ifVersion: record.version });
+      const { ok } = await store.put(record.key, record.value, {
+        expiresAt,
+        ifVersion: record.version,
+        tags: record.tags,
+      });
       return ok ? { id, owner, expiresAt } : undefined;
     },
     async end(id, isAllowed) {

@@ -11,7 +11,7 @@ import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/value
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { json, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
-import type { MintedToken, MintedTokens } from "./minted-tokens.ts";
+import { MOST_MINTED, type MintedToken, type MintedTokens } from "./minted-tokens.ts";
 import { outsideScope } from "./publish-scope.ts";
 
 const TOKENS = "/publish-tokens";
@@ -51,6 +51,10 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
     if (typeof wish === "string") return json(400, { error: "body", message: wish });
     if (request.scope && !request.scope.covers(wish.owner)) return outsideScope(request.scope);
     const minted = await tokens.mint({ ...wish, by });
+    if (!minted) {
+      const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;
+      return json(429, { error: "too-many", message });
+    }
     log.info({ owner: minted.owner, id: minted.id, seconds: wish.lifetimeSeconds }, "publish token minted");
     return json(201, { token: minted.token, ...described(minted) });
   }
