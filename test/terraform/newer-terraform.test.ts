@@ -155,11 +155,28 @@ describe("an import by identity", () => {
     ["two places", { owner: "team", directory: "/x", url: "http://127.0.0.1:1" }, 'either "directory" or "url"'],
     ["no place", { owner: "team", directory: null, url: null }, 'either "directory" or "url"'],
     ["an address of another kind", { owner: "team", directory: null, url: "file:///etc" }, "http:// or https://"],
+    [
+      "a password",
+      { owner: "team", directory: null, url: "http://me:hunter2@127.0.0.1:1" },
+      'Cannot import "team": "url" must not hold a password',
+    ],
+    ["a query", { owner: "team", directory: null, url: "http://127.0.0.1:1/?x=" }, "must have no query"],
     ["a path as owner", { owner: "../team", directory: "/x", url: null }, '"owner" must be'],
   ])("is refused: %s", async (_name, identity, text) => {
     const answer = await importBy(identity);
     expect(answer["imported"]).toEqual([]);
     expect(failure(answer)).toContain(text);
+    expect(failure(answer)).not.toContain("hunter2");
+  });
+
+  test.each([
+    ["/config/slices/team", "must not hold a password"],
+    ["/elsewhere", "the id must be"],
+  ])("refuses an id with a password, and does not repeat it: %s", async (path, text) => {
+    const id = `http://me:hunter2@127.0.0.1:1${path}`;
+    const answer = await plugin.call("ImportResourceState", { typeName, id });
+    expect(failure(answer)).toContain(text);
+    expect(failure(answer)).not.toContain("hunter2");
   });
 });
 

@@ -39,7 +39,8 @@ export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<Ad
   }
 }
 
-function urlWish(text: string): string | undefined {
+/** What an address of a gateway must be; undefined when it is. */
+export function urlWish(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
     return "must be an address such as http://127.0.0.1:9901";

@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path";
 import { GatewayError } from "../../shared/errors.ts";
 import { adminToken, type Connection } from "../publish/admin-token.ts";
 import { publishedValues } from "./bundle-document.ts";
+import { urlWish } from "../publish/http-rules.ts";
 import { gatewayTls } from "../publish/gateway-tls.ts";
 import type { StateOutcome } from "../protocol/provider.ts";
 import { createHttpTarget } from "../publish/publish-http.ts";
@@ -71,7 +72,9 @@ export async function importFrom(
 }
 
 export function importRefusal(said: string, reason: string): GatewayError {
-  return new GatewayError("terraform.import", `Cannot import "${said}": ${reason}`);
+  // Where an address may hold a password.
+  const shown = said.replace(/\/\/.*@/, "//…@");
+  return new GatewayError("terraform.import", `Cannot import "${shown}": ${reason}`);
 }
 
 function placeOfPath(path: string): SlicePlace | undefined {
@@ -89,7 +92,10 @@ export function sliceInDirectory(directory: string, owner: string): SlicePlace {
   return { owner, target, values: { file: { directory, mode: null } } };
 }
 
+/** @throws GatewayError `terraform.import` */
 export function sliceOfGateway(url: string, owner: string, connection: Connection): SlicePlace {
+  const wish = urlWish(url);
+  if (wish !== undefined) throw importRefusal(owner, `"url" ${wish}`);
   const target = createHttpTarget({
     url,
     owner,
