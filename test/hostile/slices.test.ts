@@ -62,6 +62,24 @@ describe("a secret of the boot file", () => {
   });
 });
 
+describe("names of routes", () => {
+  const nameProblems = (name: string): readonly string[] => {
+    const route = { from: "http://a.example.com", to: "http://up.internal", policy: POLICY };
+    const text = JSON.stringify({ version: 1, owner: "team", routes: { [name]: route } });
+    const { problems } = loadSlices([{ file: "team.json", boot: false, text }]);
+    return problems.flatMap(({ path, message }) => (path.startsWith("routes") ? [message] : []));
+  };
+
+  test.each([
+    ["\u1100\u1161", "가"],
+    ["\u212Bngström", "Ångström"],
+    ["\uF900", "豈"],
+  ])("do not differ in how their letters are composed alone", (written, composed) => {
+    expect(nameProblems(written)).toEqual(["has a name that must have its letters composed (Unicode NFC)"]);
+    expect(nameProblems(composed)).toEqual([]);
+  });
+});
+
 describe("the admin listener", () => {
   test.each([
     "http://127.0.0.1:9901",

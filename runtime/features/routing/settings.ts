@@ -140,6 +140,8 @@ export const routingShape = {
 /** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
 export function routeNameWish(name: string): string | undefined {
   if (name.length > 100) return "is longer than 100 characters";
+  // Terraform has one name for two that differ in this alone.
+  if (name !== name.normalize("NFC")) return "must have its letters composed (Unicode NFC)";
   return /^[\p{L}\p{N}]([\p{L}\p{N} ._:*+()&'-]*[\p{L}\p{N}).*])?$/u.test(name)
     ? undefined
     : 'must begin and end with a letter or digit and have only letters, digits, spaces and "._:-" between';
