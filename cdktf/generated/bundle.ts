@@ -578,7 +578,7 @@ export interface BundleHostCertificates {
   */
   readonly certificate: string;
   /**
-  * PEM of its private key, without a passphrase. Stored in the Terraform state and the bundle as plain text; prefer `certificate_key_ref`.
+  * PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA. Stored in the Terraform state and the bundle as plain text; prefer `certificate_key_ref`.
   *
   */
   readonly certificateKey?: string;

@@ -219,7 +219,7 @@ export interface HostCertificate {
   /** PEM: the certificate, then those between it and the root. Must be for the host. */
   readonly certificate: string;
   /**
-   * PEM of its private key, without a passphrase.
+   * PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.
    * @default - one of its spellings must be written
    */
   readonly certificateKey?: Secret;

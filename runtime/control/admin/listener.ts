@@ -16,7 +16,7 @@ import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.t
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
 import { json, TokenRefused, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
-import { type Caller, createTokenGate, hostAllowed } from "./gate.ts";
+import { type Caller, createTokenGate, hostAllowed, type TokenGate, type TokenRefusal } from "./gate.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
 import { createAdminServer } from "./tls.ts";

@@ -25,7 +25,7 @@ const shape = {
     check: certificateProblem,
   }),
   ...secret("certificate_key", {
-    doc: "PEM of its private key, without a passphrase.",
+    doc: "PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.",
     unset: "one of its spellings must be written",
   }),
 };
