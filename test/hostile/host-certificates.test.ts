@@ -3,6 +3,7 @@
  * live, and never for a host of others.
  */
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
 import { connect as connectHttp2, type ClientHttp2Session } from "node:http2";
 import { Agent, request } from "node:https";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -315,6 +316,50 @@ describe("what evil brings", () => {
     expect(await refused("evil", [evil], { [evil]: { certificate } })).toContain("has no key");
     const reference = { certificate, certificate_key_ref: "file:/etc/ssl/private/gateway.key" };
     expect(await refused("evil", [evil], { [evil]: reference })).toContain("must be allowed by");
+  });
+});
+
+describe("a connection that was opened for one owner's host", () => {
+  const both = (): TestCertificate => made("both", "shop.example", "blog.example");
+
+  test("serves the hosts of others by their own routes, and 421 for those of nobody", async () => {
+    await published("shop", ["shop.example"], { "shop.example": await brought("shop", both()) });
+    await published("blog", ["blog.example"], {}, { set_response_headers: { "x-of": "blog" } });
+    const http2 = await openHttp2("shop.example");
+    const answers: unknown[] = [];
+    for (const host of ["shop.example", "blog.example", "nobody.example", "BLOG.example:443"]) {
+      const stream = http2.request({ ":path": "/", ":authority": host });
+      const [head] = (await once(stream, "response")) as [Record<string, unknown>];
+      stream.close();
+      answers.push([head[":status"], head["x-of"]]);
+    }
+    expect(answers).toEqual([
+      [200, undefined],
+      [200, "blog"],
+      [421, undefined],
+      [200, "blog"],
+    ]);
+    http2.destroy();
+  });
+
+  test("is resumed for no other host", async () => {
+    await published("shop", ["shop.example"], { "shop.example": await brought("shop", both()) });
+    await published("blog", ["blog.example"], { "blog.example": await brought("blog", made("blog.example")) });
+    for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+      const first = connect({
+        host: "127.0.0.1",
+        port: gateway.port,
+        servername: "shop.example",
+        rejectUnauthorized: false,
+        maxVersion,
+      });
+      const [session] = (await once(first, "session")) as [Buffer];
+      const again = await open("shop.example", { session, maxVersion });
+      const other = await open("blog.example", { session, maxVersion });
+      expect([again.isSessionReused(), other.isSessionReused()]).toEqual([true, false]);
+      expect(other.getPeerCertificate().subject.CN).toBe("blog.example");
+      for (const socket of [first, again, other]) socket.destroy();
+    }
   });
 });
 

@@ -61,7 +61,7 @@ const MOST_RSA_BITS = 4096;
 /**
  * Judges what others than the operator bring.
  *
- * @param certificate which `certificateWish` takes
+ * @param certificate which `certificateProblem` takes
  * @returns the certificate itself, without its chain
  * @throws Error when the listener could not show it, or not at a fair cost; the message holds nothing of the key
  */
