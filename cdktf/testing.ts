@@ -5,7 +5,7 @@
  * gateway itself runs.
  */
 import type { Slice } from "../runtime/config/slice.ts";
-import { otherReading } from "../runtime/shared/http/target.ts";
+import { otherReadings } from "../runtime/shared/http/target.ts";
 import { routePolicy } from "../runtime/policy/access-keys.ts";
 import { compilePolicy } from "../runtime/policy/evaluate.ts";
 import { explain, formatExplanation } from "../runtime/policy/explain.ts";
@@ -92,7 +92,7 @@ function expectDecision(allowed: boolean, target: Route | PolicyDoc, request: Te
 function factsOf(request: TestRequest): Facts {
   const { email, user, groups = [], claims = {}, tool, mcpMethod, isCorsPreflight = false } = request;
   const { path = "/", ip = "192.0.2.1", certificate, device } = request;
-  const otherPath = otherReading(path);
+  const otherPaths = otherReadings(path);
   const mcp = tool === undefined ? mcpMethod : "tools/call";
   const isSignedIn = email !== undefined || user !== undefined;
   const method = request.method ?? (isCorsPreflight ? "OPTIONS" : mcp === undefined ? "GET" : "POST");
@@ -103,7 +103,7 @@ function factsOf(request: TestRequest): Facts {
     http: {
       method,
       path,
-      ...(otherPath !== undefined && { otherPath }),
+      ...(otherPaths && { otherPaths }),
       host: "test.invalid",
       ip,
       isCorsPreflight,

@@ -44,7 +44,7 @@ const REFUSALS = {
   "http-path-ambiguous": {
     status: 400,
     code: INVALID_REQUEST,
-    text: "The path of this request has two readings, and policy decides them differently",
+    text: "The path of this request has several readings, and policy decides them differently",
   },
 } as const satisfies Readonly<Record<string, Pick<McpRefusal, "status" | "code" | "text">>>;
 

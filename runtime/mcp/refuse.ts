@@ -33,7 +33,7 @@ export function refusalAnswer(refused: McpRefusal, requestId: string): WireAnswe
 }
 
 /**
- * A denial by policy: 400 where the path has two readings that are not decided alike; else a tool call that expects an
+ * A denial by policy: 400 where the path has several readings that are not decided alike; else a tool call that expects an
  * answer gets one, with its own id; everything else gets 403, or 450 where a device is asked for. Never 401: signing in again would not help, and clients would try it in a loop.
  *
  * @param message absent for requests without a body

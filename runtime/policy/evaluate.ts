@@ -73,7 +73,7 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
 }
 
 /**
- * A path with parameters has two readings, and nobody here knows which one the upstream takes: where they lead to
+ * A path with parameters has several readings, and nobody here knows which one the upstream takes: where they lead to
  * different verdicts the decision is `isAmbiguous`, a refusal that says so.
  *
  * @returns the verdict with its reasons, ready for the record; the object is shared and frozen
@@ -81,17 +81,19 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
 export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
   try {
     const decision = evaluateReading(policy, facts);
-    if (!policy.needsPath || facts.http.otherPath === undefined) return decision;
-    const { otherPath: path, ...http } = facts.http;
-    const other = evaluateReading(policy, { ...facts, http: { ...http, path } });
-    return other.allowed === decision.allowed ? decision : AMBIGUOUS;
+    if (!policy.needsPath || facts.http.otherPaths === undefined) return decision;
+    const { otherPaths, ...http } = facts.http;
+    const isAgreed = otherPaths.every(
+      (path) => evaluateReading(policy, { ...facts, http: { ...http, path } }).allowed === decision.allowed,
+    );
+    return isAgreed ? decision : AMBIGUOUS;
   } catch {
     // A criterion that cannot be judged must not turn into "no deny rule matched".
     return FAILED;
   }
 }
 
-/** The two readings of the path are not decided alike: another path would help, signing in would not. */
+/** The readings of the path are not decided alike: another path would help, signing in would not. */
 export function isAmbiguous(decision: Decision): boolean {
   return decision === AMBIGUOUS;
 }

@@ -70,8 +70,8 @@ export interface Facts {
     readonly method: string;
     /** Canonical path without query. */
     readonly path: string;
-    /** The path as servers read it that cut parameters off; absent where both are the same. */
-    readonly otherPath?: string;
+    /** The path as servers read it that cut parameters off, in their two ways; absent where it has none. */
+    readonly otherPaths?: readonly string[];
     readonly host: string;
     /** Address of the peer, as the listener saw it. */
     readonly ip: string;

@@ -105,7 +105,7 @@ function blockOf({ blocks }: DecideDeps, { prepared, principal }: RequestContext
   return block && blockedDecision(block);
 }
 
-function httpFacts({ exchange, otherPath }: RequestContext, withCertificate = false): Facts["http"] {
+function httpFacts({ exchange, otherPaths }: RequestContext, withCertificate = false): Facts["http"] {
   const { method, path, host, remoteAddress: ip } = exchange;
   // The Fetch standard: a preflight is OPTIONS with both of these headers.
   const isCorsPreflight =
@@ -114,8 +114,8 @@ function httpFacts({ exchange, otherPath }: RequestContext, withCertificate = fa
     exchange.header("access-control-request-method") !== undefined;
   const http = isCorsPreflight ? { method, path, host, ip, isCorsPreflight } : { method, path, host, ip };
   const certificate = withCertificate ? exchange.clientCertificate : undefined;
-  if (certificate === undefined && otherPath === undefined) return http;
-  return { ...http, ...(certificate && { certificate }), ...(otherPath !== undefined && { otherPath }) };
+  if (certificate === undefined && otherPaths === undefined) return http;
+  return { ...http, ...(certificate && { certificate }), ...(otherPaths && { otherPaths }) };
 }
 
 /** One shape for each case, written out: spreading absent members costs more than evaluating the policy. */

@@ -225,7 +225,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
       }
       if (prepared.isMcpServer && endpoints.answerBelowRoute(exchange, snapshot)) return;
 
-      const context = createRequestContext(exchange, snapshot, prepared, trace, found.otherPath);
+      const context = createRequestContext(exchange, snapshot, prepared, trace, found.otherPaths);
       runSteps(prepared.isMcpServer ? mcpSteps : webSteps, context, deps.log);
     },
 
@@ -277,7 +277,7 @@ function answerNoRoute(exchange: Exchange, reason: NoRouteReason): void {
   } else {
     respondError(exchange, 400, {
       code: "request.ambiguous-path",
-      message: "The path of this request has two readings",
+      message: "The path of this request has several readings",
     });
   }
 }

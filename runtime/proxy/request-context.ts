@@ -15,8 +15,8 @@ export interface RequestContext {
   readonly exchange: Exchange;
   readonly snapshot: Snapshot;
   readonly prepared: PreparedRoute;
-  /** The path as servers read it that cut parameters off; undefined where both are the same. */
-  readonly otherPath: string | undefined;
+  /** The path as servers read it that cut parameters off; undefined where it has none. */
+  readonly otherPaths: readonly string[] | undefined;
   /** Undefined on routes that let anonymous requests pass. */
   principal: Principal | undefined;
   /** Ordinary routes: why nobody is known. */
@@ -56,13 +56,13 @@ export function createRequestContext(
   snapshot: Snapshot,
   prepared: PreparedRoute,
   trace: RequestTrace | undefined,
-  otherPath: string | undefined,
+  otherPaths: readonly string[] | undefined,
 ): RequestContext {
   return {
     exchange,
     snapshot,
     prepared,
-    otherPath,
+    otherPaths,
     principal: undefined,
     authFailure: undefined,
     facts: undefined,

@@ -98,7 +98,7 @@ function askToSignIn({ signIn }: SignInDeps, { exchange, snapshot }: RequestCont
 function answerAmbiguous({ exchange }: RequestContext): void {
   respondError(exchange, 400, {
     code: "access.ambiguous-path",
-    message: "The path of this request has two readings, and the policy of this address decides them differently",
+    message: "The path of this request has several readings, and the policy of this address decides them differently",
   });
 }
 

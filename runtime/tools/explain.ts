@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 
 import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
-import { canonicalPath, otherReading } from "../shared/http/target.ts";
+import { canonicalPath, otherReadings } from "../shared/http/target.ts";
 import { routePolicy } from "../policy/access-keys.ts";
 import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
 import { DEVICE_TYPES } from "../policy/device-match.ts";
@@ -105,7 +105,7 @@ function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, deci
   if (!mcp?.server && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
     yield "a browser is led to prove a registered device; programs are answered 450";
   if (isAmbiguous(decision))
-    yield `the answer is 400: to servers that cut path parameters off the path is "${facts.http.otherPath ?? ""}", which the policy decides differently`;
+    yield `the answer is 400: to servers that cut path parameters off the path is ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
   const mtls = config.boot.downstream_mtls;
   if (mtls && (mtls.enforcement ?? "") !== "policy" && facts.http.certificate?.isValid !== true)
     yield "downstream_mtls refuses clients without a valid certificate before the policy is asked";
@@ -114,13 +114,13 @@ function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, deci
 function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: CertificateFacts | undefined): Facts {
   const mcpMethod = options.tool === undefined ? options.mcpMethod : "tools/call";
   const path = readPath(options.path);
-  const otherPath = otherReading(path);
+  const otherPaths = otherReadings(path);
   const isCorsPreflight = options.preflight === true;
   return {
     http: {
       method: isCorsPreflight ? "OPTIONS" : options.method,
       path,
-      ...(otherPath !== undefined && { otherPath }),
+      ...(otherPaths && { otherPaths }),
       host: URL.parse(doc.from)?.host ?? "",
       ip: options.ip ?? "127.0.0.1",
       ...(isCorsPreflight && { isCorsPreflight }),

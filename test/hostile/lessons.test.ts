@@ -13,7 +13,7 @@ import { parseUpstream } from "../../runtime/settings/values.ts";
 import { readCookie, withoutCookies } from "../../runtime/http/cookies.ts";
 import { foldHeaderName } from "../../runtime/shared/http/header-traits.ts";
 import { parseQuery } from "../../runtime/shared/http/query.ts";
-import { canonicalAuthority, canonicalPath, withoutPathParameters } from "../../runtime/shared/http/target.ts";
+import { canonicalAuthority, canonicalPath, otherReadings } from "../../runtime/shared/http/target.ts";
 import { matchesRedirectUri, redirectUriProblem } from "../../runtime/oauth/server/clients/redirect-uri.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { parseMessage } from "../../runtime/mcp/message.ts";
@@ -369,7 +369,7 @@ describe("readers of what clients and servers send", () => {
   const readers: Readonly<Record<string, (text: string) => unknown>> = {
     "canonicalPath()": (text) => canonicalPath(`/${text}`),
     "canonicalAuthority()": (text) => canonicalAuthority(text, "443"),
-    "withoutPathParameters()": withoutPathParameters,
+    "otherReadings()": otherReadings,
     "parseQuery()": parseQuery,
     "readCookie()": (text) => readCookie(exchangeWith(`gateway_session${text}`), "gateway_session"),
     "withoutCookies()": (text) => withoutCookies(text, (name) => name === "x"),

@@ -30,6 +30,7 @@ const policies = {
   ends: "policy: [{ allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: { ends_with: /secret } }] } }]",
   public:
     "policy: [{ allow: { or: [{ http_path: { starts_with: /public/v1 } }] }, deny: { or: [{ http_path: /public/v1/secret }] } }]",
+  escaped: "policy: [{ allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: /escaped/a%3Bsecret }] } }]",
   free: "allow_public_unauthenticated_access: true",
 };
 
@@ -46,7 +47,9 @@ beforeAll(async () => {
     boot: { storage_url: storageUrl },
     yaml: `runtime_flags: { mcp: true }
 routes:
-${routes.join("")}  - { name: mcp, from: "{origin}", prefix: /mcp, to: "${upstream.origin}", mcp: { server: {} }, policy: [{ allow: { and: [{ user: "service-account:ci" }] }, deny: { or: [{ http_path: /mcp/metrics }] } }] }
+${routes.join("")}  - { name: kept, from: "{origin}", prefix: /kept, to: "${upstream.origin}", ${policies.free} }
+  - { name: closed, from: "{origin}", path: /kept/a%3Bb, to: "${upstream.origin}" }
+  - { name: mcp, from: "{origin}", prefix: /mcp, to: "${upstream.origin}", mcp: { server: {} }, policy: [{ allow: { and: [{ user: "service-account:ci" }] }, deny: { or: [{ http_path: /mcp/metrics }] } }] }
 `,
   });
   const store = await openRecords(storageUrl, { clock, log: silentLog() });
@@ -79,6 +82,7 @@ describe("rules on paths are not walked around", () => {
     ["an encoded ending", "/css/secret%3Bx.css"],
     ["a segment in a parameter", "/ends/v1;a/secret;b"],
     ["a parameter of a segment before", "/public/v1;a/secret"],
+    ["a parameter behind an escape that servers keep", "/escaped/a%3Bsecret;x"],
   ])("%s: %s", async (_, path) => {
     const before = upstream.seen.length;
     const answer = await ask(path);
@@ -108,10 +112,18 @@ describe("rules on paths are not walked around", () => {
   });
 });
 
+test("a route is not walked around by a parameter behind an escape that servers keep", async () => {
+  const before = upstream.seen.length;
+  const answer = await ask("/kept/a%3Bb;x");
+  expect([answer.status, (await answer.text()).includes("request.ambiguous-path")]).toEqual([400, true]);
+  expect(upstream.seen).toHaveLength(before);
+});
+
 describe("paths with parameters pass as they are", () => {
   test.each([
     ["where both readings are allowed", "/deny/items;id=3"],
     ["where no rule speaks of paths", "/free/admin;x"],
+    ["where all three are allowed", "/deny/items%3Ba;id=3"],
     ["where the ending stands before the parameter", "/css/a.css;v=2.css"],
   ])("%s: %s", async (_, path) => {
     const answer = await ask(path);

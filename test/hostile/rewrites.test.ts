@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { canonicalPath, withoutPathParameters } from "../../runtime/shared/http/target.ts";
+import { canonicalPath, otherReadings } from "../../runtime/shared/http/target.ts";
 import { startPipeline, type Pipeline } from "../support/pipeline.ts";
 import { sendRaw, type RawAnswer } from "../support/raw-client.ts";
 import { startVictim, type Victim } from "../support/victim.ts";
@@ -117,7 +117,7 @@ test("whatever reaches the upstream is canonical, with and without its parameter
         passed += 1;
         const sent = victim.requests[heard]?.target ?? "";
         expect(canonicalPath(sent)).toEqual({ ok: true, path: sent });
-        expect(canonicalPath(withoutPathParameters(sent)).ok).toBe(true);
+        for (const other of otherReadings(sent) ?? []) expect(canonicalPath(other).ok).toBe(true);
         // What was judged is what the client meant, and it has one reading too.
         const judged = String(pipeline.records[recorded]?.["path"]);
         expect(canonicalPath(judged)).toEqual({ ok: true, path: judged });

@@ -6,7 +6,7 @@
  * that it could match.
  */
 import { MAX_MATCHED_PATH } from "./path-pattern.ts";
-import { canonicalPath, otherReading } from "../../shared/http/target.ts";
+import { canonicalPath, otherReadings } from "../../shared/http/target.ts";
 import { isOwnPath } from "./own-paths.ts";
 import { PathNode } from "./apply-path-tree.ts";
 import { createAutomata, PatternPlaces } from "./apply-patterns.ts";
@@ -19,7 +19,7 @@ export type FoundRoute<P> =
       readonly ok: true;
       readonly prepared: P;
       /** The path as servers read it that cut parameters off; undefined where both are the same. */
-      readonly otherPath: string | undefined;
+      readonly otherPaths: readonly string[] | undefined;
     }
   | { readonly ok: false; readonly reason: NoRouteReason };
 
@@ -77,13 +77,13 @@ export class HostRoutes<R extends RoutedRoute, P> implements HostTable<P> {
   findRoute(path: string): FoundRoute<P> {
     const slot = this.#find(path);
     if (slot === TOO_LONG) return { ok: false, reason: TOO_LONG };
-    // "/admin;x" is "/admin" to servers that cut parameters off. When the two readings lead to different routes,
+    // "/admin;x" is "/admin" to servers that cut parameters off. When the readings lead to different routes,
     // one route's policy would decide about the other's resource; and an address of ours is no upstream's.
-    const otherPath = otherReading(path);
-    if (otherPath !== undefined && (isOwnPath(otherPath) || this.#find(otherPath) !== slot))
+    const otherPaths = otherReadings(path);
+    if (otherPaths?.some((other) => isOwnPath(other) || this.#find(other) !== slot) === true)
       return { ok: false, reason: "ambiguous-path" };
     if (slot === undefined) return { ok: false, reason: "no-route" };
-    return { ok: true, prepared: (slot.prepared ??= this.#prepare(slot.route)), otherPath };
+    return { ok: true, prepared: (slot.prepared ??= this.#prepare(slot.route)), otherPaths };
   }
 
   #add(slot: Slot<R, P>): void {

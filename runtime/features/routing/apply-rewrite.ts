@@ -6,17 +6,15 @@
  * that came in and nobody can say which of the readings the upstream takes.
  */
 import type { PathRewrite, RoutedRoute } from "./compiled.ts";
-import { canonicalPath, hasPathParameter, withoutPathParameters } from "../../shared/http/target.ts";
+import { canonicalPath, pathReadings } from "../../shared/http/target.ts";
 
 /** @returns undefined when the result is no path with one reading */
 export function rewritePath(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {
   const rewritten = apply(path, route, rewrite);
   if (rewritten === undefined || !isPlain(rewritten)) return undefined;
   // What a server reads that cuts parameters off must be what the rewrite makes of the path without them.
-  if (hasPathParameter(path) || hasPathParameter(rewritten)) {
-    if (apply(withoutPathParameters(path), route, rewrite) !== withoutPathParameters(rewritten)) return undefined;
-  }
-  return rewritten;
+  const readings = pathReadings(path + rewritten);
+  return readings.every((read) => apply(read(path), route, rewrite) === read(rewritten)) ? rewritten : undefined;
 }
 
 function apply(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {

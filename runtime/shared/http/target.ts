@@ -133,21 +133,37 @@ export function canonicalPath(raw: string): PathResult {
   return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
-/** True when the path has parts that some servers cut off (`/admin;x`): routing, policy and rewriting look at both readings. */
-export function hasPathParameter(path: string): boolean {
-  return path.includes(";") || path.includes("%3B");
+/** How a server that cuts path parameters off (`/admin;x`) reads a path. */
+export type PathReading = (path: string) => string;
+
+/** Some look for ";" before escapes are undone, some after: to the first "%3B" is a part of the name. */
+const READINGS: readonly PathReading[] = [
+  (path) => cutSegments(path, /;.*$/),
+  (path) => cutSegments(path, /(?:;|%3B).*$/),
+];
+
+/**
+ * How servers read the path that do not take it whole: routing, policy and rewriting look at all of them.
+ *
+ * @returns empty where the path has one reading, which most have
+ */
+export function pathReadings(path: string): readonly PathReading[] {
+  return path.includes(";") || path.includes("%3B") ? READINGS : NONE;
 }
 
-/** What servers that cut parameters off read instead; undefined where the path has one reading. */
-export function otherReading(path: string): string | undefined {
-  return hasPathParameter(path) ? withoutPathParameters(path) : undefined;
+/** What they read, each once; undefined where the path has one reading. */
+export function otherReadings(path: string): readonly string[] | undefined {
+  const readings = pathReadings(path);
+  if (readings.length === 0) return undefined;
+  return [...new Set(readings.map((read) => read(path)))].filter((other) => other !== path);
 }
 
-/** The path as a server that cuts parameters off reads it. */
-export function withoutPathParameters(path: string): string {
+const NONE: readonly never[] = [];
+
+function cutSegments(path: string, parameters: RegExp): string {
   return path
     .split("/")
-    .map((segment) => segment.replace(/(?:;|%3B).*$/, ""))
+    .map((segment) => segment.replace(parameters, ""))
     .join("/");
 }
 

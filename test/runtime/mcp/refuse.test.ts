@@ -106,9 +106,9 @@ describe("refusalAnswer()", () => {
   });
 });
 
-test("denialAnswer() says of a path with two readings that it is refused, with the id of the message", () => {
+test("denialAnswer() says of a path with several readings that it is refused, with the id of the message", () => {
   const policy = compilePolicy({ allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: "/a" }] } });
-  const http = { method: "POST", path: "/a;x", otherPath: "/a", host: "h", ip: "192.0.2.1" };
+  const http = { method: "POST", path: "/a;x", otherPaths: ["/a"], host: "h", ip: "192.0.2.1" };
   const answer = denialAnswer(undefined, evaluate(policy, { http }), "req-1");
   expect(answer.status).toBe(400);
   expect(bodyOf(answer)).toMatchObject({ error: { data: { reason: "http-path-ambiguous" } } });

@@ -529,9 +529,9 @@ describe("evaluate() of what the provider left out", () => {
   });
 });
 
-describe("evaluate() of a path with two readings", () => {
+describe("evaluate() of a path with several readings", () => {
   const policy: PolicyDoc = { allow: { or: [{ accept: true }] }, deny: { or: [{ http_path: "/admin" }] } };
-  const at = (path: string, otherPath: string): Facts => ({ http: { ...plainHttp, path, otherPath } });
+  const at = (path: string, ...otherPaths: string[]): Facts => ({ http: { ...plainHttp, path, otherPaths } });
 
   test("is ambiguous where the verdicts differ, and only there", () => {
     const compiled = compilePolicy(policy);
@@ -539,6 +539,7 @@ describe("evaluate() of a path with two readings", () => {
     expect(isAmbiguous(decision)).toBe(true);
     expect(decision).toMatchObject({ allowed: false, denied: false, allowWhyFalse: ["http-path-ambiguous"] });
     expect(evaluate(compiled, at("/items;x", "/items")).allowed).toBe(true);
+    expect(isAmbiguous(evaluate(compiled, at("/a%3B;x", "/a", "/admin")))).toBe(true);
     expect(isAmbiguous(evaluate(compilePolicy([]), at("/admin;x", "/admin")))).toBe(false);
     const other = compilePolicy({ allow: { or: [{ accept: true }] } });
     expect(evaluate(other, at("/admin;x", "/admin")).allowed).toBe(true);

@@ -5,8 +5,7 @@ import {
   canonicalAuthority,
   canonicalPath,
   canonicalTarget,
-  hasPathParameter,
-  withoutPathParameters,
+  otherReadings,
 } from "../../../../runtime/shared/http/target.ts";
 
 describe("canonicalPath()", () => {
@@ -149,8 +148,12 @@ describe("canonicalTarget()", () => {
   });
 });
 
-test("withoutPathParameters() reads a path as servers do that cut parameters off", () => {
-  expect(hasPathParameter("/a/b")).toBe(false);
-  expect(hasPathParameter("/a%3Bx")).toBe(true);
-  expect(withoutPathParameters("/a;x=1/b%3By/c")).toBe("/a/b/c");
+test.each<[string, readonly string[] | undefined]>([
+  ["/a/b", undefined],
+  ["/a%3Bx", ["/a"]],
+  ["/a;x=1/b;y/c", ["/a/b/c"]],
+  ["/a;x=1/b%3By/c", ["/a/b%3By/c", "/a/b/c"]],
+  ["/a%3Bb;x", ["/a%3Bb", "/a"]],
+])("otherReadings() reads %s as servers do that cut parameters off", (path, expected) => {
+  expect(otherReadings(path)).toEqual(expected);
 });
