@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { assertionClaims, makeSigningKey, signAssertion } from "../support/client-assertion.ts";
 import { createSend } from "../support/browser.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
@@ -175,9 +175,9 @@ describe("gateway client", () => {
   });
 
   test("create takes public keys instead of a secret", async () => {
-    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const key = await makeSigningKey("ES256");
     const file = join(directory, "keys.json");
-    await writeFile(file, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
+    await writeFile(file, JSON.stringify({ keys: [key.jwk] }));
     const made = await run(
       "client",
       "create",
@@ -192,13 +192,8 @@ describe("gateway client", () => {
     const written = JSON.parse(made.out) as Record<string, string>;
     expect(written).not.toHaveProperty("client_secret");
     const clientId = written["client_id"] ?? "";
-    const client_assertion = await new SignJWT({ jti: "1" })
-      .setProtectedHeader({ alg: "ES256" })
-      .setIssuer(clientId)
-      .setSubject(clientId)
-      .setAudience(world.gateway.origin)
-      .setExpirationTime("2m")
-      .sign(privateKey);
+    const claims = assertionClaims(clientId, Date.now(), { aud: world.gateway.origin });
+    const client_assertion = await signAssertion(claims, key);
     const answer = await send({
       method: "POST",
       url: `${world.gateway.origin}/.gateway/mcp/token`,

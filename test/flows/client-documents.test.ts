@@ -1,7 +1,7 @@
 /** Client ID metadata documents through the whole gateway, read over real https from a host on the allowlist. */
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import { assertionClaims, makeSigningKey, signAssertion } from "../support/client-assertion.ts";
 import { startDocumentHost, type DocumentHost } from "../support/document-host.ts";
 import { startMcpGateway, type McpGateway } from "../support/mcp-gateway.ts";
 import { createOAuthClient, createPkce, REDIRECT_URI, type AuthorizeOutcome } from "../support/oauth-client.ts";
@@ -64,7 +64,7 @@ describe("a URL client id whose host is in mcp_allowed_client_id_domains", () =>
   });
 
   test("proves itself with private_key_jwt and the keys at its jwks_uri", async () => {
-    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const key = await makeSigningKey("ES256", "k");
     const keys = `/oauth/keys.json?${serial}`;
     host.serve({
       [`${PATH}?${serial}`]: {
@@ -72,7 +72,7 @@ describe("a URL client id whose host is in mcp_allowed_client_id_domains", () =>
         token_endpoint_auth_method: "private_key_jwt",
         jwks_uri: `${host.origin}${keys}`,
       },
-      [keys]: { keys: [{ ...(await exportJWK(publicKey)), kid: "k" }] },
+      [keys]: { keys: [key.jwk] },
     });
     const oauth = createOAuthClient({ resource: world.resource });
     const { verifier, challenge } = createPkce();
@@ -84,13 +84,8 @@ describe("a URL client id whose host is in mcp_allowed_client_id_domains", () =>
     });
     if (outcome.at !== "client") throw new Error(outcome.page.text);
     const { issuer } = await oauth.discover();
-    const client_assertion = await new SignJWT({ jti: `j${serial}` })
-      .setProtectedHeader({ alg: "ES256", kid: "k" })
-      .setIssuer(id)
-      .setSubject(id)
-      .setAudience(issuer)
-      .setExpirationTime("5m")
-      .sign(privateKey);
+    const claims = assertionClaims(id, Date.now(), { aud: issuer });
+    const client_assertion = await signAssertion(claims, key, { kid: "k" });
     const form = {
       grant_type: "authorization_code",
       code: outcome.parameters["code"] ?? "",

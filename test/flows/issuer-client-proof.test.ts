@@ -1,10 +1,17 @@
 /** Clients that sign: `private_key_jwt` of registered clients and of client ID metadata documents. */
-import { randomUUID } from "node:crypto";
-
-import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type CryptoKey, type JWK } from "jose";
+import { SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { FetchedDocument } from "../../runtime/oauth/server/clients/remote-document.ts";
+import {
+  ASSERTION_TYPE,
+  assertionClaims,
+  DOCUMENT_ID,
+  KEYS_URL,
+  makeSigningKey,
+  signAssertion,
+  type SigningKey,
+} from "../support/client-assertion.ts";
 import { createPkce, REDIRECT_URI, type OAuthClient } from "../support/oauth-client.ts";
 import { ONE_SERVER, ORIGIN, useIssuers, type TestIssuer } from "../support/issuer.ts";
 
@@ -12,48 +19,27 @@ const start = useIssuers();
 
 const TOKEN_ENDPOINT = `${ORIGIN}/.gateway/mcp/token`;
 const REVOCATION_ENDPOINT = `${ORIGIN}/.gateway/mcp/revoke`;
-const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-const DOCUMENT_ID = "https://app.example.org/oauth/client.json";
-const KEYS_URL = "https://app.example.org/oauth/keys.json";
-
-interface SigningKey {
-  readonly privateKey: CryptoKey;
-  readonly jwk: JWK;
-}
-
-async function makeKey(alg: string, kid?: string): Promise<SigningKey> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-  return { privateKey, jwk: { ...(await exportJWK(publicKey)), ...(kid === undefined ? {} : { kid }) } };
-}
 
 let key: SigningKey;
 let other: SigningKey;
 beforeAll(async () => {
-  [key, other] = await Promise.all([makeKey("ES256", "one"), makeKey("ES256", "two")]);
+  [key, other] = await Promise.all([makeSigningKey("ES256", "one"), makeSigningKey("ES256", "two")]);
 });
 
 interface AssertionParts {
   readonly clientId: string;
   readonly nowMs: number;
   readonly by?: SigningKey;
-  readonly alg?: string;
   readonly kid?: string;
   /** Replaces claims; undefined leaves one out. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-function claimsOf({ clientId, nowMs, claims = {} }: AssertionParts): Record<string, unknown> {
-  const now = Math.floor(nowMs / 1000);
-  const all = { iss: clientId, sub: clientId, aud: ORIGIN, iat: now, exp: now + 300, jti: randomUUID(), ...claims };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
 async function assertion(parts: AssertionParts): Promise<Record<string, string>> {
-  const { by = key, alg = "ES256", kid = by.jwk.kid } = parts;
-  const jwt = await new SignJWT(claimsOf(parts))
-    .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }) })
-    .sign(by.privateKey);
-  return { client_assertion_type: ASSERTION_TYPE, client_assertion: jwt };
+  const { clientId, nowMs, claims, by = key, kid = by.jwk.kid } = parts;
+  const header = kid === undefined ? {} : { kid };
+  const client_assertion = await signAssertion(assertionClaims(clientId, nowMs, claims), by, header);
+  return { client_assertion_type: ASSERTION_TYPE, client_assertion };
 }
 
 /** Lets the user approve, and answers the form that exchanges the code, without the client's proof. */
@@ -133,8 +119,8 @@ describe("a registered client that signs", () => {
     const gateway = await start();
     const clientId = await registerSigner(gateway);
     const nowMs = gateway.clock.now();
-    const unsigned = new UnsecuredJWT(claimsOf({ clientId, nowMs })).encode();
-    const hmac = await new SignJWT(claimsOf({ clientId, nowMs }))
+    const unsigned = new UnsecuredJWT(assertionClaims(clientId, nowMs)).encode();
+    const hmac = await new SignJWT(assertionClaims(clientId, nowMs))
       .setProtectedHeader({ alg: "HS256", kid: "one" })
       .sign(new TextEncoder().encode(JSON.stringify(key.jwk)));
     for (const client_assertion of [unsigned, hmac, "a.b.c", "", "x".repeat(9000)]) {
@@ -199,10 +185,10 @@ describe("a registered client that signs", () => {
 
   test.each(["ES384", "EdDSA", "PS256", "RS256"])("may sign with %s", async (alg) => {
     const gateway = await start();
-    const by = await makeKey(alg, "k");
+    const by = await makeSigningKey(alg, "k");
     const metadata = { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [by.jwk] } };
     const { client_id: clientId } = await gateway.oauth().register(metadata);
-    const proof = await assertion({ clientId, nowMs: gateway.clock.now(), by, alg });
+    const proof = await assertion({ clientId, nowMs: gateway.clock.now(), by });
     expect((await gateway.oauth().sendRevocation({ token: "x", ...proof })).status).toBe(200);
   });
 

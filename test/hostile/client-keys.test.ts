@@ -1,36 +1,29 @@
 /** Clients whose keys and assertions are made to cost us time, or to make us stumble. */
-import { randomUUID } from "node:crypto";
-
 import * as fc from "fast-check";
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
+import type { JWK } from "jose";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { createLog } from "../../runtime/shared/log.ts";
 import type { FetchedDocument } from "../../runtime/oauth/server/clients/remote-document.ts";
 import { clientKey, type ClientRecord } from "../../runtime/oauth/server/grant-records.ts";
-import { ONE_SERVER, ORIGIN, useIssuers, type TestIssuer } from "../support/issuer.ts";
+import {
+  ASSERTION_TYPE,
+  assertionClaims,
+  DOCUMENT_ID,
+  KEYS_URL,
+  makeSigningKey,
+  signAssertion,
+  type SigningKey,
+} from "../support/client-assertion.ts";
+import { ONE_SERVER, useIssuers, type TestIssuer } from "../support/issuer.ts";
 import { REDIRECT_URI } from "../support/oauth-client.ts";
 
 const start = useIssuers();
 
-const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-const DOCUMENT_ID = "https://app.example.org/oauth/client.json";
-const KEYS_URL = "https://app.example.org/oauth/keys.json";
-
-interface SigningKey {
-  readonly privateKey: CryptoKey;
-  readonly jwk: JWK;
-}
-
 let ec: SigningKey;
 let rsa: SigningKey;
 beforeAll(async () => {
-  [ec, rsa] = (await Promise.all(
-    ["ES256", "RS256"].map(async (alg) => {
-      const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-      return { privateKey, jwk: await exportJWK(publicKey) };
-    }),
-  )) as [SigningKey, SigningKey];
+  [ec, rsa] = await Promise.all([makeSigningKey("ES256"), makeSigningKey("RS256")]);
 });
 
 /** Base64url of so many bits, odd, with the highest bit set. */
@@ -44,15 +37,8 @@ function odd(bits: number): string {
 const rsaKey = (modulusBits: number, e = "AQAB"): JWK => ({ kty: "RSA", n: odd(modulusBits), e });
 const HUGE_EXPONENT = rsaKey(2048, odd(2047));
 
-async function sign(claims: Readonly<Record<string, unknown>>, by = ec, header: object = {}): Promise<string> {
-  const alg = by === rsa ? "RS256" : "ES256";
-  return new SignJWT(claims).setProtectedHeader({ alg, ...header }).sign(by.privateKey);
-}
-
-function claimsOf(clientId: string, nowMs: number): Record<string, unknown> {
-  const now = Math.floor(nowMs / 1000);
-  return { iss: clientId, sub: clientId, aud: ORIGIN, iat: now, exp: now + 300, jti: randomUUID() };
-}
+const sign = (claims: Readonly<Record<string, unknown>>, by = ec, header = {}): Promise<string> =>
+  signAssertion(claims, by, header);
 
 /** A revocation, which asks for the same proof as the token endpoint, and for nothing else. */
 async function prove(gateway: TestIssuer, client_assertion: string): Promise<string> {
@@ -123,7 +109,7 @@ describe("keys that are costly or no keys are refused at registration, and the a
       { kty: "RSA", n: odd(8192), e: "AQAB", use: "enc" },
     ];
     const clientId = await register(gateway, [...others, ec.jwk]);
-    expect(await prove(gateway, await sign(claimsOf(clientId, gateway.clock.now())))).toBe("200");
+    expect(await prove(gateway, await sign(assertionClaims(clientId, gateway.clock.now())))).toBe("200");
     const open = await gateway.oauth().register({ jwks: { keys: others } });
     expect(open).not.toHaveProperty("jwks");
   });
@@ -142,7 +128,9 @@ describe("a client with twenty keys of huge exponents", () => {
     const record = await gateway.store.get<ClientRecord>(clientKey(clientId));
     const metadata = { ...record?.value.metadata, jwks: { keys } };
     await gateway.store.put(clientKey(clientId), { ...record?.value, metadata });
-    expect(await prove(gateway, await sign(claimsOf(clientId, gateway.clock.now()), rsa))).toBe("401 invalid_client");
+    expect(await prove(gateway, await sign(assertionClaims(clientId, gateway.clock.now()), rsa))).toBe(
+      "401 invalid_client",
+    );
     expect(lines.join("")).toContain("no usable key: key 1 has a public exponent of 2047 bits");
   });
 
@@ -163,7 +151,7 @@ describe("a client with twenty keys of huge exponents", () => {
       yaml: `mcp_allowed_client_id_domains: ["*.example.org"]\n${ONE_SERVER}`,
       fetchClientDocument: async (url): Promise<FetchedDocument> => ({ ok: true, document: files[url] }),
     });
-    expect(await prove(gateway, await sign(claimsOf(DOCUMENT_ID, gateway.clock.now()), rsa))).toBe(
+    expect(await prove(gateway, await sign(assertionClaims(DOCUMENT_ID, gateway.clock.now()), rsa))).toBe(
       "401 invalid_client",
     );
     expect(lines.join("")).toContain("key 1 has a public exponent of 2047 bits");
@@ -171,8 +159,7 @@ describe("a client with twenty keys of huge exponents", () => {
 });
 
 test("of several published keys that fit, the assertion must name one", async () => {
-  const other = await generateKeyPair("ES256", { extractable: true });
-  const keys = [{ ...ec.jwk }, { ...(await exportJWK(other.publicKey)) }];
+  const keys = [ec.jwk, (await makeSigningKey("ES256")).jwk];
   let named = false;
   const document = {
     client_id: DOCUMENT_ID,
@@ -189,7 +176,7 @@ test("of several published keys that fit, the assertion must name one", async ()
         url === KEYS_URL ? { keys: named ? keys.map((key, at) => ({ ...key, kid: `${at}` })) : keys } : document,
     }),
   });
-  const claims = () => claimsOf(DOCUMENT_ID, gateway.clock.now());
+  const claims = () => assertionClaims(DOCUMENT_ID, gateway.clock.now());
   expect(await prove(gateway, await sign(claims()))).toBe("401 invalid_client");
   named = true;
   gateway.clock.advance(61_000);
@@ -202,9 +189,9 @@ describe("failed proofs", () => {
   test("of one peer are bounded, and good ones are not counted", async () => {
     const gateway = await start();
     const clientId = await register(gateway, [ec.jwk]);
-    const good = async () => prove(gateway, await sign(claimsOf(clientId, gateway.clock.now())));
+    const good = async () => prove(gateway, await sign(assertionClaims(clientId, gateway.clock.now())));
     for (let count = 0; count < 70; count += 1) expect(await good()).toBe("200");
-    const bad = await sign({ ...claimsOf(clientId, gateway.clock.now()), iss: "somebody" });
+    const bad = await sign({ ...assertionClaims(clientId, gateway.clock.now()), iss: "somebody" });
     const outcomes = new Set<string>();
     for (let count = 0; count < 70; count += 1) outcomes.add(await prove(gateway, bad));
     expect([...outcomes]).toEqual(["401 invalid_client", "429 temporarily_unavailable"]);
@@ -215,17 +202,17 @@ describe("failed proofs", () => {
   test("of a stranger lock out no other client behind the same address", async () => {
     const gateway = await start();
     const [theirs, ours] = [await register(gateway, [ec.jwk]), await register(gateway, [ec.jwk])];
-    const bad = await sign({ ...claimsOf(theirs, gateway.clock.now()), aud: "somebody" });
+    const bad = await sign({ ...assertionClaims(theirs, gateway.clock.now()), aud: "somebody" });
     let outcome = "";
     for (let count = 0; count < 70; count += 1) outcome = await prove(gateway, bad);
     expect(outcome).toBe("429 temporarily_unavailable");
-    expect(await prove(gateway, await sign(claimsOf(ours, gateway.clock.now())))).toBe("200");
+    expect(await prove(gateway, await sign(assertionClaims(ours, gateway.clock.now())))).toBe("200");
   });
 
   test("at the same time count too", async () => {
     const gateway = await start();
     const clientId = await register(gateway, [ec.jwk]);
-    const bad = await sign({ ...claimsOf(clientId, gateway.clock.now()), aud: "somebody" });
+    const bad = await sign({ ...assertionClaims(clientId, gateway.clock.now()), aud: "somebody" });
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => prove(gateway, bad)));
     expect(outcomes.filter((each) => each.startsWith("401"))).toHaveLength(60);
   });
@@ -233,7 +220,7 @@ describe("failed proofs", () => {
   test("say when to come back", async () => {
     const gateway = await start();
     const clientId = await register(gateway, [ec.jwk]);
-    const client_assertion = await sign({ ...claimsOf(clientId, gateway.clock.now()), aud: "somebody" });
+    const client_assertion = await sign({ ...assertionClaims(clientId, gateway.clock.now()), aud: "somebody" });
     const form = { grant_type: "refresh_token", client_assertion_type: ASSERTION_TYPE, client_assertion };
     let answer = await gateway.oauth().sendToken(form);
     for (let count = 0; count < 70; count += 1) answer = await gateway.oauth().sendToken(form);
@@ -252,7 +239,7 @@ describe("claims of other types", () => {
     async (sub) => {
       const gateway = await start();
       const clientId = await register(gateway, [ec.jwk]);
-      const bad = await sign({ ...claimsOf(clientId, gateway.clock.now()), sub });
+      const bad = await sign({ ...assertionClaims(clientId, gateway.clock.now()), sub });
       expect(await prove(gateway, bad)).toBe("400 invalid_client");
     },
   );
@@ -263,7 +250,7 @@ describe("claims of other types", () => {
     const name = fc.constantFrom("iss", "sub", "aud", "exp", "iat", "nbf", "jti", "client_id");
     await fc.assert(
       fc.asyncProperty(name, anything, async (claim, value) => {
-        const claims = { ...claimsOf(clientId, gateway.clock.now()), [claim]: value };
+        const claims = { ...assertionClaims(clientId, gateway.clock.now()), [claim]: value };
         gateway.clock.advance(10_000);
         expect(await prove(gateway, await sign(claims))).toMatch(/^(200|40[01] invalid_client)$/);
       }),
@@ -274,7 +261,7 @@ describe("claims of other types", () => {
         fc.constantFrom("alg", "kid", "typ", "crit", "b64", "jwk", "x5c"),
         anything,
         async (member, value) => {
-          const [head, ...rest] = (await sign(claimsOf(clientId, gateway.clock.now()))).split(".");
+          const [head, ...rest] = (await sign(assertionClaims(clientId, gateway.clock.now()))).split(".");
           const header = {
             ...(JSON.parse(Buffer.from(head ?? "", "base64url").toString()) as object),
             [member]: value,
@@ -292,7 +279,11 @@ describe("claims of other types", () => {
     const gateway = await start();
     const clientId = await register(gateway, [ec.jwk]);
     const now = Math.floor(gateway.clock.now() / 1000);
-    const proof = await sign({ ...claimsOf(clientId, gateway.clock.now()), exp: now + 10 + fraction, jti: "once" });
+    const proof = await sign({
+      ...assertionClaims(clientId, gateway.clock.now()),
+      exp: now + 10 + fraction,
+      jti: "once",
+    });
     expect(await prove(gateway, proof)).toBe("200");
     expect(await prove(gateway, proof)).toBe("401 invalid_client");
   });
