@@ -11,7 +11,7 @@
  * A request passes when some allow rule matches and no deny rule does. `mcpTool` is false for everything that is not a
  * tool call, so it belongs under `deny`: an allowlist of tools is `deny(mcpTool.notIn([...]))`.
  */
-import { judgePolicy } from "../runtime/policy/validate-rules.ts";
+import { validatePolicy } from "../runtime/policy/validate-rules.ts";
 import { parsePolicy, type RulesDoc } from "../runtime/policy/parse.ts";
 
 /** One condition, such as `email.is("a@example.com")`. */
@@ -77,7 +77,7 @@ function rule(action: "allow" | "deny", first: Criterion | Group, more: readonly
   }
   const made: PolicyRule = { [action]: body };
   const parsed = parsePolicy(made);
-  const found = parsed.ok ? judgePolicy(parsed.policy) : parsed.problems;
+  const found = parsed.ok ? validatePolicy(parsed.policy) : parsed.problems;
   if (found.length > 0) {
     const problems = found.map(({ path, message }) => `"${path}" ${message}`);
     throw new Error(`Cannot make a policy rule: ${problems.join("; ")}`);

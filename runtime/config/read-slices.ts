@@ -1,6 +1,6 @@
 /** Sources → their slices, with what is wrong with each and between them. */
 import type { BootDoc, SettingsDoc } from "./settings.ts";
-import { judgeBundle } from "./rules/bundle.ts";
+import { validateBundle } from "./rules/bundle.ts";
 import { judgeConflicts } from "./rules/conflicts.ts";
 import { judgeHostCertificates } from "./rules/host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
@@ -43,7 +43,7 @@ export function readSlices(
   judgeHostCertificates(slices);
   // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
   const hasBoot = ordered.some((source) => source.boot);
-  if (sound) judgeBundle({ boot: hasBoot ? boot : undefined, settings, slices });
+  if (sound) validateBundle({ boot: hasBoot ? boot : undefined, settings, slices });
   if (refusals.length > 0) refuse(slices, settings, refusals);
   return { problems: byPlace(problems), slices, boot, settings };
 }

@@ -23,7 +23,7 @@ import {
   toUser,
 } from "./claims-record.ts";
 import type { IdentityProvider, ProviderTokenSet } from "./provider/idp.ts";
-import { createPauses } from "../shared/cooldown.ts";
+import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierDoubts, type ProfileFacts } from "./provider/provider-claims.ts";
@@ -75,7 +75,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   const tokenSeal = createTokenSeal(deps.keys);
   const refreshes = createLeasedRefreshes<RefreshResult>();
   /** Users about whom an unreachable provider is not asked again yet. */
-  const pauses = createPauses(clock);
+  const cooldowns = createCooldowns(clock);
   /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
   const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
 
@@ -174,11 +174,11 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierDoubts(profile, before));
       });
       tellLeftOut(saved.value, confirmed.value);
-      pauses.end(userId);
+      cooldowns.end(userId);
       return { ok: true, user: userOf(confirmed.value) };
     } catch (error) {
       if (error instanceof GatewayError && error.code === "idp.refused") return await refuse(stored, error);
-      pauses.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
+      cooldowns.begin(userId, unsaved.has(userId) ? RETRY_SAVE_MS : RETRY_MS);
       log.warn({ user: userId, reason: errorText(error) }, "the identity provider cannot confirm a user now");
       return UNAVAILABLE;
     }
@@ -234,7 +234,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
         const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
-          pauses.end(subject);
+          cooldowns.end(subject);
           tellLeftOut(stored?.value, value);
           return userOf(value);
         }
@@ -247,7 +247,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const { refreshDueAt } = stored.value;
       const now = epochSeconds(clock);
       if (refreshDueAt === undefined || now < refreshDueAt) return userOf(stored.value);
-      if (pauses.has(userId)) return userOf(stored.value);
+      if (cooldowns.has(userId)) return userOf(stored.value);
       const asked = refresh(userId);
       if (now < refreshDueAt + RENEW_AHEAD_SECONDS) return userOf(stored.value);
       const result = await Promise.race([asked, afterWaiting()]);

@@ -36,7 +36,7 @@ type Constant = "never" | "always" | undefined;
  * @param doc a document that parses
  * @returns empty blocks and lists, matchers and rules that never or always match; [] for a policy without such
  */
-export function judgePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
+export function validatePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
   const rules = isList(doc) ? doc : [doc];
   return rules.flatMap((each, index) => [...judgeRules(each, isList(doc) ? `[${index}]` : "")]);
 }

@@ -1,7 +1,7 @@
 /** Pauses after a server could not be asked: by key, so that only what failed waits. In this process alone. */
 import type { Clock } from "./clock.ts";
 
-export interface Pauses {
+export interface Cooldowns {
   /** Whether it is too early to ask again. */
   has(key: string): boolean;
   begin(key: string, forMs: number): void;
@@ -9,9 +9,9 @@ export interface Pauses {
 }
 
 /** Keys remembered; past it all are asked for again. */
-const MAX_PAUSES = 10_000;
+const MAX_COOLDOWNS = 10_000;
 
-export function createPauses(clock: Clock, limit = MAX_PAUSES): Pauses {
+export function createCooldowns(clock: Clock, limit = MAX_COOLDOWNS): Cooldowns {
   /** Key → epoch milliseconds of its end. */
   const ends = new Map<string, number>();
   return {

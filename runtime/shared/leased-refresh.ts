@@ -42,7 +42,7 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
     },
 
     async underLease({ lease, waits, look, work }) {
-      const pauses = waits[Symbol.iterator]();
+      const cooldowns = waits[Symbol.iterator]();
       while (!closing.signal.aborted) {
         const held = await lease();
         if (held) {
@@ -54,7 +54,7 @@ export function createLeasedRefreshes<T extends object>(): LeasedRefreshes<T> {
             await held.release().catch(() => {});
           }
         }
-        const pause = pauses.next();
+        const pause = cooldowns.next();
         if (pause.done === true) return undefined;
         if (!held) await delay(pause.value, undefined, { signal: closing.signal }).catch(() => {});
         const done = await look();

@@ -1,9 +1,9 @@
 /** At most so many at once; the others wait their turn. */
-export interface Turns {
+export interface Limiter {
   take<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function createTurns(atOnce: number): Turns {
+export function createLimiter(atOnce: number): Limiter {
   const waiting: (() => void)[] = [];
   let running = 0;
   return {

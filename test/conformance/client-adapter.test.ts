@@ -45,12 +45,12 @@ const SCENARIOS = [
 ];
 
 /** Each starts a suite and a gateway: more at once would only wait for each other. */
-const turns = Math.max(1, Math.min(3, availableParallelism() - 1));
+const limiter = Math.max(1, Math.min(3, availableParallelism() - 1));
 let running = 0;
 const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= turns) await new Promise<void>((resolve) => waiting.push(resolve));
+  if (running >= limiter) await new Promise<void>((resolve) => waiting.push(resolve));
   running += 1;
   try {
     return await work();

@@ -24,7 +24,7 @@ import { createExternalTokens } from "../../runtime/identity/external-token.ts";
 import { isLocalPath } from "../../runtime/identity/sites.ts";
 import { readChallenge } from "../../runtime/oauth/client/discovery/bearer-challenge.ts";
 import { parseServerMetadata } from "../../runtime/oauth/client/discovery/metadata.ts";
-import { vaultKey } from "../../runtime/oauth/client/connection-records.ts";
+import { upstreamTokenKey } from "../../runtime/oauth/client/connection-records.ts";
 import type { UpstreamTarget } from "../../runtime/oauth/client/target.ts";
 import { createFakeExchange } from "../support/fake-exchange.ts";
 
@@ -343,14 +343,14 @@ test("an upstream token is found by its own user, route, upstream and client onl
   const target = (key: string, url: string, generation: string): UpstreamTarget =>
     ({ route: { key }, url, generation }) as unknown as UpstreamTarget;
   const keys = [
-    vaultKey("alice", target("default/a", "https://up.example", "1")),
-    vaultKey("bob", target("default/a", "https://up.example", "1")),
-    vaultKey("alice", target("default/b", "https://up.example", "1")),
-    vaultKey("alice", target("default/a", "https://other.example", "1")),
-    vaultKey("alice", target("default/a", "https://up.example", "2")),
+    upstreamTokenKey("alice", target("default/a", "https://up.example", "1")),
+    upstreamTokenKey("bob", target("default/a", "https://up.example", "1")),
+    upstreamTokenKey("alice", target("default/b", "https://up.example", "1")),
+    upstreamTokenKey("alice", target("default/a", "https://other.example", "1")),
+    upstreamTokenKey("alice", target("default/a", "https://up.example", "2")),
     // Parts that run together would be the same text.
-    vaultKey("alicedefault/a", target("", "https://up.example", "1")),
-    vaultKey('alice","default/a', target("", "https://up.example", "1")),
+    upstreamTokenKey("alicedefault/a", target("", "https://up.example", "1")),
+    upstreamTokenKey('alice","default/a', target("", "https://up.example", "1")),
   ];
   expect(new Set(keys).size).toBe(keys.length);
 });

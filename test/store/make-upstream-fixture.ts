@@ -48,7 +48,7 @@ async function makeFixture(): Promise<UpstreamRecordsFixture> {
     await connect("bob", "static");
     await connect("bob", "auto");
     await connect("carol", "static");
-    await world.vault.end("carol", world.target("static"), "refused");
+    await world.tokenStore.end("carol", world.target("static"), "refused");
     const state = await begin("alice", "static");
     return { nowMs: clock.now(), records: await kept.dump(), state };
   } finally {

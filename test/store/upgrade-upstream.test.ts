@@ -60,7 +60,7 @@ describe.each(fixtures)("%s", (name) => {
   test("a vault record gives its token, without asking anybody", async () => {
     const { world } = await open(name);
     for (const route of ["static", "auto"] as const) {
-      const held = await world.vault.hold("bob", world.target(route));
+      const held = await world.tokenStore.hold("bob", world.target(route));
       expect(held).toMatchObject({ kind: "token", accessToken: "access-for-code-of-bob", canRefresh: true });
     }
     expect(world.asked).toEqual([]);
@@ -73,7 +73,7 @@ describe.each(fixtures)("%s", (name) => {
       ["static", basic("route-client", ROUTE_SECRET)],
       ["auto", basic("registered-client", REGISTERED_SECRET)],
     ] as const) {
-      const held = await world.vault.hold("bob", world.target(route));
+      const held = await world.tokenStore.hold("bob", world.target(route));
       expect(held).toMatchObject({ kind: "token", accessToken: "access-for-refresh-for-code-of-bob" });
       const asked = world.tokenRequests.at(-1);
       expect(asked?.get("refresh_token")).toBe("refresh-for-code-of-bob");
@@ -85,9 +85,9 @@ describe.each(fixtures)("%s", (name) => {
 
   test("a connection that had ended stays so, and one can be disconnected", async () => {
     const { world } = await open(name);
-    expect(await world.vault.hold("carol", world.target("static"))).toEqual({ kind: "none" });
-    expect(await world.vault.disconnect("bob", world.target("static"))).toBe(true);
-    expect(await world.vault.hold("bob", world.target("static"))).toEqual({ kind: "none" });
+    expect(await world.tokenStore.hold("carol", world.target("static"))).toEqual({ kind: "none" });
+    expect(await world.tokenStore.disconnect("bob", world.target("static"))).toBe(true);
+    expect(await world.tokenStore.hold("bob", world.target("static"))).toEqual({ kind: "none" });
   });
 
   test("a flow that was under way is completed, once, by the session that began it", async () => {
@@ -101,7 +101,7 @@ describe.each(fixtures)("%s", (name) => {
     expect(await complete()).toMatchObject({ ok: true });
     expect(world.tokenRequests[0]?.get("code_verifier")).toMatch(/^[\w-]{43,}$/);
     expect(await complete()).toMatchObject({ ok: false, failure: "unknown" });
-    expect(await world.vault.hold("alice", world.target("static"))).toMatchObject({ kind: "token" });
+    expect(await world.tokenStore.hold("alice", world.target("static"))).toMatchObject({ kind: "token" });
   });
 
   test("what was known of an upstream's need and of our registration is used again", async () => {

@@ -15,7 +15,7 @@ import { createClientChooser } from "../../runtime/oauth/client/connect/client-c
 import { createFlows, type Flows } from "../../runtime/oauth/client/connect/flow.ts";
 import { createNeeds, type Needs } from "../../runtime/oauth/client/need.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
-import { createVault, type Vault } from "../../runtime/oauth/client/tokens/token-store.ts";
+import { createUpstreamTokenStore, type UpstreamTokenStore } from "../../runtime/oauth/client/tokens/token-store.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
 
@@ -47,7 +47,7 @@ routes:
 
 export interface UpstreamWorld {
   readonly snapshot: Snapshot;
-  readonly vault: Vault;
+  readonly tokenStore: UpstreamTokenStore;
   readonly flows: Flows;
   readonly needs: Needs;
   target(route: "auto" | "static"): UpstreamTarget;
@@ -82,13 +82,24 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
   const development = false;
   const clients = createClientChooser({ store, keys, fetch, clock, log });
   const changes = createConnectionChanges({ store, clock, log });
-  const vault = createVault({ store, snapshots, keys, clients, changes, fetch, clock, log });
+  const tokenStore = createUpstreamTokenStore({ store, snapshots, keys, clients, changes, fetch, clock, log });
   const needs = createNeeds({ store, snapshots, fetch, development, clock, log });
   const world: UpstreamWorld = {
     snapshot,
-    vault,
+    tokenStore,
     needs,
-    flows: createFlows({ isBlocked: () => false, store, keys, fetch, development, clients, needs, vault, clock, log }),
+    flows: createFlows({
+      isBlocked: () => false,
+      store,
+      keys,
+      fetch,
+      development,
+      clients,
+      needs,
+      tokenStore,
+      clock,
+      log,
+    }),
     target(name) {
       const target = findTarget(routeNamed(snapshot, name));
       if (!target) throw new Error(`Cannot find the target of ${name}`);
@@ -99,7 +110,7 @@ export function openUpstreamWorld(raw: Store, clock: Clock): UpstreamWorld {
     refuses: false,
     async close() {
       await changes.close();
-      await vault.close();
+      await tokenStore.close();
     },
   };
   return world;

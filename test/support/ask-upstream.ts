@@ -114,8 +114,8 @@ export function outcome(transport: Transport, upstream: Upstream, more: Ask = {}
 }
 
 /** All events that are ready now have been handled, the poll for new ones included. */
-export async function loopTurns(turns = 3): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1) {
+export async function loopTurns(limiter = 3): Promise<void> {
+  for (let turn = 0; turn < limiter; turn += 1) {
     await new Promise((resolve) => {
       setImmediate(resolve);
     });

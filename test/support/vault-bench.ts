@@ -9,19 +9,19 @@ import { createConnectionChanges, type ConnectionChanges } from "../../runtime/o
 import { createClientChooser } from "../../runtime/oauth/client/connect/client-choice.ts";
 import type { FlowRecord } from "../../runtime/oauth/client/connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/target.ts";
-import { createVault, type Vault } from "../../runtime/oauth/client/tokens/token-store.ts";
+import { createUpstreamTokenStore, type UpstreamTokenStore } from "../../runtime/oauth/client/tokens/token-store.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { routeNamed, snapshotFrom } from "./config.ts";
 import { createBreakableStore, type BreakableStore } from "./store.ts";
 import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
 
-export interface VaultReplica {
-  readonly vault: Vault;
+export interface TokenStoreReplica {
+  readonly tokenStore: UpstreamTokenStore;
   readonly changes: ConnectionChanges;
   readonly attacher: TokenAttacher;
 }
 
-export interface VaultBench {
+export interface TokenStoreBench {
   readonly service: UpstreamService;
   readonly store: BreakableStore;
   readonly clock: TestClock;
@@ -29,7 +29,7 @@ export interface VaultBench {
   snapshot: Snapshot;
   /** Passes every request on, until a test puts something in its way. */
   intercept: (request: Parameters<SafeFetch>[0], send: SafeFetch) => ReturnType<SafeFetch>;
-  replica(): VaultReplica;
+  replica(): TokenStoreReplica;
   /** Stores tokens for a user as a completed flow would. */
   connect(userId: string, more?: { readonly expiresAt?: number; readonly refresh?: boolean }): Promise<string>;
   log(): string;
@@ -59,7 +59,7 @@ routes:
 `;
 }
 
-export async function startVaultBench(): Promise<VaultBench> {
+export async function startTokenStoreBench(): Promise<TokenStoreBench> {
   const service = await startUpstreamService();
   service.clients.set("route-client", { secret: VAULT_CLIENT_SECRET, redirectUris: [] });
   const clock = createTestClock();
@@ -71,9 +71,9 @@ export async function startVaultBench(): Promise<VaultBench> {
   const snapshot = snapshotFrom(vaultYaml(service));
   const target = findTarget(routeNamed(snapshot, "server"));
   if (!target) throw new Error("the route is no MCP server route");
-  const replicas: VaultReplica[] = [];
+  const replicas: TokenStoreReplica[] = [];
 
-  const bench: VaultBench = {
+  const bench: TokenStoreBench = {
     service,
     store,
     clock,
@@ -85,8 +85,21 @@ export async function startVaultBench(): Promise<VaultBench> {
       const fetch: SafeFetch = (request) => bench.intercept(request, send);
       const clients = createClientChooser({ store: store.store, keys, fetch, clock, log });
       const changes = createConnectionChanges({ store: store.store, clock, log });
-      const vault = createVault({ store: store.store, snapshots, keys, clients, changes, fetch, clock, log });
-      const replica = { vault, changes, attacher: createTokenAttacher({ vault, snapshots, changes, clock, log }) };
+      const tokenStore = createUpstreamTokenStore({
+        store: store.store,
+        snapshots,
+        keys,
+        clients,
+        changes,
+        fetch,
+        clock,
+        log,
+      });
+      const replica = {
+        tokenStore,
+        changes,
+        attacher: createTokenAttacher({ tokenStore, snapshots, changes, clock, log }),
+      };
       replicas.push(replica);
       return replica;
     },
@@ -107,7 +120,7 @@ export async function startVaultBench(): Promise<VaultBench> {
         scopes: ["read"],
       } as unknown as FlowRecord;
       const keeper = bench.replica();
-      await keeper.vault.keep(flow, target, {
+      await keeper.tokenStore.keep(flow, target, {
         accessToken: access,
         ...(more.refresh === false ? {} : { refreshToken: refresh }),
         ...(more.expiresAt === undefined ? {} : { expiresAt: more.expiresAt }),
@@ -116,9 +129,9 @@ export async function startVaultBench(): Promise<VaultBench> {
     },
     log: () => text,
     async close() {
-      for (const { vault, changes } of replicas) {
+      for (const { tokenStore, changes } of replicas) {
         await changes.close();
-        await vault.close();
+        await tokenStore.close();
       }
       await service.close();
     },

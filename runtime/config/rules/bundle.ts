@@ -25,7 +25,7 @@ export interface Bundle {
 }
 
 /** Judges everything that needs more than one source or the settings beside a route. */
-export function judgeBundle(bundle: Bundle): void {
+export function validateBundle(bundle: Bundle): void {
   const { boot, settings, slices } = bundle;
   const { authenticate_service_url: authenticate } = settings;
   const addresses: Addresses = {

@@ -67,7 +67,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
     failures: 0,
   }));
   const waiting = new Map<number, (value: Answers[keyof Answers] | undefined) => void>();
-  const pauses = new Set<NodeJS.Timeout>();
+  const cooldowns = new Set<NodeJS.Timeout>();
   const forwarded = new Set<Promise<void>>();
   let questions = 0;
   let origin = "";
@@ -154,12 +154,12 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
     member.failures++;
     log.error({ worker: member.name, ...why, restartInMs: pauseMs }, "worker ended");
     const pause = setTimeout(() => {
-      pauses.delete(pause);
+      cooldowns.delete(pause);
       member.restarts++;
       // Its end is reported where it ends.
       launch(member).catch(() => {});
     }, pauseMs);
-    pauses.add(pause);
+    cooldowns.add(pause);
   }
 
   async function ask<What extends keyof Answers>(what: What): Promise<ReadonlyMap<string, Answers[What]>> {
@@ -193,7 +193,7 @@ export async function startFleet({ config, names, onGone, log }: FleetDeps): Pro
 
   async function stop(timeoutMs: number): Promise<void> {
     stopping = true;
-    for (const pause of pauses) clearTimeout(pause);
+    for (const pause of cooldowns) clearTimeout(pause);
     await Promise.all(
       members.map(async ({ worker }) => {
         if (!worker || worker.isDead()) return;

@@ -46,10 +46,10 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
   const begin = (): Filling => {
     owners.fill(nobody);
     const heaviest = Math.max(...members.map(({ weight }) => weight));
-    const turns = new Turns(size, count);
-    for (let member = 0; member < count; member += 1) turns.add(0, member);
+    const limiter = new Limiter(size, count);
+    for (let member = 0; member < count; member += 1) limiter.add(0, member);
     return {
-      turns,
+      limiter,
       next: Uint32Array.from(members, ({ name }) => hashText(`offset ${name}`) % size),
       step: Uint32Array.from(members, ({ name }) => (hashText(`skip ${name}`) % (size - 1)) + 1),
       taken: new Float64Array(count),
@@ -62,10 +62,10 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
   const fill = (steps: number): boolean => {
     if (filled === size) return true;
     const filling = (work ??= begin());
-    const { turns, next, step, taken, pace } = filling;
+    const { limiter, next, step, taken, pace } = filling;
     let left = steps;
     while (left > 0 && filled < size) {
-      const member = turns.take();
+      const member = limiter.take();
       const before = left;
       // Its permutation, or every place in turn.
       const isLate = filling.looksLeft <= 0;
@@ -85,7 +85,7 @@ export function createMaglevTable(members: readonly MaglevMember[], size: number
       next[member] = place >= size ? place - size : place;
       const turn = (taken[member] as number) + 1;
       taken[member] = turn;
-      turns.add(Math.ceil(turn * (pace[member] as number)), member);
+      limiter.add(Math.ceil(turn * (pace[member] as number)), member);
     }
     if (filled < size) return false;
     work = undefined;
@@ -117,7 +117,7 @@ function placesFor(
 
 /** What is needed only while a table is being filled. */
 interface Filling {
-  readonly turns: Turns;
+  readonly limiter: Limiter;
   /** Of each member: the place it looks at next. */
   readonly next: Uint32Array;
   readonly step: Uint32Array;
@@ -131,7 +131,7 @@ interface Filling {
 }
 
 /** Whose turn it is: members by round. With very different weights most rounds are the heaviest's alone. */
-class Turns {
+class Limiter {
   /** First and last member of each round, and the one after each member; -1 = none. */
   readonly #first: Int32Array;
   readonly #last: Int32Array;

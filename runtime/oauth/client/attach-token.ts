@@ -14,7 +14,7 @@ import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import type { ConnectionChanges } from "./changes.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
 import type { Held } from "./tokens/token-records.ts";
-import type { Vault } from "./tokens/token-store.ts";
+import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
 /** What a request to an MCP server route gets. */
 export type Attachment =
@@ -33,7 +33,7 @@ export interface TokenAttacher {
 }
 
 export interface AttachDeps {
-  readonly vault: Vault;
+  readonly tokenStore: UpstreamTokenStore;
   readonly snapshots: Snapshots;
   readonly changes: Pick<ConnectionChanges, "subscribe" | "epoch">;
   readonly clock: Clock;
@@ -65,7 +65,7 @@ const UNAVAILABLE: Attachment = { kind: "unavailable" };
 const NONE: Held = { kind: "none" };
 
 export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
-  const { vault, changes, clock, log } = deps;
+  const { tokenStore, changes, clock, log } = deps;
   /** By route and user: no key has to be built for a request. A new configuration brings new routes and so a new start. */
   const caches = new WeakMap<CompiledRoute, BoundedCache<Entry>>();
   const pending = new WeakMap<Entry, Promise<Attachment>>();
@@ -83,7 +83,9 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
     if (!canConnect(target, deps.snapshots.current().settings))
       return { attachment: withoutToken(target), held: NONE, epoch };
     const held =
-      renew === undefined ? await vault.hold(userId, target) : await vault.replace(userId, target, renew, false);
+      renew === undefined
+        ? await tokenStore.hold(userId, target)
+        : await tokenStore.replace(userId, target, renew, false);
     if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
     if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
     const { accessToken } = held;

@@ -29,7 +29,7 @@ export interface ClientReference {
 export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_post";
 
 /** `vault:<hash>`: the Internal Token of one user at one upstream. Tags `user:<id>`. */
-export interface VaultRecord {
+export interface UpstreamTokenRecord {
   readonly schema: 1;
   readonly userId: string;
   readonly routeKey: string;
@@ -140,7 +140,7 @@ export const NEED_SECONDS = 30 * 24 * 3600;
 export const NO_NEED_SECONDS = 24 * 3600;
 
 /** Unique per user, route, upstream and configured client: a change of any of them is another connection. */
-export function vaultKey(userId: string, target: UpstreamTarget): string {
+export function upstreamTokenKey(userId: string, target: UpstreamTarget): string {
   return `vault:${hashSecret(JSON.stringify([userId, target.route.key, target.url, target.generation]))}`;
 }
 
@@ -162,6 +162,6 @@ export function registrationKey(issuer: string, origin: string, clientId: string
 }
 
 /** Lists what a user has connected. */
-export function vaultTag(userId: string): string {
+export function upstreamTokenTag(userId: string): string {
   return `user:${userId}`;
 }

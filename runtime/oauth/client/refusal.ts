@@ -12,7 +12,7 @@ import { readChallenge } from "./discovery/bearer-challenge.ts";
 import type { Needs } from "./need.ts";
 import { scopeSet } from "./scopes.ts";
 import { canConnect, findTarget } from "./target.ts";
-import type { Vault } from "./tokens/token-store.ts";
+import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
 /** An answer of an upstream, as far as it may be about authorization. */
 export interface RefusedAnswer {
@@ -40,14 +40,14 @@ export interface RefusalHandler {
 }
 
 export interface RefusalDeps {
-  readonly vault: Vault;
+  readonly tokenStore: UpstreamTokenStore;
   readonly needs: Needs;
   readonly attacher: TokenAttacher;
   readonly log: Log;
 }
 
 export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
-  const { vault, needs, attacher, log } = deps;
+  const { tokenStore, needs, attacher, log } = deps;
 
   const decide: RefusalHandler["handle"] = async (userId, route, answer, attempt) => {
     const target = findTarget(route);
@@ -58,7 +58,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     attacher.forget(userId, target);
 
     if (answer.status === 403) {
-      const wanted = await vault.wantScopes(userId, target, scopeSet(challenge.scope));
+      const wanted = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
       log.info({ route: route.key, user: userId, outcome: wanted }, "an upstream asks for more scope");
       return wanted === "connect" ? CONNECT : FORBIDDEN;
     }
@@ -66,13 +66,13 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     await needs.learn(target, challenge);
     if (accessToken !== undefined && attempt > 1) {
       // Fresh and refused all the same: only the user can change something.
-      await vault.end(userId, target, "refused", accessToken);
+      await tokenStore.end(userId, target, "refused", accessToken);
       return CONNECT;
     }
     const held =
       accessToken === undefined
-        ? await vault.hold(userId, target)
-        : await vault.replace(userId, target, accessToken, true);
+        ? await tokenStore.hold(userId, target)
+        : await tokenStore.replace(userId, target, accessToken, true);
     switch (held.kind) {
       case "none":
         return CONNECT;

@@ -28,7 +28,7 @@ import { respondFailure } from "./connect/failure-page.ts";
 import { createFlows } from "./connect/flow.ts";
 import { createTickets } from "./connect/journey.ts";
 import { createNeeds } from "./need.ts";
-import { needKey, type VaultRecord } from "./connection-records.ts";
+import { needKey, type UpstreamTokenRecord } from "./connection-records.ts";
 import { createRefusalHandler, type RefusalHandler } from "./refusal.ts";
 import {
   CALLBACK_PATH,
@@ -39,7 +39,7 @@ import {
   type UpstreamTarget,
 } from "./target.ts";
 import { createUserSection, DISCONNECT_PATH, type ConnectionState, type UserSection } from "./user-section.ts";
-import { createVault } from "./tokens/token-store.ts";
+import { createUpstreamTokenStore } from "./tokens/token-store.ts";
 
 export interface UpstreamDeps {
   readonly snapshots: Snapshots;
@@ -94,12 +94,12 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const clients = createClientChooser(deps);
   const needs = createNeeds(deps);
   const changes = createConnectionChanges(deps);
-  const vault = createVault({ ...deps, clients, changes });
-  const tokens = createTokenAttacher({ vault, snapshots, changes, clock, log });
-  const refusals = createRefusalHandler({ vault, needs, attacher: tokens, log });
+  const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes });
+  const tokens = createTokenAttacher({ tokenStore, snapshots, changes, clock, log });
+  const refusals = createRefusalHandler({ tokenStore, needs, attacher: tokens, log });
   /** Nothing is asked of the upstream of a blocked route, nor for it. */
   const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
-  const flows = createFlows({ ...deps, clients, needs, vault, isBlocked });
+  const flows = createFlows({ ...deps, clients, needs, tokenStore, isBlocked });
   const tickets = createTickets(deps);
   /** Upstream → epoch milliseconds until which its flows count as failing. */
   const failing = new Map<string, number>();
@@ -107,7 +107,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   /** Whether the user has something to connect there, as far as is known. */
   const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
     if (!(await needs.isNeeded(target))) return false;
-    const record = await vault.find(userId, target);
+    const record = await tokenStore.find(userId, target);
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
   /** The same, where something can be done about it. */
@@ -143,12 +143,12 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
     const target = findTarget(route);
     if (!target || !(await needs.isNeeded(target))) return "not-needed";
-    return isUsable(await vault.find(userId, target), clock) ? "connected" : "disconnected";
+    return isUsable(await tokenStore.find(userId, target), clock) ? "connected" : "disconnected";
   };
 
   const disconnect = async (userId: string, route: CompiledRoute): Promise<boolean> => {
     const target = findTarget(route);
-    return target !== undefined && (await vault.disconnect(userId, target));
+    return target !== undefined && (await tokenStore.disconnect(userId, target));
   };
 
   const userSection = createUserSection({
@@ -202,13 +202,13 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     disconnect,
     async close() {
       await changes.close();
-      await vault.close();
+      await tokenStore.close();
     },
   };
 }
 
 /** A token that lives, or one that can be renewed. */
-function isUsable(record: VaultRecord | undefined, clock: Clock): boolean {
+function isUsable(record: UpstreamTokenRecord | undefined, clock: Clock): boolean {
   if (!record || record.ended !== undefined || record.tokens === undefined) return false;
   return record.canRefresh || record.expiresAt === undefined || record.expiresAt * 1000 > clock.now();
 }

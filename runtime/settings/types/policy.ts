@@ -1,6 +1,6 @@
 /** The policy of a route as a setting; its language is policy/parse.ts. */
 import * as z from "zod";
-import { judgePolicy } from "../../policy/validate-rules.ts";
+import { validatePolicy } from "../../policy/validate-rules.ts";
 import { parsePolicy, type PolicyDoc } from "../../policy/parse.ts";
 import { parsePath } from "../problem.ts";
 import { type About, made, found } from "./registry.ts";
@@ -10,7 +10,7 @@ export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
   const schema = z.unknown().check(({ value, issues }) => {
     const parsed = parsePolicy(value);
     // What cannot be read is not judged.
-    for (const problem of parsed.ok ? judgePolicy(parsed.policy) : parsed.problems) {
+    for (const problem of parsed.ok ? validatePolicy(parsed.policy) : parsed.problems) {
       issues.push(found(value, problem.message, [...parsePath(problem.path)]));
     }
   });

@@ -17,7 +17,7 @@ import { publishBundle, targetOf } from "../publish/bundle-target.ts";
 import { bundleSecrets, type PlanContext, planValues, routeSecrets, sealValues } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { noStandIn } from "../schema/document.ts";
-import { judgeBundle } from "./validate-bundle.ts";
+import { validateBundle } from "./validate-bundle.ts";
 import type { Planned, Resource } from "../protocol/provider.ts";
 import type { KnownText } from "../publish/publish.ts";
 import { failedPublish, notLive } from "./publish-failure.ts";
@@ -36,7 +36,7 @@ export function createBundleResource(connection: Connection): Resource {
 
     validate(config, caller) {
       const problems = publishingProblems(config, caller);
-      return [...problems, ...judgeBundle({ ...config, ...plannedContent(config, null).values }, memory)];
+      return [...problems, ...validateBundle({ ...config, ...plannedContent(config, null).values }, memory)];
     },
 
     plan: (prior, config) => Promise.resolve(config === null ? destroyPlan : planBundle(prior, config)),
@@ -47,7 +47,7 @@ export function createBundleResource(connection: Connection): Resource {
         return { state: null, diagnostics: [] };
       }
       const bundle = await sealBundle(planned, config ?? planned);
-      const problems = judgeBundle(bundle, memory).filter(({ severity }) => severity === "error");
+      const problems = validateBundle(bundle, memory).filter(({ severity }) => severity === "error");
       if (problems.length > 0) return { state: prior, diagnostics: problems };
       const state = { ...bundle, ...computedValues(bundle, prior) };
       refuseSurprise(planned, state);

@@ -23,7 +23,7 @@ const WARNING_SUMMARY = "Doubtful gateway bundle";
 const SOURCE = "bundle";
 
 /** @param memory of earlier judgements of this bundle: an apply judges it when it validates and when it publishes */
-export function judgeBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
+export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
   const unknown: Unknowns = { places: new Map(), choices: 1 };
   const faults: DocumentFault[] = [];
   const filled = renderSlice(bundle, { standIn: fill(unknown), faults });

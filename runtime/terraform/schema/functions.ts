@@ -5,7 +5,7 @@
  * @see test/requirements.ts, "Header behavior on proxied requests" 2 and 3
  */
 import { errorText } from "../../shared/errors.ts";
-import { judgePolicy } from "../../policy/validate-rules.ts";
+import { validatePolicy } from "../../policy/validate-rules.ts";
 import { parsePolicy } from "../../policy/parse.ts";
 import { FunctionError, type ProviderFunction } from "../protocol/provider.ts";
 import type { SchemaFunction } from "./schema-model.ts";
@@ -88,6 +88,6 @@ function checkPolicy(text: string): Value {
     return [`is not JSON: ${errorText(error)}`];
   }
   const parsed = parsePolicy(policy);
-  const problems = parsed.ok ? judgePolicy(parsed.policy) : parsed.problems;
+  const problems = parsed.ok ? validatePolicy(parsed.policy) : parsed.problems;
   return problems.map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
 }

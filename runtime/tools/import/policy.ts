@@ -4,7 +4,7 @@
  * Trap of any translation: a condition left out of an `and` lets more people in, one left out of a `deny` too. Where a
  * single condition cannot be carried over the whole route denies everybody until somebody decides.
  */
-import { judgePolicy } from "../../policy/validate-rules.ts";
+import { validatePolicy } from "../../policy/validate-rules.ts";
 import { isWritten } from "./secret.ts";
 import { parsePolicy, type PolicyDoc, type RulesDoc } from "../../policy/parse.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
@@ -39,7 +39,7 @@ export function convertPolicy(route: Members): ConvertedPolicy {
       );
   }
   const parsed = parsePolicy(rules);
-  const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? judgePolicy(parsed.policy) : [];
+  const problems = !parsed.ok ? parsed.problems : closedBy.length === 0 ? validatePolicy(parsed.policy) : [];
   closedBy.push(...problems.map(({ path, message }) => `"policy${path}" ${message}`));
   // Without any rule nobody gets in; half of the rules might let in more people than all of them.
   const policy = parsed.ok && closedBy.length === 0 ? parsed.policy : [];

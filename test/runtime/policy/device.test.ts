@@ -14,7 +14,7 @@ import {
   TRUE,
   unite,
 } from "../../../runtime/policy/finding.ts";
-import { judgePolicy } from "../../../runtime/policy/validate-rules.ts";
+import { validatePolicy } from "../../../runtime/policy/validate-rules.ts";
 import {
   canonicalPolicy,
   OPERATORS,
@@ -148,7 +148,7 @@ describe("device", () => {
     expect(JSON.stringify(canonicalPolicy(written))).toBe(
       '[{"allow":{"and":[{"device":{"is":"dev_key","approved":false,"type":"any"}}]}}]',
     );
-    expect(judgePolicy(written)).toEqual([]);
+    expect(validatePolicy(written)).toEqual([]);
   });
 
   test("is explained by what was proven", () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import { judgePolicy } from "../../../runtime/policy/validate-rules.ts";
+import { validatePolicy } from "../../../runtime/policy/validate-rules.ts";
 import { parsePolicy, type PolicyDoc } from "../../../runtime/policy/parse.ts";
 
 function judge(policy: unknown): readonly string[] {
   const parsed = parsePolicy(policy);
   if (!parsed.ok) throw new Error(`Does not parse: ${JSON.stringify(parsed.problems)}`);
-  return judgePolicy(parsed.policy).map(({ path, message }) => `${path}: ${message}`);
+  return validatePolicy(parsed.policy).map(({ path, message }) => `${path}: ${message}`);
 }
 
 const x = "a@example.com";

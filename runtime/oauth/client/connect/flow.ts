@@ -24,7 +24,7 @@ import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey, type ServerRefere
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
 import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
 import { exchangeCode } from "./token-endpoint.ts";
-import type { Vault } from "../tokens/token-store.ts";
+import type { UpstreamTokenStore } from "../tokens/token-store.ts";
 
 export interface FlowDeps extends DiscoverDeps {
   readonly store: Store;
@@ -32,7 +32,7 @@ export interface FlowDeps extends DiscoverDeps {
   readonly fetch: SafeFetch;
   readonly clients: ClientChooser;
   readonly needs: Needs;
-  readonly vault: Vault;
+  readonly tokenStore: UpstreamTokenStore;
   readonly isBlocked: (route: CompiledRoute) => boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -88,7 +88,7 @@ export function createFlows(deps: FlowDeps): Flows {
   const sealer = deps.keys.sealer("vault");
 
   const findServer = async (target: UpstreamTarget, settings: LiveSettings, userId: string): Promise<Found> => {
-    const known = await deps.vault.find(userId, target);
+    const known = await deps.tokenStore.find(userId, target);
     // Asked for more: what is held must be asked for again, or it would be lost (MCP authorization, step-up).
     const held = known && known.wantedScopes.length > 0 ? joinScopes(known.scopes, known.wantedScopes) : [];
     const configured = target.oauth?.scopes ?? [];
@@ -208,7 +208,7 @@ export function createFlows(deps: FlowDeps): Flows {
         return fail(failure, result.detail, journey);
       }
       // Before the browser goes on: a token that only this process knew would be lost with it.
-      await deps.vault.keep(flow, target, result.tokens);
+      await deps.tokenStore.keep(flow, target, result.tokens);
       deps.log.info(
         { route: route.key, user: flow.userId, issuer: flow.server.issuer, scopes: flow.scopes },
         "an upstream is connected",

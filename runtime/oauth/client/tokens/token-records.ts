@@ -2,7 +2,7 @@
 import type { Keys } from "../../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { PutResult, Store, StoredRecord } from "../../../store/store.ts";
-import { VAULT_SECONDS, vaultTag, type VaultRecord } from "../connection-records.ts";
+import { VAULT_SECONDS, upstreamTokenTag, type UpstreamTokenRecord } from "../connection-records.ts";
 
 /** What is sealed in a record. */
 export interface SealedTokens {
@@ -10,7 +10,7 @@ export interface SealedTokens {
   readonly refresh?: string;
 }
 
-export type StoredVault = StoredRecord<VaultRecord>;
+export type StoredUpstreamTokens = StoredRecord<UpstreamTokenRecord>;
 
 /** A token that may be sent, or why there is none. */
 export type Held =
@@ -31,40 +31,44 @@ export type Held =
 export const NONE: Held = { kind: "none" };
 export const UNAVAILABLE: Held = { kind: "unavailable" };
 
-export interface VaultRecords {
-  readonly read: (key: string) => Promise<StoredVault | undefined>;
+export interface UpstreamTokenRecords {
+  readonly read: (key: string) => Promise<StoredUpstreamTokens | undefined>;
   /** @param ifVersion absent = whatever is there */
-  readonly put: (key: string, record: VaultRecord, ifVersion?: number) => Promise<PutResult>;
+  readonly put: (key: string, record: UpstreamTokenRecord, ifVersion?: number) => Promise<PutResult>;
   readonly seal: (key: string, tokens: SealedTokens) => string;
   /** @returns undefined when the connection ended or the seal is not ours */
-  readonly open: (key: string, record: VaultRecord) => SealedTokens | undefined;
-  readonly held: (key: string, record: VaultRecord) => Held;
-  readonly isExpired: (record: VaultRecord) => boolean;
+  readonly open: (key: string, record: UpstreamTokenRecord) => SealedTokens | undefined;
+  readonly held: (key: string, record: UpstreamTokenRecord) => Held;
+  readonly isExpired: (record: UpstreamTokenRecord) => boolean;
   /** Drops the tokens; the user has to connect again. */
-  readonly end: (key: string, stored: StoredVault, why: NonNullable<VaultRecord["ended"]>) => Promise<void>;
+  readonly end: (
+    key: string,
+    stored: StoredUpstreamTokens,
+    why: NonNullable<UpstreamTokenRecord["ended"]>,
+  ) => Promise<void>;
 }
 
-export function createVaultRecords(deps: {
+export function createUpstreamTokenRecords(deps: {
   readonly store: Store;
   readonly keys: Keys;
   readonly clock: Clock;
-}): VaultRecords {
+}): UpstreamTokenRecords {
   const { store, clock } = deps;
   const sealer = deps.keys.sealer("vault");
 
-  const open: VaultRecords["open"] = (key, record) => {
+  const open: UpstreamTokenRecords["open"] = (key, record) => {
     const bytes = record.tokens === undefined ? undefined : sealer.open(record.tokens, key);
     return bytes && (JSON.parse(bytes.toString()) as SealedTokens);
   };
-  const put: VaultRecords["put"] = (key, record, ifVersion) =>
+  const put: UpstreamTokenRecords["put"] = (key, record, ifVersion) =>
     store.put(key, record, {
       ...(ifVersion === undefined ? {} : { ifVersion }),
       expiresAt: epochSeconds(clock) + VAULT_SECONDS,
-      tags: [vaultTag(record.userId)],
+      tags: [upstreamTokenTag(record.userId)],
     });
 
   return {
-    read: (key) => store.get<VaultRecord>(key),
+    read: (key) => store.get<UpstreamTokenRecord>(key),
     put,
     seal: (key, tokens) => sealer.seal(JSON.stringify(tokens), key),
     open,

@@ -9,32 +9,32 @@ import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clock.ts";
-import { createPauses } from "../../../shared/cooldown.ts";
+import { createCooldowns } from "../../../shared/cooldown.ts";
 import type { Store } from "../../../store/store.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
-import { vaultKey, type VaultRecord } from "../connection-records.ts";
+import { upstreamTokenKey, type UpstreamTokenRecord } from "../connection-records.ts";
 import type { UpstreamTarget } from "../target.ts";
 import { exchangeRefreshToken, type Asking } from "../connect/token-endpoint.ts";
 import { createLeasedRefreshes } from "../../../shared/leased-refresh.ts";
-import { createTurns } from "../../../shared/limiter.ts";
+import { createLimiter } from "../../../shared/limiter.ts";
 import {
   NONE,
   UNAVAILABLE,
   type Held,
   type SealedTokens,
-  type StoredVault,
-  type VaultRecords,
+  type StoredUpstreamTokens,
+  type UpstreamTokenRecords,
 } from "./token-records.ts";
 
 export interface RefreshDeps {
   readonly store: Store;
-  readonly records: VaultRecords;
+  readonly records: UpstreamTokenRecords;
   readonly clients: ClientChooser;
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
   /** How a server is asked about this connection, with the secret as it is now. */
-  readonly asking: (target: UpstreamTarget, record: VaultRecord) => Promise<Asking>;
+  readonly asking: (target: UpstreamTarget, record: UpstreamTokenRecord) => Promise<Asking>;
   /** Called after each question to a server. */
   readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
@@ -64,16 +64,16 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   const { read, put, seal, open, held, isExpired, end } = deps.records;
   const refreshes = createLeasedRefreshes<Held>();
   /** Records for which an absent server is not asked again yet. */
-  const pauses = createPauses(clock);
+  const cooldowns = createCooldowns(clock);
   /** Fresh tokens that the store did not take: lost with the process, but not before. */
-  const unsaved = new Map<string, { readonly stored: StoredVault; readonly next: VaultRecord }>();
-  const turns = createTurns(AT_ONCE);
+  const unsaved = new Map<string, { readonly stored: StoredUpstreamTokens; readonly next: UpstreamTokenRecord }>();
+  const limiter = createLimiter(AT_ONCE);
 
   /** Under the lease. */
   const askServer = async (
     key: string,
     target: UpstreamTarget,
-    stored: StoredVault,
+    stored: StoredUpstreamTokens,
     tokens: SealedTokens,
   ): Promise<Held> => {
     const record = stored.value;
@@ -91,7 +91,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       // "The authorization server MAY issue a new refresh token": without one the old one stays good (RFC 6749 §6).
       const refresh = refreshToken ?? tokens.refresh;
       const { expiresAt: _old, ...rest } = record;
-      const next: VaultRecord = {
+      const next: UpstreamTokenRecord = {
         ...rest,
         tokens: seal(key, { access: accessToken, ...(refresh === undefined ? {} : { refresh }) }),
         canRefresh: refresh !== undefined,
@@ -103,14 +103,14 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       unsaved.set(key, { stored, next });
       const saved = await saveRefreshed(key, stored, next);
       unsaved.delete(key);
-      pauses.end(key);
+      cooldowns.end(key);
       return saved;
     }
     if (result.failure === "unavailable" || (result.failure === "client-refused" && record.client.kind === "route")) {
       // A wrong secret is the operator's to correct; it must not cost every user the connection.
       const level = result.failure === "unavailable" ? "warn" : "error";
       log[level]({ route: record.routeKey, reason: result.detail }, "an upstream token cannot be refreshed now");
-      pauses.begin(key, RETRY_MS);
+      cooldowns.begin(key, RETRY_MS);
       return isExpired(record) ? UNAVAILABLE : held(key, record);
     }
     if (result.failure === "client-refused") await deps.clients.forget(record.client);
@@ -120,7 +120,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   };
 
   /** Leaves what a flow wrote meanwhile: its tokens are newer. */
-  const saveRefreshed = async (key: string, stored: StoredVault, next: VaultRecord): Promise<Held> => {
+  const saveRefreshed = async (key: string, stored: StoredUpstreamTokens, next: UpstreamTokenRecord): Promise<Held> => {
     let version = stored.version;
     for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
       if ((await put(key, next, version)).ok) return held(key, next);
@@ -141,7 +141,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     accessToken: string,
     isRefused: boolean,
   ): Promise<Held> => {
-    const settled = (stored: StoredVault | undefined): Held | undefined => {
+    const settled = (stored: StoredUpstreamTokens | undefined): Held | undefined => {
       if (!stored || stored.value.ended !== undefined) return NONE;
       const tokens = open(key, stored.value);
       if (!tokens) return NONE;
@@ -165,7 +165,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
         await end(key, stored, isRefused ? "refused" : "expired");
         return NONE;
       }
-      if (pauses.has(key)) {
+      if (cooldowns.has(key)) {
         return isExpired(stored.value) || isRefused ? UNAVAILABLE : held(key, stored.value);
       }
       return askServer(key, target, stored, tokens);
@@ -180,9 +180,9 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   };
 
   const replace: Refresher["replace"] = (userId, target, accessToken, isRefused) => {
-    const key = vaultKey(userId, target);
+    const key = upstreamTokenKey(userId, target);
     return refreshes.once(key, () =>
-      turns
+      limiter
         .take(() => replaceShared(key, target, accessToken, isRefused))
         .catch((error: unknown): Held => {
           log.warn({ route: target.route.key, reason: errorText(error) }, "an upstream token cannot be refreshed now");
@@ -193,7 +193,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 
   return {
     replace,
-    reset: (key) => pauses.end(key),
+    reset: (key) => cooldowns.end(key),
     close: refreshes.close,
   };
 }

@@ -15,14 +15,14 @@ import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clo
 import type { Store } from "../../../store/store.ts";
 import type { ConnectionChanges } from "../changes.ts";
 import type { ClientChooser } from "../connect/client-choice.ts";
-import { vaultKey, type FlowRecord, type VaultRecord } from "../connection-records.ts";
+import { upstreamTokenKey, type FlowRecord, type UpstreamTokenRecord } from "../connection-records.ts";
 import { joinScopes } from "../scopes.ts";
 import type { UpstreamTarget } from "../target.ts";
 import { revokeToken, type Asking, type TokenSet } from "../connect/token-endpoint.ts";
-import { createVaultRecords, NONE, type Held } from "./token-records.ts";
+import { createUpstreamTokenRecords, NONE, type Held } from "./token-records.ts";
 import { createRefresher } from "./token-refresh.ts";
 
-export interface VaultDeps {
+export interface UpstreamTokenStoreDeps {
   readonly store: Store;
   readonly snapshots: Snapshots;
   readonly keys: Keys;
@@ -36,7 +36,7 @@ export interface VaultDeps {
 
 export type StepUp = "connect" | "exhausted";
 
-export interface Vault {
+export interface UpstreamTokenStore {
   /** The token as it stands, refreshed first when it has expired. @throws GatewayError `store.unavailable` */
   hold(userId: string, target: UpstreamTarget): Promise<Held>;
   /**
@@ -45,7 +45,7 @@ export interface Vault {
    * @param isRefused the upstream would not take it, so it is no answer
    */
   replace(userId: string, target: UpstreamTarget, accessToken: string, isRefused: boolean): Promise<Held>;
-  find(userId: string, target: UpstreamTarget): Promise<VaultRecord | undefined>;
+  find(userId: string, target: UpstreamTarget): Promise<UpstreamTokenRecord | undefined>;
   /** Stores what a completed flow brought. */
   keep(flow: FlowRecord, target: UpstreamTarget, tokens: TokenSet): Promise<void>;
   /** The user has to connect again. */
@@ -62,12 +62,12 @@ const MAX_CONFLICTS = 5;
 const MAX_STEP_UPS = 2;
 const STEP_UP_SECONDS = 3600;
 
-export function createVault(deps: VaultDeps): Vault {
+export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): UpstreamTokenStore {
   const { store, clock, log } = deps;
-  const records = createVaultRecords(deps);
+  const records = createUpstreamTokenRecords(deps);
   const { read, put, seal, open, held, isExpired, end } = records;
 
-  const asking = async (target: UpstreamTarget, record: VaultRecord): Promise<Asking> => ({
+  const asking = async (target: UpstreamTarget, record: UpstreamTokenRecord): Promise<Asking> => ({
     server: record.server,
     client: record.client,
     clientSecret: await deps.clients.secretOf(record.client, currentRoute(target)),
@@ -87,21 +87,21 @@ export function createVault(deps: VaultDeps): Vault {
   return {
     replace,
     async find(userId, target) {
-      return (await read(vaultKey(userId, target)))?.value;
+      return (await read(upstreamTokenKey(userId, target)))?.value;
     },
     async hold(userId, target) {
-      const key = vaultKey(userId, target);
+      const key = upstreamTokenKey(userId, target);
       const stored = await read(key);
       if (!stored) return NONE;
       const now = held(key, stored.value);
       return now.kind === "token" && isExpired(stored.value) ? replace(userId, target, now.accessToken, false) : now;
     },
     async keep(flow, target, tokens) {
-      const key = vaultKey(flow.userId, target);
+      const key = upstreamTokenKey(flow.userId, target);
       const { accessToken, refreshToken, expiresAt, scopes } = tokens;
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
         const earlier = await read(key);
-        const record: VaultRecord = {
+        const record: UpstreamTokenRecord = {
           schema: 1,
           userId: flow.userId,
           routeKey: flow.routeKey,
@@ -127,7 +127,7 @@ export function createVault(deps: VaultDeps): Vault {
       throw new GatewayError("vault.conflict", "Cannot store an upstream token: the record keeps changing");
     },
     async end(userId, target, why, accessToken) {
-      const key = vaultKey(userId, target);
+      const key = upstreamTokenKey(userId, target);
       const stored = await read(key);
       if (!stored || stored.value.ended !== undefined) return;
       // A newer token than the one in question is not touched.
@@ -135,7 +135,7 @@ export function createVault(deps: VaultDeps): Vault {
       await end(key, stored, why);
     },
     async wantScopes(userId, target, scopes) {
-      const key = vaultKey(userId, target);
+      const key = upstreamTokenKey(userId, target);
       // Without a name for what is missing, asking again would bring the same token.
       if (scopes.length === 0) return "exhausted";
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
@@ -147,7 +147,7 @@ export function createVault(deps: VaultDeps): Vault {
         const stepUps = isNewRound ? 0 : record.stepUps;
         if (stepUps >= MAX_STEP_UPS) return "exhausted";
         // The token stays: what it may do it still may. Only the next flow asks for more.
-        const next: VaultRecord = {
+        const next: UpstreamTokenRecord = {
           ...record,
           wantedScopes: joinScopes(record.wantedScopes, scopes),
           stepUps: stepUps + 1,
@@ -158,8 +158,8 @@ export function createVault(deps: VaultDeps): Vault {
       return "exhausted";
     },
     async disconnect(userId, target) {
-      const key = vaultKey(userId, target);
-      const taken = await store.take<VaultRecord>(key);
+      const key = upstreamTokenKey(userId, target);
+      const taken = await store.take<UpstreamTokenRecord>(key);
       // Before the server is asked, which may take its time: from here on nobody sends the token.
       if (taken) await deps.changes.tell({ userId, routeKey: target.route.key });
       const tokens = taken && open(key, taken.value);

@@ -11,7 +11,7 @@ const snapshotOf = (...routes: readonly string[]): Snapshot => snapshotFrom(`rou
 const [A, B, C] = ["http://a", "http://b", "http://c"];
 
 /** Turns of the event loop that the test gives out. */
-function turns() {
+function limiter() {
   const waiting = new Set<() => void>();
   return {
     defer: (action: () => void) => {
@@ -46,7 +46,7 @@ function tableOf(snapshot: Snapshot, name = "one") {
 
 describe("createMaglevTables()", () => {
   test("fills tables in many small slices, before a request asks", () => {
-    const time = turns();
+    const time = limiter();
     const tables = createMaglevTables(time.defer);
     const snapshot = snapshotOf(route("one", [A, B]), route("other", [A, B, C]));
     tables.follow(snapshot);
@@ -57,7 +57,7 @@ describe("createMaglevTables()", () => {
   });
 
   test("one upstream named many times is no more work than as many upstreams, and each has its share", () => {
-    const time = turns();
+    const time = limiter();
     const tables = createMaglevTables(time.defer);
     const snapshot = snapshotOf(route("one", [B, ...Array.from({ length: 500 }, () => A)]));
     tables.follow(snapshot);
@@ -70,7 +70,7 @@ describe("createMaglevTables()", () => {
   });
 
   test("a request that comes earlier meets the upstream that it meets later", () => {
-    const time = turns();
+    const time = limiter();
     const tables = createMaglevTables(time.defer);
     const [early, late] = [snapshotOf(route("one", [A, B, C])), snapshotOf(route("one", [A, B, C]))];
     tables.follow(early);
@@ -82,7 +82,7 @@ describe("createMaglevTables()", () => {
   });
 
   test("routes with the same upstreams and weights share a table, in whatever order they name them", () => {
-    const tables = createMaglevTables(turns().defer);
+    const tables = createMaglevTables(limiter().defer);
     const small = "load_balancing_policy: maglev, maglev_lb_config: { table_size: 101 }";
     const snapshot = snapshotOf(
       route("one", [A, B]),
@@ -100,7 +100,7 @@ describe("createMaglevTables()", () => {
   });
 
   test("keeps tables over a reload, forgets those that nobody asks for, and stops filling when closed", () => {
-    const time = turns();
+    const time = limiter();
     const tables = createMaglevTables(time.defer);
     const first = snapshotOf(route("one", [A, B]), route("other", [A, C]));
     tables.follow(first);

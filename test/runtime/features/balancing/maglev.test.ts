@@ -82,10 +82,10 @@ describe("createMaglevTable()", () => {
       [...members(50), ...Array.from({ length: 500 }, () => ({ name: "http://10.0.0.1:8080", weight: 1 }))],
     ]) {
       const table = createMaglevTable(of, SIZE);
-      let turns = 1;
-      while (!table.fill(SIZE)) turns += 1;
+      let limiter = 1;
+      while (!table.fill(SIZE)) limiter += 1;
       // Of different names it takes about 11 times as many steps as there are places; of these 500 times without a bound.
-      expect(turns).toBeLessThan(60);
+      expect(limiter).toBeLessThan(60);
       const counts = Array.from(of, () => 0);
       for (let place = 0; place < SIZE; place += 1) counts[table.at(place)] = (counts[table.at(place)] ?? 0) + 1;
       expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);

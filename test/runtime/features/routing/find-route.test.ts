@@ -204,17 +204,17 @@ describe("prepareRouteTable()", () => {
       route(`x${index}`, "*.wild.example", `regex: "/team-${index}-[a-z]+"`),
     ]).flat();
     const snapshot = snapshotFrom(`routes:\n${routes.join("\n")}`);
-    let turns = 0;
+    let limiter = 0;
     let isDone = false;
     const count = (): void => {
-      turns += 1;
+      limiter += 1;
       if (!isDone) setImmediate(count);
     };
     setImmediate(count);
     const prepared = await prepareRouteTable(snapshot);
     isDone = true;
     // 12,000 routes to sort, 6,000 to lay out on each of two hosts, 4,000 at a time.
-    expect(turns).toBeGreaterThanOrEqual(3);
+    expect(limiter).toBeGreaterThanOrEqual(3);
     const atOnce = buildRouteTable(snapshot);
     for (let index = 0; index < 6_001; index += 97) {
       for (const [host, path] of [

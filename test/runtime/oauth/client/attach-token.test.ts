@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { epochSeconds } from "../../../../runtime/shared/clock.ts";
-import { startVaultBench, type VaultBench, type VaultReplica } from "../../../support/vault-bench.ts";
+import { startTokenStoreBench, type TokenStoreBench, type TokenStoreReplica } from "../../../support/vault-bench.ts";
 
-let bench: VaultBench;
-let replica: VaultReplica;
+let bench: TokenStoreBench;
+let replica: TokenStoreReplica;
 beforeEach(async () => {
-  bench = await startVaultBench();
+  bench = await startTokenStoreBench();
   replica = bench.replica();
 });
 afterEach(() => bench.close());
@@ -28,7 +28,7 @@ describe("attach()", () => {
   test("a disconnect at another replica is seen within 2 s, through the feed", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token" });
-    await bench.replica().vault.disconnect("alice", bench.target);
+    await bench.replica().tokenStore.disconnect("alice", bench.target);
     // No time passes on the clock: nothing is read again because of its age.
     await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
   });
@@ -41,7 +41,7 @@ describe("attach()", () => {
       await end.promise;
       return send(request);
     };
-    const disconnecting = replica.vault.disconnect("alice", bench.target);
+    const disconnecting = replica.tokenStore.disconnect("alice", bench.target);
     await expect.poll(() => attach(), { timeout: 2_000 }).toEqual({ kind: "connect" });
     expect(bench.service.revoked).toEqual([]);
     end.resolve();
@@ -63,7 +63,7 @@ describe("attach()", () => {
   test("a new connection replaces a token that another replica remembers", async () => {
     await bench.connect("alice");
     expect(await attach()).toMatchObject({ kind: "token", accessToken: "access-sentinel-alice" });
-    const refreshed = await bench.replica().vault.replace("alice", bench.target, "access-sentinel-alice", true);
+    const refreshed = await bench.replica().tokenStore.replace("alice", bench.target, "access-sentinel-alice", true);
     if (refreshed.kind !== "token") throw new Error("no token");
     await bench.replica().changes.tell({ userId: "alice", routeKey: bench.target.route.key });
     await expect.poll(() => attach(), { timeout: 2_000 }).toMatchObject({ accessToken: refreshed.accessToken });

@@ -3,11 +3,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { snapshotFrom } from "../../../../support/config.ts";
 import { epochSeconds } from "../../../../../runtime/shared/clock.ts";
 import type { Held } from "../../../../../runtime/oauth/client/tokens/token-records.ts";
-import { startVaultBench, VAULT_CLIENT_SECRET, vaultYaml, type VaultBench } from "../../../../support/vault-bench.ts";
+import {
+  startTokenStoreBench,
+  VAULT_CLIENT_SECRET,
+  vaultYaml,
+  type TokenStoreBench,
+} from "../../../../support/vault-bench.ts";
 
-let bench: VaultBench;
+let bench: TokenStoreBench;
 beforeEach(async () => {
-  bench = await startVaultBench();
+  bench = await startTokenStoreBench();
 });
 afterEach(() => bench.close());
 
@@ -16,18 +21,18 @@ const tokenOf = (held: Held): string | undefined => (held.kind === "token" ? hel
 
 describe("vault.hold()", () => {
   test("gives what was kept, without asking anybody, while it lasts", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     const access = await bench.connect("alice", { expiresAt: soon() });
-    expect(await vault.hold("alice", bench.target)).toMatchObject({ kind: "token", accessToken: access });
-    expect(await vault.hold("bob", bench.target)).toEqual({ kind: "none" });
+    expect(await tokenStore.hold("alice", bench.target)).toMatchObject({ kind: "token", accessToken: access });
+    expect(await tokenStore.hold("bob", bench.target)).toEqual({ kind: "none" });
     expect(bench.service.tokenRequests).toHaveLength(0);
   });
 
   test("refreshes an expired token with the resource of the first request, and keeps the rotated one", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
-    const held = await vault.hold("alice", bench.target);
+    const held = await tokenStore.hold("alice", bench.target);
     expect(tokenOf(held)).toMatch(/^access-sentinel-/);
     expect(Object.fromEntries(bench.service.tokenRequests[0] ?? [])).toMatchObject({
       grant_type: "refresh_token",
@@ -36,17 +41,17 @@ describe("vault.hold()", () => {
     });
     // The rotated refresh token is the one used next time.
     bench.clock.advance(3_601_000);
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     expect(bench.service.tokenRequests[1]?.get("refresh_token")).not.toBe("refresh-sentinel-alice");
   });
 
   test("keeps the old refresh token where the server gives no new one", async () => {
     bench.service.switches.rotates = false;
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     for (let round = 0; round < 3; round += 1) {
       bench.clock.advance(3_601_000);
-      expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+      expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     }
     expect(new Set(bench.service.tokenRequests.map((form) => form.get("refresh_token")))).toEqual(
       new Set(["refresh-sentinel-alice"]),
@@ -54,29 +59,29 @@ describe("vault.hold()", () => {
   });
 
   test("never refreshes a token without an end", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice");
     bench.clock.advance(365 * 24 * 3600 * 1000 * 0.4);
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     expect(bench.service.tokenRequests).toHaveLength(0);
   });
 
   test("ends the connection of an expired token without a refresh token", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon(), refresh: false });
     bench.clock.advance(61_000);
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
     expect(bench.service.tokenRequests).toHaveLength(0);
-    expect(await vault.find("alice", bench.target)).toMatchObject({ ended: "expired" });
+    expect(await tokenStore.find("alice", bench.target)).toMatchObject({ ended: "expired" });
   });
 });
 
 describe("vault.refresh(): one at a time", () => {
   test("many requests of one user cause one refresh and get one token", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
-    const all = await Promise.all(Array.from({ length: 50 }, () => vault.hold("alice", bench.target)));
+    const all = await Promise.all(Array.from({ length: 50 }, () => tokenStore.hold("alice", bench.target)));
     expect(new Set(all.map(tokenOf)).size).toBe(1);
     expect(bench.service.tokenRequests).toHaveLength(1);
   });
@@ -86,7 +91,10 @@ describe("vault.refresh(): one at a time", () => {
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     const all = await Promise.all(
-      replicas.flatMap(({ vault }) => [vault.hold("alice", bench.target), vault.hold("alice", bench.target)]),
+      replicas.flatMap(({ tokenStore }) => [
+        tokenStore.hold("alice", bench.target),
+        tokenStore.hold("alice", bench.target),
+      ]),
     );
     expect(new Set(all.map(tokenOf)).size).toBe(1);
     expect(bench.service.tokenRequests).toHaveLength(1);
@@ -109,7 +117,7 @@ describe("vault.refresh(): one at a time", () => {
 });
 
 describe("vault: permanent and passing failures", () => {
-  const expire = async (): Promise<ReturnType<VaultBench["replica"]>> => {
+  const expire = async (): Promise<ReturnType<TokenStoreBench["replica"]>> => {
     const replica = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
@@ -156,45 +164,45 @@ describe("vault: permanent and passing failures", () => {
     ],
     ["a cut connection", (r: Response_) => r.socket?.destroy()],
   ])("a token endpoint that answers %s costs nobody the connection", async (_name, answer) => {
-    const { vault } = await expire();
+    const { tokenStore } = await expire();
     bench.service.switches.token = (_form, response) => {
       answer(response);
       return true;
     };
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
-    expect((await vault.find("alice", bench.target))?.ended).toBeUndefined();
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    expect((await tokenStore.find("alice", bench.target))?.ended).toBeUndefined();
     // It is not asked again at once, and works again once it does.
     const asked = bench.service.tokenRequests.length;
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     expect(bench.service.tokenRequests.length).toBe(asked);
     bench.service.switches.token = undefined;
     bench.clock.advance(3_000);
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
   });
 
   test.each(["invalid_grant", "invalid_scope", "invalid_target"])(
     "%s ends the connection, and nobody asks again",
     async (error) => {
-      const { vault } = await expire();
+      const { tokenStore } = await expire();
       bench.service.switches.token = (_form, response) => {
         response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error }));
         return true;
       };
-      expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
-      expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
+      expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
+      expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
       expect(bench.service.tokenRequests).toHaveLength(1);
-      expect(await vault.find("alice", bench.target)).toMatchObject({ ended: "refused" });
-      expect((await vault.find("alice", bench.target))?.tokens).toBeUndefined();
+      expect(await tokenStore.find("alice", bench.target)).toMatchObject({ ended: "refused" });
+      expect((await tokenStore.find("alice", bench.target))?.tokens).toBeUndefined();
     },
   );
 
   test("a client secret that is wrong in the configuration costs nobody the connection; it is read anew at each refresh", async () => {
-    const { vault } = await expire();
+    const { tokenStore } = await expire();
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, "wrong-secret"));
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     bench.snapshot = snapshotFrom(vaultYaml(bench.service, VAULT_CLIENT_SECRET));
     bench.clock.advance(3_000);
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     const secrets = bench.service.tokenRequests.map((form) =>
       Buffer.from((form.get("authorization") ?? "").slice(6), "base64").toString(),
     );
@@ -202,28 +210,28 @@ describe("vault: permanent and passing failures", () => {
   });
 
   test("the secret of the route is stored nowhere", async () => {
-    const { vault } = await expire();
-    await vault.hold("alice", bench.target);
+    const { tokenStore } = await expire();
+    await tokenStore.hold("alice", bench.target);
     expect(JSON.stringify(await bench.store.store.list("user:alice"))).not.toContain(VAULT_CLIENT_SECRET);
     expect(JSON.stringify(await bench.store.store.list("user:alice"))).not.toMatch(/access-sentinel|refresh-sentinel/);
   });
 
   test("logs name no token and no secret", async () => {
-    const { vault } = await expire();
-    await vault.hold("alice", bench.target);
+    const { tokenStore } = await expire();
+    await tokenStore.hold("alice", bench.target);
     bench.service.switches.token = (_form, response) => {
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"refresh-sentinel-alice"}');
       return true;
     };
     bench.clock.advance(3_601_000);
-    await vault.hold("alice", bench.target);
+    await tokenStore.hold("alice", bench.target);
     for (const secret of [...bench.service.secrets, VAULT_CLIENT_SECRET]) expect(bench.log()).not.toContain(secret);
   });
 });
 
 describe("vault: faults between answer and store", () => {
   test("an answer that the store does not take is not used, but kept and stored once the store is back", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     bench.intercept = async (request, send) => {
@@ -231,13 +239,13 @@ describe("vault: faults between answer and store", () => {
       bench.store.broken = true;
       return answer;
     };
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     expect(bench.service.tokenRequests).toHaveLength(1);
     bench.store.broken = false;
     bench.intercept = (request, send) => send(request);
     // The lease of the broken attempt has to end by itself.
     bench.clock.advance(31_000);
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
     expect(bench.service.tokenRequests).toHaveLength(1);
   });
 
@@ -252,14 +260,14 @@ describe("vault: faults between answer and store", () => {
       await end.promise;
       return { ok: false, reason: "unreachable", detail: "the process is gone" };
     };
-    const never = dying.vault.hold("alice", bench.target);
+    const never = dying.tokenStore.hold("alice", bench.target);
     await expect.poll(() => bench.service.tokenRequests.length).toBe(1);
     bench.intercept = (request, send) => send(request);
     // The dead process's lease ends.
     bench.clock.advance(31_000);
     const next = bench.replica();
-    expect(await next.vault.hold("alice", bench.target)).toEqual({ kind: "none" });
-    expect(await next.vault.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await next.tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await next.tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
     expect(bench.service.tokenRequests).toHaveLength(2);
     expect(bench.service.tokenRequests[1]?.get("refresh_token")).toBe("refresh-sentinel-alice");
     end.resolve();
@@ -267,23 +275,23 @@ describe("vault: faults between answer and store", () => {
   });
 
   test("a rotated answer that was lost on the wire: the old token is tried once, then the connection has ended", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     bench.intercept = async (request, send) => {
       await send(request);
       return { ok: false, reason: "unreachable", detail: "cut" };
     };
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "unavailable" });
     bench.intercept = (request, send) => send(request);
     bench.clock.advance(3_000);
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
     expect(bench.service.tokenRequests).toHaveLength(2);
   });
 
   test("a flow that completes while a refresh is under way wins", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     bench.intercept = async (request, send) => {
@@ -292,11 +300,11 @@ describe("vault: faults between answer and store", () => {
       await bench.connect("alice", { expiresAt: soon(600) });
       return answer;
     };
-    expect(tokenOf(await vault.hold("alice", bench.target))).toBe("access-sentinel-alice");
+    expect(tokenOf(await tokenStore.hold("alice", bench.target))).toBe("access-sentinel-alice");
   });
 
   test("a user who disconnects while a refresh is under way stays disconnected", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice", { expiresAt: soon() });
     bench.clock.advance(61_000);
     bench.intercept = async (request, send) => {
@@ -304,29 +312,29 @@ describe("vault: faults between answer and store", () => {
       await bench.store.store.deleteByTag("user:alice");
       return answer;
     };
-    expect(await vault.hold("alice", bench.target)).toEqual({ kind: "none" });
-    expect(await vault.find("alice", bench.target)).toBeUndefined();
+    expect(await tokenStore.hold("alice", bench.target)).toEqual({ kind: "none" });
+    expect(await tokenStore.find("alice", bench.target)).toBeUndefined();
   });
 });
 
 describe("vault.wantScopes()", () => {
   test("is bounded: after two times another flow is no longer offered, until an hour has passed", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice");
     for (let count = 0; count < 2; count += 1) {
-      expect(await vault.wantScopes("alice", bench.target, ["write"])).toBe("connect");
+      expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("connect");
     }
-    expect(await vault.wantScopes("alice", bench.target, ["write"])).toBe("exhausted");
+    expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("exhausted");
     bench.clock.advance(3_601_000);
-    expect(await vault.wantScopes("alice", bench.target, ["write"])).toBe("connect");
+    expect(await tokenStore.wantScopes("alice", bench.target, ["write"])).toBe("connect");
     // What the token may do it still may.
-    expect((await vault.hold("alice", bench.target)).kind).toBe("token");
+    expect((await tokenStore.hold("alice", bench.target)).kind).toBe("token");
   });
 
   test("offers nothing when the upstream does not say what is missing", async () => {
-    const { vault } = bench.replica();
+    const { tokenStore } = bench.replica();
     await bench.connect("alice");
-    expect(await vault.wantScopes("alice", bench.target, [])).toBe("exhausted");
+    expect(await tokenStore.wantScopes("alice", bench.target, [])).toBe("exhausted");
   });
 });
 
