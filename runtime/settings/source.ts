@@ -7,6 +7,7 @@
  * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
  * file must agree on what it says.
  */
+import { readPlainJson, countKeys, isSound } from "./plain-json.ts";
 import {
   isAlias,
   isMap,
@@ -43,7 +44,7 @@ const MAX_PROBLEMS = 100;
  * and its paths say enough: positions of warnings are left out first.
  */
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
-const MAX_DEPTH = 64;
+export const MAX_DEPTH = 64;
 const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const PROTO_KEY = 'has the key "__proto__", which is no setting';
@@ -95,46 +96,6 @@ function judgeParts(value: unknown, path: ValuePath, report: (path: ValuePath, m
 
 function failed(file: string, problems: readonly Problem[]): SourceText {
   return { file, problems, locate: () => ({}) };
-}
-
-/** The value of JSON text without repeated keys; undefined when it is anything else. */
-function readPlainJson(text: string): unknown {
-  if (!/^\s*\{/.test(text)) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    // JSON.parse silently keeps the last of repeated keys: there are as many colons outside strings as keys written.
-    return countKeys(value, 0) === countColons(text) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function countColons(text: string): number {
-  let colons = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x3a) colons++;
-    else if (code === 0x22) {
-      for (at++; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
-    }
-  }
-  return colons;
-}
-
-/** @returns NaN, equal to no count, for what the slow reader must judge */
-function countKeys(value: unknown, depth: number): number {
-  if (typeof value !== "object" || value === null) return isSound(value) ? 0 : Number.NaN;
-  if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;
-  const members: readonly unknown[] = Object.values(value);
-  let keys = Array.isArray(value) ? 0 : members.length;
-  for (const member of members) keys += countKeys(member, depth + 1);
-  return keys;
-}
-
-/** A scalar that means the same to every JSON reader. */
-function isSound(value: unknown): boolean {
-  if (typeof value !== "number") return true;
-  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
 /** The parsed YAML document with our own conversion, which refuses what JSON cannot say. */
