@@ -1,5 +1,4 @@
 /** JSON that has nothing YAML could say otherwise, read by the engine's own parser: the common and quick way. */
-import { MAX_DEPTH } from "./source.ts";
 
 /** The value of JSON text without repeated keys; undefined when it is anything else. */
 export function readPlainJson(text: string): unknown {
@@ -40,3 +39,5 @@ export function isSound(value: unknown): boolean {
   if (typeof value !== "number") return true;
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
+
+export const MAX_DEPTH = 64;

@@ -7,7 +7,7 @@
  * (tags, merge keys, other YAML versions, NaN, several documents) is refused with its place, because two readers of one
  * file must agree on what it says.
  */
-import { readPlainJson, countKeys, isSound } from "./plain-json.ts";
+import { MAX_DEPTH, readPlainJson, countKeys, isSound } from "./plain-json.ts";
 import {
   isAlias,
   isMap,
@@ -44,7 +44,6 @@ const MAX_PROBLEMS = 100;
  * and its paths say enough: positions of warnings are left out first.
  */
 const MAX_LOCATED = { error: 2 * 1024 * 1024, warning: 64 * 1024 };
-export const MAX_DEPTH = 64;
 const MAX_ALIASED_NODES = 100_000;
 const TOO_DEEP = `is nested too deeply, at most ${MAX_DEPTH} levels are read`;
 const PROTO_KEY = 'has the key "__proto__", which is no setting';
