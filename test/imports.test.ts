@@ -118,8 +118,8 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   "@opentelemetry/api": { where: /^runtime\/tracing\/otlp\.ts$/, why: "the same" },
   zod: { where: /^runtime\/settings\/types\//, why: "one vocabulary" },
   undici: {
-    where: /^runtime\/(upstreams\/(http2|failure)|http\/fetch\/\w+-fetch|kubernetes\/controller\/client)\.ts$/,
-    why: "outgoing connections are opened in few places",
+    where: /^runtime\/(http\/fetch\/\w+-fetch|kubernetes\/controller\/client)\.ts$/,
+    why: "requests of the gateway's own, never users'",
   },
   "openid-client": { where: /^runtime\/identity\/provider\//, why: "sign-in at the provider" },
   "@simplewebauthn/server": {

@@ -55,6 +55,7 @@ export function announcementReader(
         next.refuseAnswer(`an event "endpoint" whose address is not on ${upstream.origin}, where its stream is`);
       else if (passed.length > 0) next.onData(passed);
     },
+    // Behind an MCP answer nothing is passed on.
     onEnd: () => next.onEnd(),
     onFailure: (failure: UpstreamFailure, detail: string) => next.onFailure(failure, detail),
   };

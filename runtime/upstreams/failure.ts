@@ -5,7 +5,7 @@ import { REFUSED_ADDRESS } from "./reach.ts";
 /** Marks an error of the request body so that it is not taken for the upstream's. */
 export const REQUEST_BODY_ERROR = "GATEWAY_REQUEST_BODY";
 
-/** By the `code` of Node's errors and undici's. */
+/** By the `code` of Node's errors. */
 const FAILURES: ReadonlyMap<string, UpstreamFailure> = new Map([
   ["ECONNREFUSED", "unreachable"],
   ["ENOTFOUND", "unreachable"],
@@ -15,20 +15,13 @@ const FAILURES: ReadonlyMap<string, UpstreamFailure> = new Map([
   ["EHOSTDOWN", "unreachable"],
   ["EADDRNOTAVAIL", "unreachable"],
   [REFUSED_ADDRESS, "unreachable"],
-  ["UND_ERR_CONNECT_TIMEOUT", "connect-timeout"],
   ["ETIMEDOUT", "connect-timeout"],
-  ["UND_ERR_HEADERS_TIMEOUT", "timeout"],
-  ["UND_ERR_BODY_TIMEOUT", "timeout"],
-  ["UND_ERR_SOCKET", "reset"],
   ["ECONNRESET", "reset"],
   ["EPIPE", "reset"],
-  ["UND_ERR_HEADERS_OVERFLOW", "protocol"],
-  ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "protocol"],
-  ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", "request-body"],
+  // RST_STREAM, and GOAWAY that ends all streams at once.
+  ["ERR_HTTP2_STREAM_ERROR", "reset"],
+  ["ERR_HTTP2_SESSION_ERROR", "reset"],
   [REQUEST_BODY_ERROR, "request-body"],
-  ["UND_ERR_ABORTED", "aborted"],
-  ["UND_ERR_DESTROYED", "closed"],
-  ["UND_ERR_CLOSED", "closed"],
 ]);
 
 /** @returns "protocol" for what has no code, or one that says nothing about the connection */

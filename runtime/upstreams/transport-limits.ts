@@ -1,7 +1,7 @@
 /** What both transports, for HTTP/1.1 and HTTP/2, take from the settings, and how they say no. */
 import type { Upstream } from "../features/connection/compiled.ts";
-import type { UpstreamCall, UpstreamReceiver } from "./transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "./transport-types.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */
@@ -10,10 +10,14 @@ export interface TransportOptions {
   readonly maxPerUpstream?: number;
 }
 
-export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_PER_UPSTREAM = 10_000;
 /** Streams of one HTTP/2 connection under way at once; further requests open another connection. */
 export const MAX_STREAMS = 100;
+
+export function connectTimeoutOf({ connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS }: TransportOptions): number {
+  return connectTimeoutMs;
+}
 
 /** Over HTTP/1.1 each connection has one request; what is above waits. Over HTTP/2 they share. */
 export function maxUnderWayOf({ connect }: Upstream, options: TransportOptions): number {
@@ -56,14 +60,26 @@ export class Places {
 }
 
 export const OVERLOADED = "too many requests under way";
+export const CLOSED = "the transport was closed";
 
-/** A call that fails before anything is sent; its receiver hears of it when the caller has the call in hand. */
-export function refuse(receiver: UpstreamReceiver, failure: UpstreamFailure, detail: string): UpstreamCall {
+/** A call that is over before anything is sent; its receiver hears of it when the caller has the call in hand. */
+export function refuse(
+  request: UpstreamRequest,
+  receiver: UpstreamReceiver,
+  failure: UpstreamFailure,
+  detail: string,
+): UpstreamCall {
+  discardBody(request);
   let isOver = false;
   process.nextTick(() => {
     if (!isOver) receiver.onFailure(failure, detail);
   });
   return { pause: ignore, resume: ignore, abort: () => (isOver = true) };
+}
+
+/** A body that nobody will read holds its client's connection. */
+export function discardBody({ body }: UpstreamRequest): void {
+  if (body !== undefined && !Buffer.isBuffer(body)) body.destroy();
 }
 
 function ignore(): void {}

@@ -12,12 +12,15 @@ export interface UpstreamRequest {
   /** Flat: name, value, …; Host included; a Content-Length only for a stream body of known length. */
   readonly headers: readonly string[];
   readonly body: Buffer | Readable | undefined;
+  /**
+   * Asked once the body has been read: trailers of the request, flat, as they may go out. Absent: there are none. Left out
+   * where the body has a length in HTTP/1.1. What it throws breaks the request off.
+   */
+  readonly trailers?: (() => readonly string[]) | undefined;
   /** Until the head of the answer has come; 0 = no limit. */
   readonly headTimeoutMs: number;
   /** Between two chunks of the answer; 0 = no limit. */
   readonly idleTimeoutMs: number;
-  /** Expected to stay open: does not take a place among the connections for short requests. */
-  readonly longLived: boolean;
 }
 
 /** Flat: lower-case name, value, …, in the order of the answer; values as latin1 text. */
@@ -30,9 +33,11 @@ export function upstreamHeader(headers: UpstreamHeaders, lowerName: string): rea
 
 /** Calls come in this order: head, data…, then exactly one of end and failure. None after a failure. */
 export interface UpstreamReceiver {
-  onHead(status: number, headers: UpstreamHeaders): void;
+  /** @param isWhole true: the answer ends with its head, which HTTP/2 shows in the head itself (gRPC takes it for its trailers) */
+  onHead(status: number, headers: UpstreamHeaders, isWhole?: boolean): void;
   onData(chunk: Buffer): void;
-  onEnd(): void;
+  /** @param trailers undefined: none came */
+  onEnd(trailers?: UpstreamHeaders): void;
   onFailure(failure: UpstreamFailure, detail: string): void;
 }
 

@@ -1,12 +1,12 @@
 /** The transport that the proxy uses: HTTP/1.1 by our own connections, HTTP/2 where a route asks for it. */
-import { createHttp2Transport } from "./http2.ts";
 import type { Transport } from "./transport-types.ts";
 import { createHttp1Transport } from "./http1/transport.ts";
+import { createHttp2Transport } from "./http2/transport.ts";
 import type { TransportOptions } from "./transport-limits.ts";
 
 export function createTransport(options: TransportOptions = {}): Transport {
   const http1 = createHttp1Transport(options);
-  const http2 = createHttp2Transport(options);
+  const http2 = createHttp2Transport(options, http1);
   return {
     send: (request, receiver) => (request.upstream.connect?.http2 === true ? http2 : http1).send(request, receiver),
     reserve: (upstream) => (upstream.connect?.http2 === true ? http2 : http1).reserve(upstream),

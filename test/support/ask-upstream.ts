@@ -15,6 +15,10 @@ export interface Outcome {
   /** Flat, as the receiver got them. */
   readonly headers: readonly string[];
   readonly body: Buffer;
+  /** Flat; undefined: none came. */
+  readonly trailers: readonly string[] | undefined;
+  /** The head itself said that nothing follows. */
+  readonly isWhole: boolean;
   /** undefined: it ended well. */
   readonly failure: UpstreamFailure | undefined;
   readonly detail: string;
@@ -48,6 +52,8 @@ export function ask(transport: Transport, upstream: Upstream, { onHead, onData, 
   let status = 0;
   let headers: readonly string[] = [];
   let received = 0;
+  let trailers: readonly string[] | undefined;
+  let isWhole = false;
   let isOver = false;
   const heard = (event: string): void => {
     if (isOver) violations.push(`${event} after the end of ${more.path ?? "/"}`);
@@ -55,12 +61,13 @@ export function ask(transport: Transport, upstream: Upstream, { onHead, onData, 
   const finish = (failure: UpstreamFailure | undefined, detail: string): void => {
     heard(failure ?? "end");
     isOver = true;
-    over.resolve({ status, headers, body: Buffer.concat(chunks), failure, detail });
+    over.resolve({ status, headers, body: Buffer.concat(chunks), trailers, isWhole, failure, detail });
   };
   const receiver: UpstreamReceiver = {
-    onHead(code, fields) {
+    onHead(code, fields, whole = false) {
       heard("head");
       if (status !== 0) violations.push("a second head");
+      isWhole = whole;
       status = code;
       headers = fields;
       head.resolve(code);
@@ -69,13 +76,15 @@ export function ask(transport: Transport, upstream: Upstream, { onHead, onData, 
     onData(chunk) {
       heard("data");
       if (status === 0) violations.push("data before a head");
+      if (isWhole) violations.push("data behind a head that is whole");
       received += chunk.length;
       // Copied later on purpose: a chunk that is written over while we hold it must be seen.
       chunks.push(chunk);
       onData?.(call, chunk);
     },
-    onEnd() {
+    onEnd(fields) {
       if (status === 0) violations.push("an end without a head");
+      trailers = fields;
       finish(undefined, "");
       onEnd?.();
     },
@@ -90,7 +99,6 @@ export function ask(transport: Transport, upstream: Upstream, { onHead, onData, 
       body: undefined,
       headTimeoutMs: 10_000,
       idleTimeoutMs: 10_000,
-      longLived: false,
       ...more,
     },
     receiver,

@@ -17,7 +17,6 @@ export interface Outliers {
 const NOT_ITS_FAULT: ReadonlySet<UpstreamFailure> = new Set([
   "overloaded",
   "request-body",
-  "aborted",
   "closed",
   "unhealthy",
   "loop",

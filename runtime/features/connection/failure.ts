@@ -17,6 +17,4 @@ export type UpstreamFailure =
   | "protocol"
   /** The client's body broke off. */
   | "request-body"
-  /** We gave up: the client went away or the right to the answer ended. */
-  | "aborted"
   | "closed";

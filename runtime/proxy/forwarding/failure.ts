@@ -15,7 +15,6 @@ const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; reado
   protocol: { status: 502, message: "The upstream gave no valid answer" },
   // The client's own doing; it is hardly there any more to read this.
   "request-body": { status: 400, message: "The request did not arrive completely" },
-  aborted: { status: 502, message: "The request was given up" },
   closed: { status: 503, message: "The gateway is shutting down" },
 };
 

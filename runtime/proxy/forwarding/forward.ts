@@ -129,7 +129,6 @@ class Forwarding implements UpstreamReceiver {
         headTimeoutMs: timeoutMs,
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
-        longLived: isStream && exchange.method === "GET",
       },
       isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, this) : this,
     );

@@ -9,11 +9,12 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { renderTemplate, type TemplateValues } from "../../features/headers/template.ts";
 import { withoutCookies } from "../../http/cookies.ts";
 import {
+  HOP_COUNT_HEADER,
+  type HeaderTraits,
   connectionTokens,
   foldHeaderName,
   headerTraits,
-  HOP_COUNT_HEADER,
-  type HeaderTraits,
+  isHeaderText,
 } from "../../shared/http/header-traits.ts";
 import { isClaimLeftOut } from "../../policy/facts.ts";
 import { isOwnCookieName } from "../../identity/cookie.ts";
@@ -230,11 +231,6 @@ function claimText(claim: unknown): string {
 /** An element with a comma would be read as two, of which the user may have none; it stands in the signed assertion. */
 function isListElement(item: unknown): boolean {
   return typeof item === "number" || (typeof item === "string" && !item.includes(","));
-}
-
-/** Text that can stand in a header as it is (RFC 9110 §5.5), each character one byte. */
-function isHeaderText(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 }
 
 function dropNamed(headers: string[], lowerNames: readonly string[]): void {

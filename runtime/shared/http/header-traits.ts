@@ -183,6 +183,11 @@ export function connectionTokens(value: string): readonly string[] {
     .filter((token) => token !== "");
 }
 
+/** Text that can stand in a header as it is (RFC 9110 §5.5), each character one byte. */
+export function isHeaderText(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+}
+
 /**
  * A field's value without the blanks around it (OWS, RFC 9110 §5.6.3). Char by char: an expression for the end of a text
  * looks at it anew from every blank within, which took seconds.

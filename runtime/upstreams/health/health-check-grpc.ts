@@ -17,9 +17,9 @@ import { TLSSocket } from "node:tls";
 
 import protobuf from "protobufjs/minimal.js";
 
-import type { GrpcProbe } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
-import { openCheckSocket } from "./health-check-socket.ts";
+import type { GrpcProbe } from "../../features/balancing/compiled.ts";
+import { openUpstreamSocket } from "../upstream-socket.ts";
 import type { Verdict } from "./health-check.ts";
 
 const MAX_ANSWER_BYTES = 4_096;
@@ -37,7 +37,7 @@ const CODES =
 
 /** @returns gives the check up */
 export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): () => void {
-  const { socket, ready } = openCheckSocket(upstream, ["h2"]);
+  const { socket, ready } = openUpstreamSocket(upstream, { alpn: ["h2"] });
   const session = connectHttp2(upstream.origin, { createConnection: () => socket, settings: { enablePush: false } });
   const watch = setInterval(() => {
     if (socket.bytesRead > MAX_BYTES) end(`more than ${MAX_BYTES} bytes came without an answer`);

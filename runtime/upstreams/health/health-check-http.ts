@@ -24,7 +24,6 @@ export function checkHttp(
       body: undefined,
       headTimeoutMs: timeoutMs,
       idleTimeoutMs: timeoutMs,
-      longLived: false,
     },
     {
       onHead: (status) =>

@@ -3,16 +3,16 @@
  *
  * Untrusted input: what the upstream sends, compared and forgotten; no more than `MAX_ANSWER_BYTES` of it are read.
  */
-import type { TcpProbe } from "../../features/balancing/compiled.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
-import { openCheckSocket } from "./health-check-socket.ts";
+import type { TcpProbe } from "../../features/balancing/compiled.ts";
+import { openUpstreamSocket } from "../upstream-socket.ts";
 import type { Verdict } from "./health-check.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
 /** @returns gives the check up */
 export function checkTcp(upstream: Upstream, probe: TcpProbe, over: Verdict): () => void {
-  const { socket, ready } = openCheckSocket(upstream);
+  const { socket, ready } = openUpstreamSocket(upstream);
   const expected = probe.receive.map((hex) => Buffer.from(hex, "hex"));
   const find = createFinder(expected);
   let bytes = 0;

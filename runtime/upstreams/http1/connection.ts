@@ -7,20 +7,22 @@
 import type { Socket } from "node:net";
 
 import { errorText } from "../../shared/errors.ts";
+import { BodySender, type BodyEvents } from "../body-sender.ts";
+import { Deadline } from "../deadline.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 import { failureOfEstablished, failureOfOpening } from "../failure.ts";
 import { departSoon, type Departure } from "./write-batching.ts";
 import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
-import { BodySender, writeRequest, type BodyEvents, type WrittenRequest } from "./writer.ts";
+import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
 
 /** Whose request is on the connection. */
 export interface ConnectionUser {
   readonly request: UpstreamRequest;
   onHead(status: number, headers: string[]): void;
   onData(chunk: Buffer): void;
-  onEnd(): void;
+  onEnd(trailers: string[] | undefined): void;
   /** The connection ended before anything was sent: another one will do. */
   onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;
@@ -44,8 +46,6 @@ const IDLE_MS = 4_000;
 /** An upstream that names its end may be closing while we send: we end before it does. */
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
-/** Longer ones would ring at once. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
@@ -67,18 +67,16 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   /** Of the present read, not yet handed on: small chunks go on together, or each would cost the client's side a write. */
   #piece: Buffer | undefined;
   #pieces: Buffer[] | undefined;
-  /** What the present wait is for: the head or the next bytes of the answer, and until when. */
-  #deadline = Number.POSITIVE_INFINITY;
+  /** For the connection, then for the head of an answer or its next bytes. */
+  readonly #deadline: Deadline = new Deadline(() => this.#late());
   #idleTimeoutMs = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
 
   /** @throws for TLS settings that cannot be used at all */
   constructor(owner: ConnectionOwner) {
     this.#owner = owner;
     this.#secure = owner.address.secure;
     this.#socket = openSocket(owner.address, this);
-    this.#wait(owner.connectTimeoutMs);
+    this.#deadline.wait(owner.connectTimeoutMs);
   }
 
   /** Takes a request; only while idle. */
@@ -118,7 +116,7 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     }
     this.#idleTimeoutMs = request.idleTimeoutMs;
     this.#reader.begin(request.method);
-    this.#wait(request.headTimeoutMs);
+    this.#deadline.wait(request.headTimeoutMs);
     const socket = this.#socket;
     if (written.body === undefined) socket.write(written.text, "latin1");
     else {
@@ -127,21 +125,22 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
       socket.write(written.body);
       socket.uncork();
     }
-    if (written.stream) this.#sender = new BodySender(socket, written.stream, written.streamLength, this);
+    const { stream, streamLength: length } = written;
+    if (stream) this.#sender = new BodySender(bodySink(socket, length), stream, length, request.trailers, this);
   }
 
   pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
     // The client is slow, not the upstream.
-    this.#deadline = Number.POSITIVE_INFINITY;
+    this.#deadline.rest();
     this.#socket.pause();
   }
 
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#wait(this.#idleTimeoutMs);
+    this.#deadline.wait(this.#idleTimeoutMs);
     this.#socket.resume();
   }
 
@@ -167,7 +166,7 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
 
   onHead(status: number, headers: string[]): void {
     if (this.#user === undefined) return;
-    this.#wait(this.#idleTimeoutMs);
+    this.#deadline.wait(this.#idleTimeoutMs);
     this.#user.onHead(status, headers);
   }
 
@@ -176,7 +175,7 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     else (this.#pieces ??= [this.#piece]).push(chunk);
   }
 
-  onEnd(): void {
+  onEnd(trailers: string[] | undefined): void {
     this.#handOn();
     const user = this.#user;
     if (user === undefined) return;
@@ -184,7 +183,7 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     // An answer that came before the request was sent is the last one here: what is left would be read as the next request.
     const isWhole = this.#sender === undefined && !this.#socket.writableNeedDrain;
     if (!this.#reader.keepsOpen || !isWhole || this.#mayHoldMore) this.destroy();
-    user.onEnd();
+    user.onEnd(trailers);
     // After its user, so that a mistake there is no concern of the next one.
     this.#release();
   }
@@ -192,7 +191,8 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   onProgress(): void {
     const user = this.#user;
     // An upstream that takes the body is not silent, whether it has begun to answer or not.
-    if (user && !this.#isPaused) this.#wait(this.#reader.isInBody ? this.#idleTimeoutMs : user.request.headTimeoutMs);
+    if (user && !this.#isPaused)
+      this.#deadline.wait(this.#reader.isInBody ? this.#idleTimeoutMs : user.request.headTimeoutMs);
   }
 
   onSent(): void {
@@ -266,7 +266,7 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
   /** Makes it free for the next request. */
   #release(): void {
     if (this.#isGone) return;
-    this.#deadline = Number.POSITIVE_INFINITY;
+    this.#deadline.rest();
     if (this.#isPaused) {
       this.#isPaused = false;
       this.#socket.resume();
@@ -283,13 +283,13 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
 
   /** Bytes have come; while the head is awaited that changes nothing, or a slow head could last for ever. */
   #extend(): void {
-    if (this.#reader.isInBody && this.#idleTimeoutMs > 0) this.#deadline = performance.now() + this.#idleTimeoutMs;
+    if (this.#reader.isInBody && this.#idleTimeoutMs > 0) this.#deadline.wait(this.#idleTimeoutMs);
   }
 
   #gone(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    clearTimeout(this.#timer);
+    this.#deadline.close();
     this.#sender?.stop();
     this.#sender = undefined;
     // A session that did not get us this far is not tried again.
@@ -297,32 +297,8 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
     this.#owner.onGone(this, this.#isReady);
   }
 
-  /** @param ms 0: without limit */
-  #wait(ms: number): void {
-    if (ms === 0) {
-      this.#deadline = Number.POSITIVE_INFINITY;
-      return;
-    }
-    const now = performance.now();
-    this.#deadline = now + ms;
-    // A timer that rings too early looks at the deadline again: most requests need none of their own.
-    if (this.#timerAt > this.#deadline) this.#arm(now, ms);
-  }
-
-  #arm(now: number, ms: number): void {
-    clearTimeout(this.#timer);
-    const bounded = Math.min(Math.ceil(ms), MAX_TIMER_MS);
-    this.#timerAt = now + bounded;
-    this.#timer = setTimeout(() => this.#ring(), bounded);
-    this.#timer.unref();
-  }
-
-  #ring(): void {
-    this.#timerAt = Number.POSITIVE_INFINITY;
-    if (this.#deadline === Number.POSITIVE_INFINITY) return;
-    const now = performance.now();
-    if (this.#deadline > now) this.#arm(now, this.#deadline - now);
-    else if (!this.#isReady) this.fail("connect-timeout", "no connection in time");
+  #late(): void {
+    if (!this.#isReady) this.fail("connect-timeout", "no connection in time");
     else this.fail("timeout", this.#reader.isInBody ? "the answer stopped coming" : "no answer came in time");
   }
 }

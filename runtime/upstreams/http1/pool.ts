@@ -1,17 +1,18 @@
 /** The connections of one upstream, and the requests that wait for one. */
 import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
-import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
-import { OVERLOADED, Places, refuse } from "../transport-limits.ts";
+import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
+import { CLOSED, discardBody, OVERLOADED, Places, refuse } from "../transport-limits.ts";
 import { endpointOf } from "../endpoint.ts";
 import { failureOf } from "../failure.ts";
+import type { UpstreamPool } from "../upstream-pools.ts";
 import { connectGuard, type ConnectGuard } from "../reach.ts";
 import { Connection, type ConnectionOwner, type ConnectionUser } from "./connection.ts";
 import type { Address } from "./open-socket.ts";
 
 /** All connections of one upstream. */
-export class Pool implements ConnectionOwner {
+export class Pool implements ConnectionOwner, UpstreamPool {
   readonly address: Address;
   readonly connectTimeoutMs: number;
   readonly #places: Places;
@@ -38,7 +39,7 @@ export class Pool implements ConnectionOwner {
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-    if (!this.#places.take()) return refuseRequest(request, receiver, "overloaded", OVERLOADED);
+    if (!this.#places.take()) return refuse(request, receiver, "overloaded", OVERLOADED);
     const now = performance.now();
     const call = new Call(this, request, receiver, now);
     const connection = this.#takeIdle(now);
@@ -195,7 +196,7 @@ class Call implements ConnectionUser, UpstreamCall {
 
   abort(): void {
     if (!this.#finish()) return;
-    discard(this.request);
+    discardBody(this.request);
     if (this.#connection) this.#connection.destroy();
     else this.#pool.forget(this);
   }
@@ -208,8 +209,8 @@ class Call implements ConnectionUser, UpstreamCall {
     if (!this.#isOver) this.#receiver.onData(chunk);
   }
 
-  onEnd(): void {
-    if (this.#finish()) this.#receiver.onEnd();
+  onEnd(trailers: string[] | undefined): void {
+    if (this.#finish()) this.#receiver.onEnd(trailers);
   }
 
   onUnsent(): void {
@@ -219,7 +220,7 @@ class Call implements ConnectionUser, UpstreamCall {
 
   fail(failure: UpstreamFailure, detail: string): void {
     if (!this.#finish()) return;
-    discard(this.request);
+    discardBody(this.request);
     this.#receiver.onFailure(failure, detail);
   }
 
@@ -230,22 +231,4 @@ class Call implements ConnectionUser, UpstreamCall {
     this.#pool.leave();
     return true;
   }
-}
-
-export const CLOSED = "the transport was closed";
-
-/** A call that is over before it began. */
-export function refuseRequest(
-  request: UpstreamRequest,
-  receiver: UpstreamReceiver,
-  failure: UpstreamFailure,
-  detail: string,
-): UpstreamCall {
-  discard(request);
-  return refuse(receiver, failure, detail);
-}
-
-/** A body that nobody will read holds its client's connection. */
-function discard({ body }: UpstreamRequest): void {
-  if (body !== undefined && !Buffer.isBuffer(body)) body.destroy();
 }

@@ -16,17 +16,18 @@ export interface AnswerSink {
   onHead(status: number, headers: string[]): void;
   /** @param chunk only valid during the call */
   onData(chunk: Buffer): void;
-  onEnd(): void;
+  /** @param trailers as the headers; undefined: none came */
+  onEnd(trailers: string[] | undefined): void;
 }
 
 /** Status line and fields together, and the trailers again as much. */
 export const MAX_HEAD_BYTES = 65_536;
 /** What reads them behind us may look through all for each: 64 KiB have room for 16,000. */
-const MAX_FIELDS = 1_000;
+export const MAX_FIELDS = 1_000;
 /** Most heads are shorter: only so much is made text at first. */
 const USUAL_HEAD_BYTES = 2_048;
 /** Interim answers before the final one; each costs the upstream nothing. */
-const MAX_INTERIM = 32;
+export const MAX_INTERIM = 32;
 const MAX_CHUNK_EXTENSION_BYTES = 4_096;
 /** 13 hexadecimal digits are below 2^53. */
 const MAX_CHUNK_SIZE_DIGITS = 13;
@@ -139,10 +140,10 @@ export class AnswerReader {
   }
 
   /** @param hasMore bytes follow that nobody asked for */
-  #end(hasMore: boolean): void {
+  #end(hasMore: boolean, trailers?: string[]): void {
     this.#phase = IDLE;
     if (hasMore) this.keepsOpen = false;
-    this.#sink.onEnd();
+    this.#sink.onEnd(trailers);
   }
 
   /** @returns where the next byte is that is no data of this body, or chunk; `end` when none is */
@@ -262,7 +263,7 @@ export class AnswerReader {
     }
   }
 
-  /** Read for their end, judged like fields, and left out: nobody said what they would mean here (RFC 9110 §6.5.1). */
+  /** Judged like fields, and told apart from them: what is there may not mean what it would in a head (RFC 9110 §6.5.1). */
   #readTrailers(bytes: Buffer, start: number, end: number): number | string {
     const before = this.#text.length;
     const text = this.#text + bytes.toString("latin1", start, Math.min(end, start + MAX_HEAD_BYTES + 4));
@@ -274,17 +275,18 @@ export class AnswerReader {
       return end;
     }
     this.#text = "";
+    let trailers: string[] | undefined;
     if (trailersEnd > 0) {
-      const problem = parseFields(text, 0, trailersEnd + 2, [], undefined);
+      const problem = parseFields(text, 0, trailersEnd + 2, (trailers = []), undefined);
       if (problem !== undefined) return problem;
     }
     const next = start + trailersEnd + 4 - before;
-    this.#end(next < end);
+    this.#end(next < end, trailers);
     return next;
   }
 }
 
-const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTES} bytes`;
+export const HEAD_TOO_LARGE = `its header fields are longer than ${MAX_HEAD_BYTES} bytes`;
 
 /** Of a head that has not come whole. @param known so much of it was looked at before */
 function problemOfBeginning(text: string, known: number): string | undefined {

@@ -1,14 +1,16 @@
 /**
  * Writes HTTP/1.1 requests to a connection.
  *
- * Promises: a request has the fields that it was given and no other; a stream that breaks off, or has another length
- * than was declared, never looks complete.
+ * Promise: a request has the fields that it was given and no other.
  *
  * @see RFC 9112 §3, §6, §7.1
  */
 import type { Readable } from "node:stream";
 import type { Socket } from "node:net";
 
+import { isHeaderName } from "../../shared/http/header-syntax.ts";
+import { isHeaderText } from "../../shared/http/header-traits.ts";
+import type { BodySink } from "../body-sender.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 
 /** Bodies up to here leave in one write with the head: copying is cheaper than a second write. */
@@ -31,6 +33,8 @@ export interface WrittenRequest {
 export function writeRequest({ method, path, headers, body }: UpstreamRequest): WrittenRequest {
   let head = `${method} ${path} HTTP/1.1\r\n`;
   let declared: string | undefined;
+  // TE is about this connection, and says so (RFC 9110 §10.1.4).
+  let options = "keep-alive";
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] as string;
     const value = headers[index + 1] as string;
@@ -41,9 +45,10 @@ export function writeRequest({ method, path, headers, body }: UpstreamRequest): 
       }
       declared = value;
     }
+    if (name === "te") options = "keep-alive, te";
     head += `${name}: ${value}\r\n`;
   }
-  head += "connection: keep-alive\r\n";
+  head += `connection: ${options}\r\n`;
   checkHead(head, method, path, headers.length / 2 + 2);
   if (body === undefined) {
     const text = EXPECTS_BODY.has(method) ? `${head}content-length: 0\r\n\r\n` : `${head}\r\n`;
@@ -106,99 +111,35 @@ const BAD_TARGET = "the request line has not just a method and a target";
 const WIDE = /[^\0-\xff]/;
 const LENGTH = /^[0-9]{1,15}$/;
 
-/** Sends a stream behind its head, as fast as the connection takes it. */
-export class BodySender {
-  readonly #socket: Socket;
-  readonly #stream: Readable;
-  readonly #length: number | undefined;
-  readonly #events: BodyEvents;
-  #sent = 0;
-  #isOver = false;
-
-  constructor(socket: Socket, stream: Readable, length: number | undefined, events: BodyEvents) {
-    this.#socket = socket;
-    this.#stream = stream;
-    this.#length = length;
-    this.#events = events;
-    stream.on("data", this.#onData);
-    stream.on("end", this.#onEnd);
-    stream.on("error", this.#onError);
-    stream.on("close", this.#onClose);
-  }
-
-  /** Gives the stream up: nothing more of it is sent. */
-  stop(): void {
-    if (!this.#leave()) return;
-    this.#stream.on("error", ignore);
-    this.#stream.destroy();
-  }
-
-  readonly #onData = (chunk: Buffer): void => {
-    this.#sent += chunk.length;
-    if (this.#length !== undefined && this.#sent > this.#length) {
-      this.#fail(new Error("the body is longer than its Content-Length"));
-      return;
-    }
-    this.#events.onProgress();
-    let takesMore: boolean;
-    if (this.#length !== undefined) takesMore = this.#socket.write(chunk);
-    else if (chunk.length === 0) return;
-    else {
-      this.#socket.cork();
-      this.#socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
-      this.#socket.write(chunk);
-      takesMore = this.#socket.write("\r\n", "latin1");
-      this.#socket.uncork();
-    }
-    if (takesMore) return;
-    this.#stream.pause();
-    this.#socket.once("drain", this.#onDrain);
+/** Writes a body behind its head. @param length undefined: in chunks, with trailers behind them */
+export function bodySink(socket: Socket, length: number | undefined): BodySink {
+  if (length !== undefined) return { target: socket, write: (chunk) => socket.write(chunk), end: ignore };
+  return {
+    target: socket,
+    write(chunk) {
+      socket.cork();
+      socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+      socket.write(chunk);
+      const takesMore = socket.write("\r\n", "latin1");
+      socket.uncork();
+      return takesMore;
+    },
+    end: (trailers) => void socket.write(`0\r\n${trailerLines(trailers)}\r\n`, "latin1"),
   };
-
-  readonly #onDrain = (): void => {
-    this.#events.onProgress();
-    this.#stream.resume();
-  };
-
-  readonly #onEnd = (): void => {
-    if (this.#length !== undefined && this.#sent !== this.#length) {
-      this.#fail(new Error("the body is shorter than its Content-Length"));
-      return;
-    }
-    if (!this.#leave()) return;
-    if (this.#length === undefined) this.#socket.write("0\r\n\r\n", "latin1");
-    this.#events.onSent();
-  };
-
-  readonly #onError = (error: Error): void => this.#fail(error);
-
-  readonly #onClose = (): void => this.#fail(new Error("the body broke off"));
-
-  #fail(error: Error): void {
-    if (!this.#leave()) return;
-    this.#stream.on("error", ignore);
-    this.#stream.destroy();
-    this.#events.onBroken(error);
-  }
-
-  /** @returns false when it was over before */
-  #leave(): boolean {
-    if (this.#isOver) return false;
-    this.#isOver = true;
-    this.#socket.off("drain", this.#onDrain);
-    this.#stream.off("data", this.#onData);
-    this.#stream.off("end", this.#onEnd);
-    this.#stream.off("error", this.#onError);
-    this.#stream.off("close", this.#onClose);
-    return true;
-  }
 }
 
-export interface BodyEvents {
-  onProgress(): void;
-  /** All of it has been handed over. */
-  onSent(): void;
-  onBroken(error: Error): void;
+/** @throws TypeError as `writeRequest()` */
+function trailerLines(trailers: readonly string[]): string {
+  let lines = "";
+  for (let index = 0; index < trailers.length; index += 2) {
+    const name = trailers[index] as string;
+    const value = trailers[index + 1] as string;
+    if (!isHeaderName(name) || !isHeaderText(value)) throw new TypeError(BAD_TRAILER);
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
 }
+
+const BAD_TRAILER = "a trailer of the request has a character that cannot stand there";
 
 function ignore(): void {}

@@ -1,4 +1,4 @@
-/** The names of failed connections, from errors as Node and undici raise them. */
+/** The names of failed connections, from errors as Node raises them. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -15,7 +15,7 @@ const cases: readonly (readonly [code: string, failure: string])[] = [
   ["ENOTFOUND", "unreachable"],
   ["ETIMEDOUT", "connect-timeout"],
   ["ECONNRESET", "reset"],
-  ["UND_ERR_HEADERS_TIMEOUT", "timeout"],
+  ["ERR_HTTP2_STREAM_ERROR", "reset"],
   [REQUEST_BODY_ERROR, "request-body"],
   ["EPROTO", "protocol"],
   // No name of ours, but one of every object.
@@ -40,7 +40,7 @@ test("failureOf() calls a refused connection unreachable", async () => {
   expect(failureOf(error)).toBe("unreachable");
 });
 
-test.each(["proxy/forwarding/upgrade.ts", "upstreams/http2.ts", "upstreams/http1/connection.ts"])(
+test.each(["proxy/forwarding/upgrade.ts", "upstreams/http2/call.ts", "upstreams/http1/connection.ts"])(
   "%s reads errors with the one table there is",
   (file) => {
     const source = readFileSync(join(import.meta.dirname, "../../../runtime", file), "utf8");

@@ -220,7 +220,7 @@ describe("outlier_detection", () => {
     expect(hosts()).toBe("a");
   });
 
-  test.each(["overloaded", "request-body", "aborted", "closed", "loop"] as const)(
+  test.each(["overloaded", "request-body", "closed", "loop"] as const)(
     "does not hold %s against the upstream",
     (failure) => {
       const { hosts, balancer, clock } = balanced();

@@ -271,7 +271,6 @@ describe("receivers", () => {
     headers: ["host", "app"],
     headTimeoutMs: 5_000,
     idleTimeoutMs: 5_000,
-    longLived: false,
   };
   const boom = (): never => {
     throw new Error("a mistake of ours");

@@ -6,7 +6,8 @@ import { Readable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 
 import type { UpstreamRequest } from "../../../../runtime/upstreams/transport-types.ts";
-import { BodySender, writeRequest } from "../../../../runtime/upstreams/http1/writer.ts";
+import { BodySender } from "../../../../runtime/upstreams/body-sender.ts";
+import { bodySink, writeRequest } from "../../../../runtime/upstreams/http1/writer.ts";
 
 function request(more: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
@@ -17,7 +18,6 @@ function request(more: Partial<UpstreamRequest> = {}): UpstreamRequest {
     body: undefined,
     headTimeoutMs: 0,
     idleTimeoutMs: 0,
-    longLived: false,
     ...more,
   };
 }
@@ -121,7 +121,11 @@ describe("BodySender", () => {
   });
 
   /** What the other side has received once our side is done with the body. */
-  async function send(body: Readable, length: number | undefined, stopsReading = false) {
+  async function send(
+    body: Readable,
+    length: number | undefined,
+    { stopsReading = false, trailers }: { stopsReading?: boolean; trailers?: () => readonly string[] } = {},
+  ) {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -131,7 +135,7 @@ describe("BodySender", () => {
     let progress = 0;
     if (!stopsReading) peer.on("data", (chunk: Buffer) => (received += chunk.toString("latin1")));
     const over = Promise.withResolvers<string>();
-    const sender = new BodySender(socket, body, length, {
+    const sender = new BodySender(bodySink(socket, length), body, length, trailers, {
       onProgress: () => (progress += 1),
       onSent: () => over.resolve("sent"),
       onBroken: (error) => over.resolve(error.message),
@@ -161,6 +165,31 @@ describe("BodySender", () => {
     const sent = await send(Readable.from([Buffer.from("abc"), Buffer.alloc(0), Buffer.alloc(20, "x")]), undefined);
     expect(await sent.over).toBe("sent");
     expect(await sent.received()).toBe(`3\r\nabc\r\n14\r\n${"x".repeat(20)}\r\n0\r\n\r\n`);
+  });
+
+  test("sends trailers behind chunks, asked for once the stream has ended, and none behind a length", async () => {
+    for (const [length, expected] of [
+      [undefined, "3\r\nabc\r\n0\r\nx-sum: 1\r\nx-sum: 2\r\n\r\n"],
+      [3, "abc"],
+    ] as const) {
+      const body = Readable.from([Buffer.from("abc")]);
+      const trailers = (): readonly string[] => (body.readableEnded ? ["x-sum", "1", "x-sum", "2"] : []);
+      const sent = await send(body, length, { trailers });
+      expect(await sent.over).toBe("sent");
+      expect(await sent.received()).toBe(expected);
+    }
+  });
+
+  test.each([
+    ["a line feed in the value", ["x-a", "1\r\nx-evil: 1"]],
+    ["a bare carriage return", ["x-a", "1\rx-evil: 1"]],
+    ["a wide character that would become a line feed", ["x-a", "1\u010ax-evil: 1"]],
+    ["a name with an end of its own", ["x-a: 1\r\n\r\nGET /", "1"]],
+    ["an empty name", ["", "1"]],
+  ])("breaks a body off whose trailers have %s", async (_name, trailers) => {
+    const sent = await send(Readable.from([Buffer.from("abc")]), undefined, { trailers: () => trailers });
+    expect(await sent.over).toMatch(/cannot stand there/);
+    expect(await sent.received()).toBe("3\r\nabc\r\n");
   });
 
   test("sends an empty stream as one", async () => {
@@ -204,7 +233,7 @@ describe("BodySender", () => {
         this.push(given > 64_000_000 ? null : Buffer.alloc(65_536));
       },
     });
-    const sent = await send(body, undefined, true);
+    const sent = await send(body, undefined, { stopsReading: true });
     await expect.poll(() => sent.socket.writableNeedDrain && body.isPaused()).toBe(true);
     const held = given;
     expect(held).toBeLessThan(32_000_000);

@@ -1,0 +1,37 @@
+/** The fields of a request as HTTP/2 has them. */
+import type { OutgoingHttpHeaders } from "node:http2";
+
+import { headerTraits, isHeaderText } from "../../shared/http/header-traits.ts";
+import type { UpstreamRequest } from "../transport-types.ts";
+
+/**
+ * @returns flat, pseudo-headers first; Host is `:authority`
+ * @throws TypeError for what would be read as something else than it is; its text is not quoted
+ */
+export function requestHead({ upstream, method, path, headers, body }: UpstreamRequest): string[] {
+  let authority = "";
+  const fields: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const { lower } = headerTraits(headers[index] as string);
+    const value = headers[index + 1] as string;
+    if (lower === "host") authority = value;
+    else fields.push(lower, value);
+  }
+  if (Buffer.isBuffer(body)) fields.push("content-length", String(body.length));
+  const scheme = upstream.origin.startsWith("https:") ? "https" : "http";
+  const head = [":method", method, ":authority", authority, ":scheme", scheme, ":path", path, ...fields];
+  if (!head.every(isHeaderText)) throw new TypeError(BAD_FIELD);
+  return head;
+}
+
+const BAD_FIELD = "a header field of the request has a character that cannot stand there";
+
+/** Trailers as node:http2 takes them. @param flat name, value, …; names in lower case */
+export function trailerObject(flat: readonly string[]): OutgoingHttpHeaders {
+  // Without a prototype: "__proto__" is a name like any other.
+  const object = Object.create(null) as Record<string, string[]>;
+  for (let index = 0; index < flat.length; index += 2) {
+    (object[flat[index] as string] ??= []).push(flat[index + 1] as string);
+  }
+  return object;
+}

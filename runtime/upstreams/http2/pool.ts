@@ -1,0 +1,194 @@
+/** The HTTP/2 connections of one upstream, and the requests that wait for one. */
+import type { Upstream } from "../../features/connection/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import type { Transport, UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
+import { CLOSED, MAX_STREAMS, OVERLOADED, Places, refuse } from "../transport-limits.ts";
+import { failureOf } from "../failure.ts";
+import type { UpstreamPool } from "../upstream-pools.ts";
+import { Call, type CallOwner } from "./call.ts";
+import { Session, type SessionOwner } from "./session.ts";
+
+/** So long an upstream that chose HTTP/1.1 is not asked anew. */
+const HTTP1_MS = 60_000;
+
+export class Pool implements UpstreamPool, SessionOwner, CallOwner {
+  readonly upstream: Upstream;
+  readonly connectTimeoutMs: number;
+  tlsSession: Buffer | undefined;
+  isClosed = false;
+  readonly #http1: Transport;
+  readonly #places: Places;
+  readonly #maxConnections: number;
+  /** Those that count as connections; what the upstream says goodbye to only finishes what it has. */
+  readonly #counted = new Set<Session>();
+  readonly #leaving = new Set<Session>();
+  /** Those that may have room. The first is filled first, so that those too many grow old. */
+  readonly #free = new Set<Session>();
+  /** First come, first served. */
+  #waiting: Call[] = [];
+  #connecting = 0;
+  #http1Until = Number.NEGATIVE_INFINITY;
+  #isRetired = false;
+  #startsSoon = false;
+
+  /** @param http1 for upstreams that choose it in the TLS handshake */
+  constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport) {
+    this.upstream = upstream;
+    this.connectTimeoutMs = connectTimeoutMs;
+    this.#places = new Places(maxUnderWay);
+    this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
+    this.#http1 = http1;
+  }
+
+  get isEmpty(): boolean {
+    return this.#counted.size === 0 && this.#leaving.size === 0 && this.#waiting.length === 0;
+  }
+
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
+    if (!this.#places.take()) return refuse(request, receiver, "overloaded", OVERLOADED);
+    const now = performance.now();
+    const call = new Call(this, request, receiver, now);
+    if (now < this.#http1Until) call.startOver(this.#http1);
+    else this.#start(call, now);
+    return call;
+  }
+
+  sendAgain(call: Call): void {
+    this.#start(call, performance.now());
+  }
+
+  reserve(): (() => void) | undefined {
+    return this.#places.reserve();
+  }
+
+  leave(): void {
+    this.#places.giveBack();
+  }
+
+  forget(call: Call): void {
+    const index = this.#waiting.indexOf(call);
+    if (index >= 0) this.#waiting.splice(index, 1);
+  }
+
+  sweep(now: number): void {
+    for (const session of Array.from(this.#counted)) {
+      if (session.isIdle && (this.#isRetired || session.idleUntil <= now)) session.destroy();
+    }
+    if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
+    const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
+    if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
+    for (const call of late) call.fail("timeout", "no connection became free in time");
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    this.sweep(performance.now());
+  }
+
+  destroy(): void {
+    this.#isRetired = true;
+    this.isClosed = true;
+    for (const call of this.#waiting.splice(0)) call.fail("closed", CLOSED);
+    for (const session of [...this.#counted, ...this.#leaving]) session.destroy();
+  }
+
+  onReady(session: Session): void {
+    this.#connecting -= 1;
+    this.#free.add(session);
+    this.#startWaiting();
+  }
+
+  onRoom(session: Session): void {
+    this.#free.add(session);
+    // A stream may have ended in the phase that streams are reset in, see reset.ts: later, and those that came together.
+    if (this.#waiting.length === 0 || this.#startsSoon) return;
+    this.#startsSoon = true;
+    setTimeout(() => this.#startWaiting(), 0);
+  }
+
+  onHttp1(): void {
+    this.#http1Until = performance.now() + HTTP1_MS;
+    for (const call of this.#waiting.splice(0)) call.startOver(this.#http1);
+  }
+
+  onFull(session: Session): void {
+    this.#free.delete(session);
+    this.#counted.delete(session);
+    this.#leaving.add(session);
+    this.#openSoon();
+  }
+
+  onGone(session: Session, wasReady: boolean): void {
+    if (!wasReady) this.#connecting -= 1;
+    this.#free.delete(session);
+    this.#counted.delete(session);
+    this.#leaving.delete(session);
+    this.#openSoon();
+  }
+
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
+    // Who came in the middle of it has an attempt of his own; one that is still being made may serve as many as it has room.
+    while (this.#waiting.length > this.#connecting * MAX_STREAMS && (this.#waiting[0] as Call).since <= since)
+      this.#waiting.shift()?.fail(failure, detail);
+  }
+
+  #start(call: Call, now: number): void {
+    const session = this.#findFree(now);
+    if (session) {
+      call.start(session);
+      return;
+    }
+    this.#waiting.push(call);
+    this.#openForWaiting();
+  }
+
+  #startWaiting(): void {
+    this.#startsSoon = false;
+    const now = performance.now();
+    while (this.#waiting.length > 0) {
+      const session = this.#findFree(now);
+      if (session === undefined) return;
+      this.#waiting.shift()?.start(session);
+    }
+  }
+
+  #findFree(now: number): Session | undefined {
+    for (const session of this.#free) {
+      const isOld = session.idleUntil <= now;
+      if (session.hasRoom && !isOld) return session;
+      this.#free.delete(session);
+      if (isOld) session.destroy();
+    }
+    return undefined;
+  }
+
+  /** One that waits may be told off just now. */
+  #openSoon(): void {
+    if (this.#waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+  }
+
+  #openForWaiting(): void {
+    while (
+      !this.isClosed &&
+      this.#waiting.length > this.#connecting * MAX_STREAMS &&
+      this.#counted.size < this.#maxConnections
+    ) {
+      if (!this.#open()) return;
+    }
+  }
+
+  #open(): boolean {
+    this.#connecting += 1;
+    try {
+      this.#counted.add(new Session(this));
+      return true;
+    } catch (error) {
+      // TLS settings that cannot be used at all, or an address that may not be connected to.
+      this.#connecting -= 1;
+      const since = performance.now();
+      process.nextTick(() => this.onUnreachable(failureOf(error as Error), errorText(error), since));
+      return false;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * One HTTP/2 connection to an upstream: it opens, carries many requests at once, and ends.
+ *
+ * Over node:http2. Untrusted input: the upstream's frames, which nghttp2 reads. Promises: no request is begun on a connection
+ * whose certificate was not checked, or that has said it takes no more; whoever has a request on it hears of its end.
+ */
+import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+
+import type { Upstream } from "../../features/connection/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import { Deadline } from "../deadline.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import { MAX_FIELDS, MAX_HEAD_BYTES } from "../http1/reader.ts";
+import { MAX_STREAMS } from "../transport-limits.ts";
+import { failureOfOpening } from "../failure.ts";
+import { openUpstreamSocket } from "../upstream-socket.ts";
+
+export interface SessionOwner {
+  readonly upstream: Upstream;
+  readonly connectTimeoutMs: number;
+  /** Of the latest handshake that was good in every respect. */
+  tlsSession: Buffer | undefined;
+  /** It is there, and can take requests. */
+  onReady(session: Session): void;
+  /** It can take more than before. */
+  onRoom(session: Session): void;
+  /** The upstream wants HTTP/1.1; `onGone` follows. */
+  onHttp1(): void;
+  /** It will take none any more; those that it has hear of their own end. */
+  onFull(session: Session): void;
+  onGone(session: Session, wasReady: boolean): void;
+  /** After `onGone`: there never was a connection. @param since when it was tried, as of `performance.now()` */
+  onUnreachable(failure: UpstreamFailure, detail: string, since: number): void;
+}
+
+/** As long as an idle connection is kept; many servers close theirs after 5 s. */
+const IDLE_MS = 4_000;
+/** What an upstream may send of one answer before its client takes it, and of all answers before we read them. */
+const STREAM_WINDOW_BYTES = 262_144;
+const SESSION_WINDOW_BYTES = 1_048_576;
+/** Bound of what node:http2 holds for one connection, in MB (its unit): all windows, and as much on the way out. */
+const MAX_MEMORY_MB = 64;
+
+export class Session {
+  /** Since `performance.now()` had this value it has been idle for too long; meaningful without streams. */
+  idleUntil = Number.POSITIVE_INFINITY;
+  readonly #owner: SessionOwner;
+  readonly #socket: Socket;
+  readonly #since: number = performance.now();
+  readonly #deadline: Deadline = new Deadline(() => this.#fail("connect-timeout", "no connection in time"));
+  #http2: ClientHttp2Session | undefined;
+  #streams = 0;
+  /** As the upstream says, which may change. */
+  #maxStreams = MAX_STREAMS;
+  #error: Error | undefined;
+  #isGone = false;
+
+  /** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
+  constructor(owner: SessionOwner) {
+    this.#owner = owner;
+    const { socket, ready } = openUpstreamSocket(owner.upstream, {
+      alpn: ["h2", "http/1.1"],
+      tlsSession: owner.tlsSession,
+    });
+    this.#socket = socket;
+    socket.on("error", (error: Error) => (this.#error ??= error));
+    socket.once("close", () => this.#closed());
+    // Node keeps it back until the peer has proven its name: a resumed session is not asked for it again.
+    socket.on("session", (session: Buffer) => (owner.tlsSession = session));
+    socket.once(ready, () => this.#connected());
+    this.#deadline.wait(owner.connectTimeoutMs);
+  }
+
+  get hasRoom(): boolean {
+    const http2 = this.#http2;
+    return http2 !== undefined && !http2.closed && !http2.destroyed && this.#streams < this.#maxStreams;
+  }
+
+  get isIdle(): boolean {
+    return this.#http2 !== undefined && this.#streams === 0;
+  }
+
+  /** Only while it has room. @param head flat, pseudo-headers first @throws for what cannot be sent */
+  request(head: readonly string[], options: { endStream: boolean; waitForTrailers: boolean }): ClientHttp2Stream {
+    const http2 = this.#http2 as ClientHttp2Session;
+    const stream = http2.request(head, options);
+    this.#streams += 1;
+    this.idleUntil = Number.POSITIVE_INFINITY;
+    stream.once("close", () => this.#streamClosed());
+    return stream;
+  }
+
+  /** Cuts it; requests on it hear of that. */
+  destroy(): void {
+    // Before the pool that owns it goes on: it must not be given to anybody.
+    this.#gone();
+    this.#http2?.destroy();
+    this.#socket.destroy();
+  }
+
+  #connected(): void {
+    if (this.#isGone) return;
+    const { upstream } = this.#owner;
+    if (this.#socket instanceof TLSSocket && this.#socket.alpnProtocol !== "h2") {
+      this.#owner.onHttp1();
+      this.destroy();
+      return;
+    }
+    this.#deadline.close();
+    const http2 = connectHttp2(upstream.origin, {
+      createConnection: () => this.#socket,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: MAX_HEAD_BYTES },
+      maxHeaderListPairs: MAX_FIELDS,
+      maxSessionMemory: MAX_MEMORY_MB,
+      maxReservedRemoteStreams: 0,
+    });
+    this.#http2 = http2;
+    http2.on("error", (error: Error) => (this.#error ??= error));
+    http2.once("close", () => this.#closed());
+    // Streams that it has may go on; node:http2 begins no others.
+    http2.once("goaway", () => this.#owner.onFull(this));
+    http2.on("remoteSettings", ({ maxConcurrentStreams = MAX_STREAMS }) => {
+      this.#maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
+      if (this.hasRoom) this.#owner.onRoom(this);
+    });
+    http2.once("connect", () => http2.setLocalWindowSize(SESSION_WINDOW_BYTES));
+    this.idleUntil = performance.now() + IDLE_MS;
+    this.#owner.onReady(this);
+  }
+
+  #streamClosed(): void {
+    this.#streams -= 1;
+    if (this.#isGone) return;
+    if (this.#streams === 0) this.idleUntil = performance.now() + IDLE_MS;
+    if (this.hasRoom) this.#owner.onRoom(this);
+  }
+
+  #closed(): void {
+    const error = this.#error;
+    this.#fail(failureOfOpening(error), error ? errorText(error) : "the upstream closed the connection");
+  }
+
+  /** The reason is for those who wait for it; the others have their own. */
+  #fail(failure: UpstreamFailure, detail: string): void {
+    if (this.#isGone) return;
+    const wasReady = this.#http2 !== undefined;
+    this.destroy();
+    if (!wasReady) this.#owner.onUnreachable(failure, detail, this.#since);
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#deadline.close();
+    // A session that did not get us this far is not tried again.
+    if (this.#http2 === undefined) this.#owner.tlsSession = undefined;
+    this.#owner.onGone(this, this.#http2 !== undefined);
+  }
+}

@@ -1,0 +1,72 @@
+/** The transport over pools of connections: one pool for all upstreams that share them, whichever version of HTTP it speaks. */
+import { poolKeyOf } from "../features/connection/pool-key.ts";
+import type { Upstream } from "../features/connection/compiled.ts";
+import { type Transport, type UpstreamCall, type UpstreamReceiver, type UpstreamRequest } from "./transport-types.ts";
+import { CLOSED, refuse } from "./transport-limits.ts";
+
+/** The connections of one upstream, and the requests that wait for one. */
+export interface UpstreamPool {
+  /** Nothing is open and nobody waits. */
+  readonly isEmpty: boolean;
+  send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
+  /** See `Transport`. */
+  reserve(): (() => void) | undefined;
+  /** Closes what is too old, and gives up what has waited too long. @param now of `performance.now()` */
+  sweep(now: number): void;
+  /** No route names it any more: connections end with their requests. */
+  retire(): void;
+  destroy(): void;
+}
+
+/** How often idle connections are looked at; one that is too old is never used, whenever it is closed. */
+const SWEEP_MS = 1_000;
+
+export function createPoolTransport(open: (upstream: Upstream) => UpstreamPool): Transport {
+  const pools = new Map<string, UpstreamPool>();
+  /** Those that no route names any more, until their last request is done. */
+  const retired = new Set<UpstreamPool>();
+  let isClosed = false;
+  const sweeper = setInterval(() => {
+    const now = performance.now();
+    for (const pool of pools.values()) pool.sweep(now);
+    for (const pool of retired) {
+      pool.sweep(now);
+      if (pool.isEmpty) retired.delete(pool);
+    }
+  }, SWEEP_MS);
+  sweeper.unref();
+
+  const poolOf = (upstream: Upstream): UpstreamPool => {
+    const key = poolKeyOf(upstream);
+    let known = pools.get(key);
+    if (!known) {
+      known = open(upstream);
+      pools.set(key, known);
+    }
+    return known;
+  };
+
+  return {
+    send(request, receiver) {
+      if (isClosed) return refuse(request, receiver, "closed", CLOSED);
+      return poolOf(request.upstream).send(request, receiver);
+    },
+    reserve: (upstream) => poolOf(upstream).reserve(),
+    retain(named) {
+      for (const [key, pool] of pools) {
+        if (named.has(key)) continue;
+        pools.delete(key);
+        pool.retire();
+        if (!pool.isEmpty) retired.add(pool);
+      }
+    },
+    close() {
+      isClosed = true;
+      clearInterval(sweeper);
+      for (const pool of [...pools.values(), ...retired]) pool.destroy();
+      pools.clear();
+      retired.clear();
+      return Promise.resolve();
+    },
+  };
+}
