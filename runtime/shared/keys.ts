@@ -139,3 +139,11 @@ export function hashSecret(secret: string): string {
 export function randomSecret(bytes = 32): string {
   return randomBytes(bytes).toString("base64url");
 }
+
+/** The same for what people type into commands: never begins with "-", which would be read as an option. */
+export function randomHandle(bytes: number): string {
+  for (;;) {
+    const handle = randomSecret(bytes);
+    if (!handle.startsWith("-")) return handle;
+  }
+}

@@ -12,7 +12,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { redirect, respondError } from "../../http/respond.ts";
-import { hashSecret, randomSecret, type Keys } from "../../shared/keys.ts";
+import { hashSecret, randomHandle, randomSecret, type Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
@@ -93,7 +93,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   };
 
   const createSession = async (snapshot: Snapshot, userId: string, tokens: ProviderTokenSet) => {
-    const sessionId = randomSecret(18);
+    const sessionId = randomHandle(18);
     const now = epochSeconds(clock);
     const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
     const idToken =

@@ -4,7 +4,7 @@
  * Promise: what such a token may do is decided like a person's, by the same policy, per request, and recorded alike; the
  * token itself is kept nowhere.
  */
-import { randomSecret } from "../../shared/keys.ts";
+import { randomHandle } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { ExternalTokens } from "../external-token.ts";
@@ -48,7 +48,7 @@ export async function createServiceAccount(
     const living = await listServiceAccounts(deps.store);
     if (living.some(({ value }) => value.name === account.name)) return { ok: false, reason: "taken" };
     const { expiresAt, ...facts } = account;
-    const id = randomSecret(16);
+    const id = randomHandle(16);
     const record: ServiceAccountRecord = { ...facts, createdAt: epochSeconds(deps.clock) };
     await createRecords(deps.store).serviceAccounts.put(id, record, {
       ifVersion: 0,

@@ -1,6 +1,6 @@
 /** Codes and grants: how an approval becomes the right to get tokens, and how that right ends. */
 import type { Lifetimes } from "../../../features/mcp/compiled.ts";
-import { hashSecret, randomSecret, type Keys } from "../../../shared/keys.ts";
+import { hashSecret, randomHandle, randomSecret, type Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import type { Revocations } from "../../../identity/interfaces.ts";
@@ -47,7 +47,7 @@ export async function issueCode(
     issuer: request.issuer,
     clientId: request.clientId,
     userId: approval.userId,
-    grantId: randomSecret(16),
+    grantId: randomHandle(16),
     redirectUri: request.redirectUri,
     redirectUriSent: request.redirectUriSent,
     codeChallenge: request.codeChallenge,
