@@ -96,6 +96,14 @@ export class Http1Exchange implements Exchange {
     return this.forwardedFor === undefined ? (this.#request.socket.remoteAddress ?? "") : this.forwardedFor.address;
   }
 
+  get httpVersion(): "1.0" | "1.1" {
+    return this.#request.httpVersionMinor === 0 ? "1.0" : "1.1";
+  }
+
+  get trailers(): readonly string[] {
+    return this.#request.rawTrailers;
+  }
+
   /** The first look at the body tells a waiting client to send it (RFC 9110 §10.1.1). */
   get body(): Readable {
     if (this.#awaitsContinue) {
@@ -128,7 +136,9 @@ export class Http1Exchange implements Exchange {
     this.#response.once("drain", listener);
   }
 
-  end(chunk?: Buffer | string): void {
+  end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
+    // Node leaves them out where the body does not come in chunks.
+    if (trailers.length > 0) this.#response.addTrailers(pairsOf(trailers));
     if (chunk === undefined || chunk.length === 0) this.#response.end();
     else if (typeof chunk === "string" || this.#wrote || chunk.length > ONE_WRITE_BYTES) this.#response.end(chunk);
     // As a latin1 string node joins it with the head into one write, byte for byte.
@@ -217,6 +227,12 @@ export class Http1Exchange implements Exchange {
     request.on("error", ignore);
     request.resume();
   }
+}
+
+const NONE: readonly string[] = [];
+
+function pairsOf(flat: readonly string[]): [string, string][] {
+  return flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] as string]] : []));
 }
 
 function flushHead(exchange: Http1Exchange): void {

@@ -1,11 +1,12 @@
 /** The Exchange over one stream of HTTP/2. accept-h2.ts has judged its head before. */
-import { constants, type ServerHttp2Stream } from "node:http2";
+import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
 import type { Http2Head } from "./listener/accept-h2.ts";
 import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
+import { trailerObject } from "../shared/http/trailers.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
 import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
 import { headerTraits, type HeaderTraits } from "../shared/http/header-traits.ts";
@@ -18,6 +19,7 @@ export interface Http2Peer {
 }
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const NONE: readonly string[] = [];
 
 export class Http2Exchange implements Exchange {
   readonly id: string = createRequestId();
@@ -35,8 +37,11 @@ export class Http2Exchange implements Exchange {
   addedHeaders: AddedHeaders | undefined;
   started = false;
   status = 0;
+  readonly httpVersion = "2";
+  trailers: readonly string[] = NONE;
   readonly #stream: ServerHttp2Stream;
   readonly #peerAddress: string;
+  #answerTrailers: readonly string[] = NONE;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
     this.method = head.method;
@@ -50,6 +55,11 @@ export class Http2Exchange implements Exchange {
     // What follows an extended CONNECT are messages, not a body.
     this.hasBody = hasBody && !head.isWebSocket;
     this.#stream = stream;
+    if (this.hasBody) {
+      endWithItsEnd(stream);
+      // From now on: they may have come before anybody reads the body.
+      stream.once("trailers", (_headers, _flags, raw) => (this.trailers = raw as unknown as readonly string[]));
+    }
     this.upgrade = head.isWebSocket
       ? { protocol: "websocket", accept: (headers) => this.#acceptWebSocket(headers) }
       : undefined;
@@ -71,18 +81,9 @@ export class Http2Exchange implements Exchange {
     return allHeaders(this.rawHeaders, lowerName);
   }
 
-  start(status: number, headers: readonly string[]): void {
-    this.started = true;
-    this.status = status;
-    // Gone while somebody was waited for; the close event tells.
-    if (this.#stream.closed || this.#stream.destroyed) return;
-    const lower: string[] = [":status", String(status)];
-    for (let index = 0; index < headers.length; index += 2) {
-      const traits = headerTraits(headers[index] as string);
-      // About connections of HTTP/1.1; in HTTP/2 they make a message malformed (RFC 9113 §8.2.2).
-      if (!traits.dropFromResponse) lower.push(traits.lower, headers[index + 1] as string);
-    }
-    this.#stream.respond(lower);
+  start(status: number, headers: readonly string[], mayTrail = false): void {
+    this.#head(status, headers, mayTrail ? { waitForTrailers: true } : undefined);
+    if (mayTrail) this.#awaitTrailers();
   }
 
   write(chunk: Buffer | string): boolean {
@@ -93,20 +94,23 @@ export class Http2Exchange implements Exchange {
     this.#stream.once("drain", listener);
   }
 
-  end(chunk?: Buffer | string): void {
+  end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
     const stream = this.#stream;
+    this.#answerTrailers = trailers;
     if (this.#isWritable) {
       if (chunk === undefined || chunk.length === 0) stream.end();
       else stream.end(chunk);
     }
     // The answer is whole and the rest of the body, or of a handshake's messages, not wanted: RST_STREAM with NO_ERROR
     // says so (RFC 9113 §8.1). Without it a client that never ends its side keeps the stream.
-    if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded) stream.close(NGHTTP2_NO_ERROR);
+    if ((this.hasBody || this.upgrade !== undefined) && !stream.readableEnded) setImmediate(resetBehindEnd, stream, 1);
   }
 
-  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
-    this.start(status, headers);
-    this.end(body);
+  respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
+    const mayTrail = trailers !== undefined && trailers.length > 0;
+    if (mayTrail || (body !== undefined && body.length > 0)) this.start(status, headers, mayTrail);
+    else this.#head(status, headers, { endStream: true });
+    this.end(body, trailers);
   }
 
   abort(): void {
@@ -126,11 +130,61 @@ export class Http2Exchange implements Exchange {
     return !this.#stream.writableEnded && !this.#stream.destroyed;
   }
 
+  #head(status: number, headers: readonly string[], options: ServerStreamResponseOptions | undefined): void {
+    this.started = true;
+    this.status = status;
+    // Gone while somebody was waited for; the close event tells.
+    if (this.#stream.closed || this.#stream.destroyed) return;
+    const lower: string[] = [":status", String(status)];
+    for (let index = 0; index < headers.length; index += 2) {
+      const traits = headerTraits(headers[index] as string);
+      // About connections of HTTP/1.1; in HTTP/2 they make a message malformed (RFC 9113 §8.2.2).
+      if (!traits.dropFromResponse) lower.push(traits.lower, headers[index + 1] as string);
+    }
+    this.#stream.respond(lower, options);
+  }
+
+  #awaitTrailers(): void {
+    const stream = this.#stream;
+    stream.once("wantTrailers", () => {
+      try {
+        stream.sendTrailers(trailerObject(this.#answerTrailers));
+      } catch {
+        // Judged before; what node:http2 refuses all the same must not look like an answer without them.
+        abortStream(stream);
+      }
+    });
+  }
+
   #acceptWebSocket(headers: readonly string[]): Duplex {
     this.start(200, headers);
     return this.#stream;
   }
 }
+
+/** END_STREAM alone is the end of a body: at RST_STREAM with NO_ERROR node:http2 ends it, too, and a part would look whole. */
+function endWithItsEnd(stream: ServerHttp2Stream): void {
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk !== null || !stream.closed) return push(chunk, encoding);
+    // Not now: node:http2 goes on with the stream.
+    process.nextTick(() => stream.destroy());
+    return false;
+  };
+}
+
+/**
+ * RST_STREAM with NO_ERROR, when END_STREAM has left: sent before, it would take the end of the answer with it. And not by
+ * `close()` before, which a later `abort()` could not undo: node:http2 then sends empty frames without end.
+ */
+function resetBehindEnd(stream: ServerHttp2Stream, nextLookMs: number): void {
+  if (stream.destroyed || stream.closed) return;
+  if (stream.state.localClose === 1) stream.close(NGHTTP2_NO_ERROR);
+  else setTimeout(resetBehindEnd, nextLookMs, stream, Math.min(2 * nextLookMs, MAX_LOOK_MS)).unref();
+}
+
+/** A client that takes nothing of its answer is looked at so often. */
+const MAX_LOOK_MS = 5_000;
 
 /** Ends a stream with RST_STREAM, without an end of its body before. */
 export function abortStream(stream: ServerHttp2Stream): void {

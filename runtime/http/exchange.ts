@@ -32,10 +32,13 @@ export interface Exchange {
   readonly rawHeaders: readonly string[];
   /** What is known of each name of `rawHeaders`, in their order, where the server has looked it up already. */
   readonly headerTraits?: readonly HeaderTraits[];
+  readonly httpVersion: "1.0" | "1.1" | "2";
   /** The request body. Not read unless somebody does; must be consumed or the connection is closed after the answer. */
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
+  /** What came behind the body, name, value, …; known once that has ended. Judged by nobody. */
+  readonly trailers: readonly string[];
   /** What the settings add to answers of the gateway's own; set by the proxy once host and route are known. */
   addedHeaders?: AddedHeaders | undefined;
   /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
@@ -52,14 +55,15 @@ export interface Exchange {
   readonly started: boolean;
   /** Status of the answer; 0 before it is started. */
   readonly status: number;
-  /** Starts an answer. `headers` is flat: name, value, … */
-  start(status: number, headers: readonly string[]): void;
+  /** Starts an answer. `headers` is flat: name, value, … @param mayTrail trailers may come with its end */
+  start(status: number, headers: readonly string[], mayTrail?: boolean): void;
   /** @returns false when the caller should wait for `onDrain` */
   write(chunk: Buffer | string): boolean;
   onDrain(listener: () => void): void;
-  end(chunk?: Buffer | string): void;
-  /** Answers in one go. */
-  respond(status: number, headers: readonly string[], body?: Buffer | string): void;
+  /** @param trailers flat, names in lower case; left out where the answer's framing has no place for them */
+  end(chunk?: Buffer | string, trailers?: readonly string[]): void;
+  /** Answers in one go. Without a body HTTP/2 shows the end in the head, which gRPC takes for the trailers then. */
+  respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void;
   /** Tears the connection (or stream) down: an answer that cannot be completed must not look complete. */
   abort(): void;
   /** Called once when the client went away before the answer was complete, or when the answer is complete. */

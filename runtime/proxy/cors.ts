@@ -142,6 +142,12 @@ class ExtraHeaders implements Exchange {
   get hasBody(): boolean {
     return this.#inner.hasBody;
   }
+  get httpVersion(): Exchange["httpVersion"] {
+    return this.#inner.httpVersion;
+  }
+  get trailers(): readonly string[] {
+    return this.#inner.trailers;
+  }
   get upgrade(): UpgradeOffer | undefined {
     return this.#inner.upgrade;
   }
@@ -160,8 +166,8 @@ class ExtraHeaders implements Exchange {
   headerValues(lowerName: string): readonly string[] {
     return this.#inner.headerValues(lowerName);
   }
-  start(status: number, headers: readonly string[]): void {
-    this.#inner.start(status, [...headers, ...this.#extra]);
+  start(status: number, headers: readonly string[], mayTrail?: boolean): void {
+    this.#inner.start(status, [...headers, ...this.#extra], mayTrail);
   }
   write(chunk: Buffer | string): boolean {
     return this.#inner.write(chunk);
@@ -169,11 +175,11 @@ class ExtraHeaders implements Exchange {
   onDrain(listener: () => void): void {
     this.#inner.onDrain(listener);
   }
-  end(chunk?: Buffer | string): void {
-    this.#inner.end(chunk);
+  end(chunk?: Buffer | string, trailers?: readonly string[]): void {
+    this.#inner.end(chunk, trailers);
   }
-  respond(status: number, headers: readonly string[], body?: Buffer | string): void {
-    this.#inner.respond(status, [...headers, ...this.#extra], body);
+  respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
+    this.#inner.respond(status, [...headers, ...this.#extra], body, trailers);
   }
   abort(): void {
     this.#inner.abort();

@@ -41,6 +41,8 @@ export interface RequestContext {
   upstreamSession: string | undefined;
   /** MCP server routes: the user's token for the upstream. */
   internalToken: InternalToken | undefined;
+  /** The client says that it reads trailers; never on MCP server routes. */
+  takesTrailers: boolean;
   /** The request came through a gateway before: its mark, brought forward. */
   hopCount: string | undefined;
   /** MCP server routes: Origin of a page that may call; its answers carry CORS headers. */
@@ -73,6 +75,7 @@ export function createRequestContext(
     inspection: undefined,
     message: undefined,
     upstreamSession: undefined,
+    takesTrailers: false,
     internalToken: undefined,
     hopCount: undefined,
     corsOrigin: undefined,

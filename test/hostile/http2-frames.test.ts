@@ -231,6 +231,28 @@ describe("HTTP/2 bodies (RFC 9113 §8.1.1)", () => {
   });
 });
 
+describe("HTTP/2 bodies that break off", () => {
+  test.each([ERROR.none, ERROR.protocol, ERROR.cancel])(
+    "by RST_STREAM %i are never complete upstream",
+    async (code) => {
+      for (const length of [undefined, 5, 100_000]) {
+        const before = victim.requests.length;
+        const receivedBefore = victim.received.length;
+        const client = await openHttp2(pipeline.port);
+        const more: Fields = length === undefined ? [] : [["content-length", String(length)]];
+        client.send(headers([...POST, ...more], FLAG.endHeaders), frame(FRAME.data, 0, 1, Buffer.from("part")));
+        // What is short is read whole before it goes anywhere.
+        if (length !== 5) await expect.poll(() => victim.received.slice(receivedBefore)).toContain("part");
+        client.send(frame(FRAME.reset, 0, 1, uint(code)), headers(GET, WHOLE, 3));
+        expect(await client.outcome(3)).toMatchObject(ok);
+        client.close();
+        expect(victim.requests.slice(before).map(({ method }) => method)).toEqual(["GET"]);
+        if (length === 5) expect(victim.received.slice(receivedBefore)).not.toContain("part");
+      }
+    },
+  );
+});
+
 describe("HTTP/2 frames (RFC 9113 §4–6)", () => {
   const fields = block(GET);
   test.each<[string, readonly Buffer[], number]>([

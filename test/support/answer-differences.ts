@@ -115,7 +115,7 @@ export const ANSWER_DIFFERENCES: readonly AnswerDifference[] = [
   ),
   laxer(
     "a length among the trailers",
-    "Trailers are judged line by line and left out; Node takes it for framing that contradicts itself",
+    "Trailers are judged line by line and by their names (shared/http/trailers.ts); Node takes it for framing that contradicts itself",
     /Content-Length can't be present with Transfer-Encoding/,
     /\r\n0+(?:;[^\r\n]*)?\r\ncontent-length:/,
   ),

@@ -34,8 +34,10 @@ export function createFakeExchange(request: FakeRequest = {}): FakeExchange {
     secure: true,
     remoteAddress: "192.0.2.7",
     rawHeaders: headers,
+    httpVersion: "1.1",
     body,
     hasBody,
+    trailers: [],
     header(lowerName) {
       const values = new Set(valuesOf(lowerName));
       return values.size === 1 ? [...values][0] : undefined;

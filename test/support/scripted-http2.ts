@@ -36,6 +36,8 @@ export const headers = (stream: ScriptedStream, fields: Fields, flags = 0): Buff
 export const data = (stream: ScriptedStream, text: string, flags = 0): Buffer =>
   frame(FRAME.data, flags, stream.id, Buffer.from(text));
 export const reset = (stream: ScriptedStream, code: number): Buffer => frame(FRAME.reset, 0, stream.id, uint(code));
+/** @param stream 0: of the connection */
+export const window = (stream: number, bytes: number): Buffer => frame(FRAME.window, 0, stream, uint(bytes));
 export const goaway = (last: number, code: number): Buffer =>
   frame(FRAME.goaway, 0, 0, Buffer.concat([uint(last), uint(code)]));
 

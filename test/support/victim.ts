@@ -16,6 +16,8 @@ export interface VictimRequest {
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** Everything after the head, as far as Content-Length or chunked framing says. */
   readonly body: Buffer;
+  /** Lines behind the last chunk, as they came. */
+  readonly trailers: readonly string[];
   /** The one value of a header; undefined when absent, throws when it came several times. */
   header(lowerName: string): string | undefined;
 }
@@ -32,6 +34,8 @@ export interface Victim {
   raw(handler: (socket: Socket) => void): void;
   /** Resolves with the request after `count` complete ones. */
   next(count?: number): Promise<VictimRequest>;
+  /** Ends all its connections. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -102,6 +106,9 @@ export async function startVictim(answer: VictimAnswer = answerOk): Promise<Vict
         waiting.push({ count, resolve });
       });
     },
+    cut() {
+      for (const socket of sockets) socket.end();
+    },
     close() {
       for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => {
@@ -132,6 +139,7 @@ export function takeRequest(bytes: Buffer): { readonly request: VictimRequest; r
     target,
     headers,
     body: body.content,
+    trailers: body.trailers,
     header(lowerName) {
       const values = headers.get(lowerName);
       if (values && values.length > 1) throw new Error(`"${lowerName}" came ${values.length} times`);
@@ -141,16 +149,19 @@ export function takeRequest(bytes: Buffer): { readonly request: VictimRequest; r
   return { request, rest: after.subarray(body.length) };
 }
 
-function takeBody(
-  bytes: Buffer,
-  headers: ReadonlyMap<string, readonly string[]>,
-): { readonly content: Buffer; readonly length: number } | undefined {
+function takeBody(bytes: Buffer, headers: ReadonlyMap<string, readonly string[]>): Body | undefined {
   if (headers.get("transfer-encoding")?.includes("chunked") === true) return takeChunks(bytes);
   const length = Number(headers.get("content-length")?.[0] ?? 0);
-  return bytes.length < length ? undefined : { content: bytes.subarray(0, length), length };
+  return bytes.length < length ? undefined : { content: bytes.subarray(0, length), length, trailers: [] };
 }
 
-function takeChunks(bytes: Buffer): { readonly content: Buffer; readonly length: number } | undefined {
+interface Body {
+  readonly content: Buffer;
+  readonly length: number;
+  readonly trailers: readonly string[];
+}
+
+function takeChunks(bytes: Buffer): Body | undefined {
   const parts: Buffer[] = [];
   let at = 0;
   for (;;) {
@@ -159,7 +170,13 @@ function takeChunks(bytes: Buffer): { readonly content: Buffer; readonly length:
     const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
     const start = lineEnd + 2;
     if (bytes.length < start + size + 2) return undefined;
-    if (size === 0) return { content: Buffer.concat(parts), length: start + 2 };
+    if (size === 0) {
+      const content = Buffer.concat(parts);
+      if (bytes.toString("latin1", start, start + 2) === "\r\n") return { content, length: start + 2, trailers: [] };
+      const end = bytes.indexOf("\r\n\r\n", start);
+      if (end === -1) return undefined;
+      return { content, length: end + 4, trailers: bytes.toString("latin1", start, end).split("\r\n") };
+    }
     parts.push(bytes.subarray(start, start + size));
     at = start + size + 2;
   }

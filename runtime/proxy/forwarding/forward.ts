@@ -1,5 +1,6 @@
 /**
  * Sends one decided request upstream and passes the answer back, both ways at the speed of the slower side.
+ * One state machine: each request is in one of its steps at any time.
  *
  * Untrusted input: the upstream's answer, as far as its framing goes. Promises: an answer that breaks off does not look
  * complete; a client that goes away takes its upstream request with it; nothing but a request without effects is sent twice.
@@ -7,6 +8,7 @@
 import type { Readable } from "node:stream";
 
 import type { Upstream } from "../../features/connection/compiled.ts";
+import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readBodyInto } from "../../http/body.ts";
 import { respondError } from "../../http/respond.ts";
@@ -23,6 +25,7 @@ import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
 import { RequestLoop } from "./hop-count.ts";
 import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
+import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps {
@@ -85,6 +88,10 @@ class Forwarding implements UpstreamReceiver {
   /** The head waits for a short body, to leave with it in one write. */
   #held = false;
   #heldChunk: Buffer | undefined;
+  /** Trailers may pass, either way. */
+  #mayTrail = false;
+  /** As it came; kept where trailers may pass. */
+  #upstreamHead: UpstreamHeaders = [];
   #attempts = 0;
   /** How often the request was sent as far as its authorization goes. */
   #authorizations = 1;
@@ -115,6 +122,11 @@ class Forwarding implements UpstreamReceiver {
     this.#admission.attempt(this.#upstream);
     const headers = requestHeaders(this.#deps, this.#context, this.#upstream);
     if (declaredLength !== undefined) headers.push("content-length", declaredLength);
+    // Both ends know of them in HTTP/2, and nobody has to ask.
+    const isHttp2 = exchange.httpVersion === "2" && this.#upstream.connect?.http2 === true;
+    this.#mayTrail = this.#context.takesTrailers || (isHttp2 && !prepared.isMcpServer);
+    const announced = this.#mayTrail && declaredLength === undefined ? announcedByClient(this.#context) : "";
+    if (announced !== "") headers.push("trailer", announced);
     const isStream = prepared.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     this.#admission.track(this.#upstream);
@@ -126,6 +138,7 @@ class Forwarding implements UpstreamReceiver {
         path: upstreamPath(this.#context, this.#upstream),
         headers,
         body,
+        ...(this.#mayTrail && exchange.hasBody && { trailers: () => requestTrailers(this.#context) }),
         headTimeoutMs: timeoutMs,
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
@@ -156,7 +169,7 @@ class Forwarding implements UpstreamReceiver {
     this.onFailure("protocol", why);
   }
 
-  onHead(status: number, headers: UpstreamHeaders): void {
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     this.#context.prepared.balancer.reached(this.#upstream);
     this.#admission.answered(status);
     const refusal = this.#deps.refusalOf(this.#context, status, headers);
@@ -169,7 +182,12 @@ class Forwarding implements UpstreamReceiver {
     this.#status = status;
     const head = responseHeaders(this.#context, status, headers, this.#deps.sealSession);
     this.#head = head;
-    const hasNoBody = status === 204 || status === 304 || this.#context.exchange.method === "HEAD";
+    const hasNoBody = isWhole || status === 204 || status === 304 || this.#context.exchange.method === "HEAD";
+    if (this.#mayTrail) {
+      this.#upstreamHead = headers;
+      const announced = hasNoBody || head.length !== undefined ? "" : announcedByUpstream(this.#context, headers);
+      if (announced !== "") head.headers.push("trailer", announced);
+    }
     this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);
     if (!this.#held) this.#start();
   }
@@ -189,12 +207,14 @@ class Forwarding implements UpstreamReceiver {
     this.#context.exchange.onDrain(() => this.#call?.resume());
   }
 
-  onEnd(): void {
+  onEnd(trailers?: UpstreamHeaders): void {
     if (this.#admission.isFinished) return;
+    const passed = trailers && this.#mayTrail ? responseTrailers(this.#context, trailers, this.#upstreamHead) : [];
+    if (passed === undefined) return this.onFailure("protocol", TOO_MANY_TRAILERS);
     if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#context.exchange));
     this.#admission.finish(this.#status);
-    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk);
-    else this.#context.exchange.end();
+    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
+    else this.#context.exchange.end(undefined, passed);
   }
 
   onFailure(failure: UpstreamFailure, detail: string): void {
@@ -233,7 +253,7 @@ class Forwarding implements UpstreamReceiver {
   /** @returns false when the answer was refused */
   #start(): boolean {
     const refused = this.#admission.admit();
-    if (refused === undefined) this.#context.exchange.start(this.#status, this.#head?.headers ?? []);
+    if (refused === undefined) this.#context.exchange.start(this.#status, this.#head?.headers ?? [], this.#mayTrail);
     else this.#giveUp(refused);
     return refused === undefined;
   }

@@ -71,7 +71,7 @@ export class RequestBody extends Readable {
   };
 }
 
-function bodyError(message: string): Error {
+export function bodyError(message: string): Error {
   return Object.assign(new Error(message), { code: REQUEST_BODY_ERROR });
 }
 

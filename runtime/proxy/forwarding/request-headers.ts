@@ -24,6 +24,7 @@ import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
+import { asksForTrailers } from "../../shared/http/trailers.ts";
 
 export interface RequestHeaderDeps {
   readonly assertions: Assertions;
@@ -39,6 +40,7 @@ export function requestHeaders(deps: RequestHeaderDeps, context: RequestContext,
   const own = addClientHeaders(headers, deps, context);
   // Before our own headers: a client may list them in Connection and have them dropped.
   if (own.length > 0) dropNamed(headers, own);
+  if (context.takesTrailers) headers.push("te", "trailers");
   addForwarding(headers, deps, context);
   if (context.trace !== undefined) addTrace(headers, context.trace, context);
   addIdentity(headers, deps, context);
@@ -70,11 +72,22 @@ function addClientHeaders(headers: string[], deps: RequestHeaderDeps, context: R
       context.hopCount = deps.hopCounter.next(context.exchange.headerValues(HOP_COUNT_HEADER).join(","));
       continue;
     }
+    if (traits.special === "te") {
+      context.takesTrailers ||= takesTrailers(context, value);
+      continue;
+    }
     if (traits.dropFromRequest || prepared.notFromClient.has(traits.folded)) continue;
     const kept = specialValue(context, traits.lower, value);
     if (kept !== undefined) headers.push(traits.name, kept);
   }
   return listed;
+}
+
+/** HTTP/1.0 has no place for them. Messages of MCP servers are passed on as they were inspected, with nothing behind. */
+function takesTrailers({ exchange, prepared }: RequestContext, te: string): boolean {
+  return (
+    exchange.httpVersion !== "1.0" && !prepared.isMcpServer && !prepared.notFromClient.has("te") && asksForTrailers(te)
+  );
 }
 
 /** What a proxy before us says of the client, where the settings vouch for it. */

@@ -110,7 +110,8 @@ export interface HeaderTraits {
     | "last-event-id"
     | "set-cookie"
     | "content-length"
-    | typeof HOP_COUNT_HEADER;
+    | "gateway-passes"
+    | "te";
 }
 
 const notAnswered: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...UPSTREAM_ONLY]);
@@ -127,7 +128,8 @@ const specials: ReadonlySet<string> = new Set([
   "content-type",
   "set-cookie",
   "content-length",
-  HOP_COUNT_HEADER,
+  "gateway-passes",
+  "te",
 ]);
 
 /** Names repeat: looking one up is cheaper than lower-casing it. Bounded, so that invented names cannot fill memory. */

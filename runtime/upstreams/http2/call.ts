@@ -16,6 +16,7 @@ import {
 } from "node:http2";
 
 import { errorText } from "../../shared/errors.ts";
+import { trailerObject } from "../../shared/http/trailers.ts";
 import { BodySender, type BodyEvents, type BodySink } from "../body-sender.ts";
 import { Deadline } from "../deadline.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
@@ -28,8 +29,8 @@ import type {
 } from "../transport-types.ts";
 import { HEAD_TOO_LARGE, MAX_HEAD_BYTES, MAX_INTERIM } from "../http1/reader.ts";
 import { discardBody } from "../transport-limits.ts";
-import { failureOfEstablished } from "../failure.ts";
-import { requestHead, trailerObject } from "./head.ts";
+import { failureOf, failureOfEstablished } from "../failure.ts";
+import { requestHead } from "./head.ts";
 import { resetSoon } from "./reset.ts";
 import type { Session } from "./session.ts";
 
@@ -98,7 +99,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
       if (isStream) this.#sender = new BodySender(sink, body, this.#declaredLength(), this.request.trailers, this);
       else if (body !== undefined) sink.end(trailers ?? [], body);
     } catch (error) {
-      this.#failSoon("protocol", errorText(error));
+      this.#failSoon(failureOf(error as Error), errorText(error));
     }
   }
 

@@ -1,5 +1,4 @@
 /** The fields of a request as HTTP/2 has them. */
-import type { OutgoingHttpHeaders } from "node:http2";
 
 import { headerTraits, isHeaderText } from "../../shared/http/header-traits.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
@@ -25,13 +24,3 @@ export function requestHead({ upstream, method, path, headers, body }: UpstreamR
 }
 
 const BAD_FIELD = "a header field of the request has a character that cannot stand there";
-
-/** Trailers as node:http2 takes them. @param flat name, value, …; names in lower case */
-export function trailerObject(flat: readonly string[]): OutgoingHttpHeaders {
-  // Without a prototype: "__proto__" is a name like any other.
-  const object = Object.create(null) as Record<string, string[]>;
-  for (let index = 0; index < flat.length; index += 2) {
-    (object[flat[index] as string] ??= []).push(flat[index + 1] as string);
-  }
-  return object;
-}

@@ -11,6 +11,7 @@ interface Read {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string;
+  readonly trailers: readonly string[] | undefined;
   readonly ended: boolean;
   readonly problem: string | undefined;
   readonly keepsOpen: boolean;
@@ -23,6 +24,7 @@ function read(text: string, { method = "GET", cuts = [] as readonly number[] } =
   let status = 0;
   let headers: readonly string[] = [];
   let body = "";
+  let trailers: readonly string[] | undefined;
   let ends = 0;
   let isBroken = false;
   const heard = (): void => {
@@ -40,8 +42,9 @@ function read(text: string, { method = "GET", cuts = [] as readonly number[] } =
       if (chunk.length === 0) throw new Error("an empty chunk");
       body += chunk.toString("latin1");
     },
-    onEnd() {
+    onEnd(fields) {
       heard();
+      trailers = fields;
       ends += 1;
     },
   });
@@ -62,7 +65,7 @@ function read(text: string, { method = "GET", cuts = [] as readonly number[] } =
     at = cut;
   }
   const closed = problem === undefined && reader.close();
-  return { status, headers, body, ended: ends === 1, problem, keepsOpen: reader.keepsOpen, closed };
+  return { status, headers, body, trailers, ended: ends === 1, problem, keepsOpen: reader.keepsOpen, closed };
 }
 
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -202,6 +205,19 @@ describe("AnswerReader reads", () => {
     ["a 304 with the length of what was not sent", "HTTP/1.1 304 Same\r\ncontent-length: 5\r\n\r\n", 304, ""],
   ])("%s", (_name, text, status, body) => {
     expect(read(text)).toMatchObject({ status, body, ended: true, problem: undefined, closed: true });
+  });
+
+  test("trailers apart from headers, in any pieces, and none where none came", () => {
+    const text = chunked("2\r\nok\r\n0\r\nX-A: 1\r\nx-a:\t\u00ff \r\n\r\n");
+    for (let cut = 1; cut < text.length; cut += 1) {
+      expect(read(text, { cuts: [cut] })).toMatchObject({
+        headers: ["transfer-encoding", "chunked"],
+        trailers: ["x-a", "1", "x-a", "\u00ff"],
+        ended: true,
+      });
+    }
+    expect(read(chunked("0\r\n\r\n")).trailers).toBeUndefined();
+    expect(read(`${OK}content-length: 2\r\n\r\nok`).trailers).toBeUndefined();
   });
 
   test("field names in lower case, values as they are, in order, without blanks around them", () => {
