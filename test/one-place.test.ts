@@ -67,7 +67,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   "when to ask again for what is away": {
     piece: /"retry-after",\s+"5"/,
     file: "http/respond.ts",
-    still: ["oauth/client/connect/failure-page.ts", "proxy/decide.ts", "proxy/internal-token.ts", "proxy/steps.ts"],
+    still: ["oauth/client/connect/failure-page.ts"],
   },
   "how a secret's names follow from its own": {
     piece: /[}"]_(?:ref|sealed|wo)["`]/,

@@ -1,5 +1,5 @@
 /** One check: policy is asked once, and one record tells of it (D8, D9). */
-import { respondError } from "../http/respond.ts";
+import { respondAgainLater } from "../http/respond.ts";
 import { toolArguments, type McpMessage } from "../mcp/message.ts";
 import { blockedDecision } from "../policy/blocks.ts";
 import { evaluate, refusedDecision } from "../policy/evaluate.ts";
@@ -70,11 +70,10 @@ export function refuse(
 /** The store or the provider cannot be asked: that is no verdict about the caller (D26). */
 export function refuseUnavailable(deps: DecideDeps, context: RequestContext): Outcome | Promise<Outcome> {
   return refuse(deps, context, "credential-unavailable", () =>
-    respondError(
+    respondAgainLater(
       context.exchange,
-      503,
       { code: "session.unavailable", message: "The session cannot be checked at the moment, try again shortly" },
-      ["retry-after", "5", ...routeCorsHeaders(context.corsOrigin)],
+      routeCorsHeaders(context.corsOrigin),
     ),
   );
 }

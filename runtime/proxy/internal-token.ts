@@ -4,7 +4,7 @@
  * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past us; a request
  * is sent at most twice; warm connections cost no promise.
  */
-import { respondError, respondJson } from "../http/respond.ts";
+import { respondAgainLater, respondError, respondJson } from "../http/respond.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "./cors.ts";
 import type { Log } from "../shared/log.ts";
@@ -117,14 +117,13 @@ function answerRefused(
       return 403;
     }
     case "unavailable":
-      respondError(
+      respondAgainLater(
         exchange,
-        503,
         {
           code: "upstream.token-unavailable",
           message: `The access to ${route.name} cannot be renewed right now, try again shortly`,
         },
-        ["retry-after", "5", ...cors],
+        cors,
       );
       return 503;
     default:

@@ -83,3 +83,8 @@ export function discardBody({ body }: UpstreamRequest): void {
 }
 
 function ignore(): void {}
+
+/** Until when a request may wait for a connection, as of `performance.now()`. @param since when it was sent */
+export function waitsUntil({ headTimeoutMs }: UpstreamRequest, since: number): number {
+  return headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : since + headTimeoutMs;
+}

@@ -3,7 +3,7 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
-import { CLOSED, discardBody, OVERLOADED, Places, refuse } from "../transport-limits.ts";
+import { CLOSED, discardBody, OVERLOADED, Places, refuse, waitsUntil } from "../transport-limits.ts";
 import { endpointOf } from "../endpoint.ts";
 import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
@@ -177,8 +177,7 @@ class Call implements ConnectionUser, UpstreamCall {
 
   /** Not longer does it wait for a connection. */
   get waitsUntil(): number {
-    const { headTimeoutMs } = this.request;
-    return headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : this.since + headTimeoutMs;
+    return waitsUntil(this.request, this.since);
   }
 
   start(connection: Connection): void {

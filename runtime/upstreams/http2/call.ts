@@ -28,7 +28,7 @@ import type {
   UpstreamRequest,
 } from "../transport-types.ts";
 import { HEAD_TOO_LARGE, MAX_HEAD_BYTES, MAX_INTERIM } from "../http1/reader.ts";
-import { discardBody } from "../transport-limits.ts";
+import { discardBody, waitsUntil } from "../transport-limits.ts";
 import { failureOf, failureOfEstablished } from "../failure.ts";
 import { requestHead } from "./head.ts";
 import { resetSoon } from "./reset.ts";
@@ -76,8 +76,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
 
   /** Not longer does it wait for a connection. */
   get waitsUntil(): number {
-    const { headTimeoutMs } = this.request;
-    return headTimeoutMs === 0 ? Number.POSITIVE_INFINITY : this.since + headTimeoutMs;
+    return waitsUntil(this.request, this.since);
   }
 
   /** @param session with room */

@@ -1,5 +1,4 @@
 /** The fields of a request as HTTP/2 has them. */
-
 import { headerTraits, isHeaderText } from "../../shared/http/header-traits.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 
