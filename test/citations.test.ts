@@ -1,4 +1,4 @@
-/** What comments cite can be found: a section with its document, a decision in DESIGN.md, a heading of the requirements. */
+/** What comments cite can be found: a section with its document, a decision in DECISIONS.md, a heading of the requirements. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -10,7 +10,7 @@ const root = new URL("..", import.meta.url).pathname;
 
 /** Who publishes documents that have sections. */
 const DOCUMENT =
-  /RFC ?\d|OAuth|OpenID|W3C|WebAuthn|JSON-RPC|MCP|PROXY protocol|X\.690|APPNOTE|Maglev|Fetch|HTML|CSP|DESIGN\.md/;
+  /RFC ?\d|OAuth|OpenID|W3C|WebAuthn|JSON-RPC|MCP|PROXY protocol|X\.690|APPNOTE|Maglev|Fetch|HTML|CSP|DE(?:SIGN|CISIONS)\.md/;
 
 interface Comment {
   readonly file: string;
@@ -38,9 +38,9 @@ describe("comments", () => {
     expect(lacking(({ text }) => !text.includes("§") || DOCUMENT.test(text))).toEqual([]);
   });
 
-  test("cite decisions that DESIGN.md has", () => {
-    const design = readFileSync(join(root, "runtime/DESIGN.md"), "utf8");
-    const known = new Set([...design.matchAll(/\*\*D(\d+)\*\*/g)].map(([, number]) => number));
+  test("cite decisions that DECISIONS.md has", () => {
+    const decisions = readFileSync(join(root, "runtime/DECISIONS.md"), "utf8");
+    const known = new Set([...decisions.matchAll(/\*\*D(\d+)\*\*/g)].map(([, number]) => number));
     expect(known.size).toBeGreaterThan(10);
     expect(
       lacking(({ text }) => [...text.matchAll(/\bD(\d{1,2})\b/g)].every(([, number]) => known.has(number))),

@@ -5,7 +5,7 @@
  * valid JSON, control characters and bidirectional marks escaped, texts and tool arguments bounded; no token, cookie or
  * secret has a field. Built by hand, since it is written for every request.
  *
- * @see test/requirements.ts, "Authorization log record", "Events"; DESIGN.md D9
+ * @see test/requirements.ts, "Authorization log record", "Events"; DECISIONS.md D9
  */
 import type { Decision, McpFacts } from "../policy/facts.ts";
 

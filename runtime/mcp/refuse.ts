@@ -1,7 +1,7 @@
 /**
  * Refusals and denials on an MCP server route → what goes over the wire. Texts are generic; the exact reason is in the record.
  *
- * @see DESIGN.md D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
+ * @see DECISIONS.md D11: clients take a JSON-RPC error inside a 200 for what it is, and many break on any other status
  */
 import { BLOCKED, isBlocked } from "../policy/blocks.ts";
 import { DEVICE_UNAUTHENTICATED, PATH_AMBIGUOUS } from "../policy/criteria.ts";

@@ -5,7 +5,7 @@
  * Answered on the hosts of MCP client routes, with the External Token that the application got, or with the browser's
  * session cookie. A server is listed when the application's token is good there and the user could send it some allowed
  * message; which tool is called counts as unknown.
- * @see test/requirements.ts, "MCP server list entry"; DESIGN.md D19
+ * @see test/requirements.ts, "MCP server list entry"; DECISIONS.md D19
  */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";

@@ -130,7 +130,7 @@ function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isT
   return decision;
 }
 
-/** @see DESIGN.md D9: how the reasons of both actions make up the record */
+/** @see DECISIONS.md D9: how the reasons of both actions make up the record */
 function makeDecision(names: readonly string[], allow: Finding, deny: Finding, isToolCall: boolean): Decision {
   const denied = outcomeOf(deny) === TRUE;
   const allowed = outcomeOf(allow) === TRUE && outcomeOf(deny) === FALSE;

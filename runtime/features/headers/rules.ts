@@ -1,4 +1,4 @@
-/** Rules between the header settings of a route. @see test/requirements.ts, "Header behavior on proxied requests"; DESIGN.md D6 */
+/** Rules between the header settings of a route. @see test/requirements.ts, "Header behavior on proxied requests"; DECISIONS.md D6 */
 import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../settings/re2.ts";
 import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
 import type { HeaderDoc } from "./settings.ts";

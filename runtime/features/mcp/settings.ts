@@ -1,7 +1,7 @@
 /**
  * The `mcp` block of a route. Rules between its members are in mcp-rules.ts.
  *
- * @see test/requirements.ts, "Route: MCP server" and "Route: MCP client"; DESIGN.md D5
+ * @see test/requirements.ts, "Route: MCP server" and "Route: MCP client"; DECISIONS.md D5
  */
 import { quote } from "../../settings/problem.ts";
 import { hasUnsafeCharacter, parseOrigin, parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";

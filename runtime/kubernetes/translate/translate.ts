@@ -6,7 +6,7 @@
  * namespace (host-claims.ts); of two Ingresses that claim the same requests the older one keeps them; no value of a
  * Secret is in a slice or in a message. Does no I/O; equal objects give equal slices, seals apart.
  *
- * @see test/requirements.ts, "Header settings (per route)"; DESIGN.md D2, D5, D7
+ * @see test/requirements.ts, "Header settings (per route)"; DECISIONS.md D2, D5, D7
  */
 import { describe, quote } from "../../settings/problem.ts";
 import type { Slice } from "../../config/slice.ts";
