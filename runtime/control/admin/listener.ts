@@ -144,14 +144,18 @@ function createAnswers(
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     const certificateMissing = asksForCertificate && !(request.socket as TLSSocket).authorized;
     const isOpen = path === "/healthz" || path === "/readyz";
-    const asked = isOpen ? "missing" : await callerOf(request.headers.authorization);
+    // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
+    const atPath = endpoints.find((each) => each.handles(path));
+    const isOurName = hostAllowed(request.headers.host, names);
+    // The store, which knows the minted tokens, is not asked for a request that is refused in any case.
+    const isHopeless = certificateMissing || (!isOurName && atPath?.anyHost !== true);
+    const asked = isOpen || isHopeless ? "missing" : await callerOf(request.headers.authorization);
     const [caller, tokenRefusal] = typeof asked === "string" ? [undefined, asked] : [asked];
     const scope = caller?.scope;
-    const endpoint = tokenRefusal || certificateMissing ? undefined : endpoints.find((each) => each.handles(path));
-    // Pipelines may call us by any name; a web page that had its name pointed at us does not know the token.
+    const endpoint = tokenRefusal ? undefined : atPath;
     const anyHost = endpoint?.anyHost === true;
     if (request.headers.host === undefined) return json(400, { error: "host" }, { connection: "close" });
-    if (!anyHost && !hostAllowed(request.headers.host, names)) return json(421, { error: "host" });
+    if (!anyHost && !isOurName) return json(421, { error: "host" });
     if (certificateMissing && !isOpen)
       return json(403, { error: "certificate", message: "a client certificate is needed that this gateway trusts" });
     // Before the path is looked up: without the token nobody learns which there are.
