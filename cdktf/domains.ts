@@ -25,7 +25,7 @@ export class Domain {
 
   /** A pattern as files have it. @throws Error when it is not one */
   static parse(pattern: string): Domain {
-    // A value of another resource is judged when Terraform knows it.
+    // A value of another resource is validated when Terraform knows it.
     if (hasUnresolved(pattern)) return new Domain(pattern);
     try {
       return new Domain(parseDomainPattern(pattern).text);

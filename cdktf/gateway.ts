@@ -10,7 +10,7 @@ import { GatewayProvider } from "./generated/provider.ts";
 import type { Route } from "./route.ts";
 import { writeBundleFile } from "./synth/write-bundle.ts";
 import { escapeAllForTerraform, escapeForTerraform } from "./synth/terraform-text.ts";
-import { type Judgement, judge } from "./synth/validate.ts";
+import { type SliceProblems, validateSlice } from "./synth/validate.ts";
 
 /** A gateway's slice: settings, and where it is published. */
 export interface GatewayProps extends GatewaySettings {
@@ -88,7 +88,7 @@ export class Gateway extends Construct {
   readonly hasMoreRoutes: boolean;
   readonly #settings: Document;
   readonly #routes = new Map<string, Route>();
-  #judged: { readonly routes: number; readonly judgement: Judgement } | undefined;
+  #validated: { readonly routes: number; readonly problems: SliceProblems } | undefined;
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
     super(scope, id);
@@ -106,7 +106,7 @@ export class Gateway extends Construct {
       ...(http && { http: escapeAllForTerraform(http) as HttpTarget }),
       ...(routes && { routes }),
     });
-    this.node.addValidation({ validate: () => [...this.#judgement().gateway] });
+    this.node.addValidation({ validate: () => [...this.#problems().gateway] });
     writeBundleFile(this);
     provideProvider(this);
   }
@@ -155,20 +155,20 @@ export class Gateway extends Construct {
 
   /** @internal what is doubtful and no error, for the synthesis to say */
   get warnings(): readonly string[] {
-    return this.#judgement().warnings;
+    return this.#problems().warnings;
   }
 
   /** @internal problems that concern one route, for its own validation */
   problemsOf(route: Route): string[] {
-    return [...(this.#judgement().routes.get(route.routeName) ?? [])];
+    return [...(this.#problems().routes.get(route.routeName) ?? [])];
   }
 
   /** Once for all constructs below: each asks for its own part, and nothing changes while validations run. */
-  #judgement(): Judgement {
-    if (this.#judged?.routes !== this.#routes.size) {
-      this.#judged = { routes: this.#routes.size, judgement: judge(this.slice) };
+  #problems(): SliceProblems {
+    if (this.#validated?.routes !== this.#routes.size) {
+      this.#validated = { routes: this.#routes.size, problems: validateSlice(this.slice) };
     }
-    return this.#judged.judgement;
+    return this.#validated.problems;
   }
 }
 

@@ -48,9 +48,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--owner <name>", "this owner's slice; everybody's when absent")
     .option("--to <generation>", "as it was after this generation", generationNumber)
     .option("--list", "say which generations there are, change nothing")
-    .action(async ({ config, list, ...wish }: { config: string; list?: true; owner?: string; to?: number }) => {
+    .action(async ({ config, list, ...request }: { config: string; list?: true; owner?: string; to?: number }) => {
       const { listGenerations, rollbackSlices } = await import("./tools/commands/rollback.ts");
-      const result = await (list ? listGenerations(config) : rollbackSlices(config, wish));
+      const result = await (list ? listGenerations(config) : rollbackSlices(config, request));
       console.log(result.text);
       exitCode = result.ok ? 0 : 1;
     });

@@ -237,7 +237,7 @@ async function openAdmin(
   { worker, isDraining }: { readonly worker: string | undefined; readonly isDraining: () => boolean },
   own: Own,
 ) {
-  const told = {
+  const pagesDeps = {
     bundle,
     metrics,
     isDraining,
@@ -245,10 +245,10 @@ async function openAdmin(
     upstreams: () => proxy.upstreams(),
     blocks: () => blocks.list().map(describeBlock),
   };
-  if (worker !== undefined) return { admin: undefined, pages: own(createPages(told)) };
+  if (worker !== undefined) return { admin: undefined, pages: own(createPages(pagesDeps)) };
   const mintedTokens = createMintedTokens({ store, clock });
   const endpoints = [
-    sliceEndpoint(createPublisher({ store, judge: bundle.judge, clock }), bundle.parse),
+    sliceEndpoint(createPublisher({ store, validate: bundle.validate, clock }), bundle.parse),
     publishTokenEndpoint(mintedTokens, log),
   ];
   const maxConnections = connectionLimits(boot.maxConnections).other;
@@ -257,7 +257,7 @@ async function openAdmin(
   const { adminAddress: address, adminHosts: hosts, adminToken: token, publishTokens } = boot;
   const access = { hosts, certificates, token, publishTokens, mintedTokens };
   const listener = { address, ...access, endpoints, maxConnections, log };
-  const admin = own(await createAdmin({ ...told, ...listener }));
+  const admin = own(await createAdmin({ ...pagesDeps, ...listener }));
   return { admin, pages: admin.pages };
 }
 

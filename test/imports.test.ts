@@ -97,7 +97,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /**
  * What rooms of features/ may take of each other, beside settings.ts and compiled.ts: parsers of one value, and what belongs
- * to connections. Never what another one compiles, applies or judges.
+ * to connections. Never what another one compiles, applies or checks.
  */
 const BETWEEN_FEATURES = new Set([
   "connection/failure",

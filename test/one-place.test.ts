@@ -8,10 +8,10 @@ import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 import {
-  hostSourceWish,
-  removeRequestHeaderWish,
-  responseHeaderWish,
-  setRequestHeaderWish,
+  hostSourceProblem,
+  removeRequestHeaderProblem,
+  responseHeaderProblem,
+  setRequestHeaderProblem,
 } from "../runtime/features/headers/names.ts";
 import { HOP_BY_HOP } from "../runtime/shared/http/header-traits.ts";
 
@@ -102,10 +102,14 @@ test.each(Object.entries(PLACES))("%s stands in one place", (_what, { piece, fil
 });
 
 test("of the hop-by-hop headers settings may name one", () => {
-  const open = (wishOf: (name: string) => string | undefined): string[] =>
-    [...HOP_BY_HOP].filter((name) => wishOf(name) === undefined);
+  const open = (parseErrorOf: (name: string) => string | undefined): string[] =>
+    [...HOP_BY_HOP].filter((name) => parseErrorOf(name) === undefined);
   const one = ["proxy-authentication-info"];
-  expect([open(setRequestHeaderWish), open(responseHeaderWish), open(hostSourceWish)]).toEqual([one, one, one]);
+  expect([open(setRequestHeaderProblem), open(responseHeaderProblem), open(hostSourceProblem)]).toEqual([
+    one,
+    one,
+    one,
+  ]);
   // Removing those that go nowhere does no harm; the framing is not to be touched.
-  expect(open(removeRequestHeaderWish)).toEqual([...HOP_BY_HOP].filter((name) => name !== "transfer-encoding"));
+  expect(open(removeRequestHeaderProblem)).toEqual([...HOP_BY_HOP].filter((name) => name !== "transfer-encoding"));
 });

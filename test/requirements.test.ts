@@ -16,7 +16,7 @@ function textOf(file: string): string | undefined {
 }
 
 /** What is wrong with one proof "file#title", or nothing. */
-function faultOf(proof: string): string | undefined {
+function problemOf(proof: string): string | undefined {
   const at = proof.indexOf("#");
   const file = proof.slice(0, at);
   const title = proof.slice(at + 1);
@@ -47,13 +47,13 @@ describe("requirements", () => {
   });
 
   test("every test named as a proof exists", () => {
-    const faults = requirements.flatMap(({ id, verifiedBy = [] }) =>
+    const problems = requirements.flatMap(({ id, verifiedBy = [] }) =>
       verifiedBy.flatMap((proof) => {
-        const fault = faultOf(proof);
-        return fault === undefined ? [] : [`${id}: ${fault}`];
+        const problem = problemOf(proof);
+        return problem === undefined ? [] : [`${id}: ${problem}`];
       }),
     );
-    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   test("the count by outcome", () => {

@@ -4,7 +4,7 @@
  * them, or find what was stored under them.
  *
  * The list is what stands in the sources as a string in one of the forms that such words have. New words are added with
- * GATEWAY_UPDATE_GOLDEN=1; one that is missing is a change that users notice, to be decided on and told in the changelog.
+ * GATEWAY_UPDATE_GOLDEN=1; one that is missing is a change that users notice, to be decided on and named in the changelog.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

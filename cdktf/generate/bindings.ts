@@ -31,7 +31,7 @@ export interface ProviderSchemaDocument {
 /**
  * Nested blocks as attributes with a nested type.
  *
- * Two faults of the generator are avoided by this: it makes no property at all for a map of blocks, and it requires a
+ * Two defects of the generator are avoided by this: it makes no property at all for a map of blocks, and it requires a
  * single block whose attributes are all required. In Terraform's JSON syntax, the only one we write, both forms look
  * the same, so the bindings still fit the real schema.
  */

@@ -33,7 +33,7 @@ export function bundleText(slice: Slice): string {
     owner: slice.owner,
     [ROUTE_BLOCK]: sorted(Object.fromEntries(blocks)),
   };
-  return sliceText(renderSlice(values as ValueMap, { standIn: noStandIn, faults: [] }));
+  return sliceText(renderSlice(values as ValueMap, { standIn: noStandIn, problems: [] }));
 }
 
 /** Members in the order in which Terraform hands maps to a provider. */

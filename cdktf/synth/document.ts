@@ -1,7 +1,7 @@
 /**
  * Props → the document that a configuration file would have, driven by the Field tree: the same setting under the same
  * name, `preserveHostHeader` for `preserve_host_header`. Only values with a type of their own are folded here; what they
- * may be is judged by the same loader that reads files.
+ * may be is validated by the same loader that reads files.
  */
 import type { Field } from "../../runtime/settings/field.ts";
 import { nearest } from "../../runtime/settings/nearest.ts";
@@ -95,6 +95,6 @@ function plainSecret(prop: string, place: string): Error {
 
 function unknownProp(prop: string, known: Iterable<string>, place: string): Error {
   const near = nearest(prop, known);
-  const wish = near === undefined ? "" : `, did you mean "${near}"?`;
-  return new Error(`Cannot make ${place}: "${prop}" is not a known setting${wish}`);
+  const suggestion = near === undefined ? "" : `, did you mean "${near}"?`;
+  return new Error(`Cannot make ${place}: "${prop}" is not a known setting${suggestion}`);
 }

@@ -7,28 +7,28 @@ import { Token } from "../framework.ts";
 import { hasUnresolved, splitTokens } from "./terraform-text.ts";
 
 /** Problems by the construct they concern, as lines of text. */
-export interface Judgement {
+export interface SliceProblems {
   readonly gateway: readonly string[];
   /** By route name. */
   readonly routes: ReadonlyMap<string, readonly string[]>;
   readonly warnings: readonly string[];
 }
 
-/** Without the boot file the loader does not judge what depends on it; that happens where the bundle is published. */
-export function judge(slice: Slice): Judgement {
+/** Without the boot file the loader does not validate what depends on it; that happens where the bundle is published. */
+export function validateSlice(slice: Slice): SliceProblems {
   const unresolved: ValuePath[] = [];
   const text = canonicalJson(withPlaceholders(slice, [], unresolved));
   const { problems } = loadSlices([{ file: slice.owner, text, boot: false }]);
-  const judged = problems.filter(({ path }) => !unresolved.some((known) => isWithin(path, known)));
+  const certain = problems.filter(({ path }) => !unresolved.some((known) => isWithin(path, known)));
   const routes = new Map<string, string[]>();
   const gateway: string[] = [];
-  for (const problem of judged.filter(({ severity }) => severity === "error")) {
+  for (const problem of certain.filter(({ severity }) => severity === "error")) {
     const owner = Object.keys(slice.routes).find((name) => isWithin(problem.path, ["routes", name]));
     const lines = owner === undefined ? gateway : (routes.get(owner) ?? []);
     lines.push(textOf(problem));
     if (owner !== undefined) routes.set(owner, lines);
   }
-  return { gateway, routes, warnings: judged.filter(({ severity }) => severity === "warning").map(textOf) };
+  return { gateway, routes, warnings: certain.filter(({ severity }) => severity === "warning").map(textOf) };
 }
 
 function textOf(problem: Problem): string {
@@ -39,7 +39,7 @@ function isWithin(path: ValuePath, outer: ValuePath): boolean {
   return outer.every((part, at) => path[at] === part);
 }
 
-/** Puts text in the place of tokens, so that the loader can judge the rest; what it says about them is dropped. */
+/** Puts text in the place of tokens, so that the loader can validate the rest; what it says about them is dropped. */
 function withPlaceholders(value: unknown, path: ValuePath, unresolved: ValuePath[]): unknown {
   if (typeof value === "string") {
     const pieces = splitTokens(value);

@@ -185,9 +185,9 @@ function run(command: string, args: readonly string[], cwd: string, env: Record<
   });
 }
 
-/** The wished port, or the next free one. */
-export async function findPort(wished: number): Promise<number> {
-  for (let port = wished; port < wished + 100; port += 1) {
+/** The wanted port, or the next free one. */
+export async function findPort(wanted: number): Promise<number> {
+  for (let port = wanted; port < wanted + 100; port += 1) {
     const server = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       server.once("error", () => resolve(false));
@@ -195,5 +195,5 @@ export async function findPort(wished: number): Promise<number> {
     });
     if (isFree) return port;
   }
-  throw new Error(`Cannot find a free port from ${wished} to ${wished + 99}`);
+  throw new Error(`Cannot find a free port from ${wanted} to ${wanted + 99}`);
 }

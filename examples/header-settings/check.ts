@@ -13,18 +13,18 @@ const stage = await startHeaderStage();
 const { origin, to } = stage;
 const publicHost = new URL(origin).host;
 
-/** Asks once over each pair of protocols. @returns what `judge` says of the last one */
+/** Asks once over each pair of protocols. @returns what `assess` says of the last one */
 async function each(
   path: string,
   headers: Readonly<Record<string, string>>,
-  judge: (exchanged: Exchanged, pair: Pair) => string | Promise<string>,
+  assess: (exchanged: Exchanged, pair: Pair) => string | Promise<string>,
 ): Promise<string> {
   let said = "";
   for (const pair of PAIRS) {
     const exchanged = await stage.ask(pair, path, headers);
     const { version } = exchanged.seen;
     steps.equal(version, pair.upstream === "http1" ? "1.1" : "2.0", "what the application was spoken to with");
-    said = await judge(exchanged, pair);
+    said = await assess(exchanged, pair);
   }
   return said;
 }

@@ -39,8 +39,8 @@ try {
       steps.equal(await analyze("verify", "--man=no", file), "");
     });
     await steps.step("systemd-analyze security rates it as well confined", async () => {
-      const told = await analyze("security", "--offline=true", `--threshold=${MAX_EXPOSURE}`, "--no-pager", file);
-      return /Overall exposure level.*?: [\d.]+/.exec(told)?.[0];
+      const report = await analyze("security", "--offline=true", `--threshold=${MAX_EXPOSURE}`, "--no-pager", file);
+      return /Overall exposure level.*?: [\d.]+/.exec(report)?.[0];
     });
   }
   await steps.step("the gateway accepts gateway.yaml", async () => {

@@ -34,7 +34,7 @@ export interface RecordInput {
 
 /** Longest text of a field, in UTF-16 units; longer ones are cut and end in "…". */
 const MAX_TEXT = 1024;
-/** Longest arguments, in UTF-16 units of JSON text; of longer ones only the size is told. */
+/** Longest arguments, in UTF-16 units of JSON text; of longer ones only the size is recorded. */
 const MAX_ARGUMENTS = 8192;
 
 /** @returns ',"name":value' or "" when the field does not apply */

@@ -58,9 +58,9 @@ function stoodThere(slice: ReadSlice, path: ValuePath, whole: boolean, { owner, 
 }
 
 /** Equal for routes that take the same requests, and are the same address to MCP clients. */
-function claimOf({ sound, name, canonical, doc }: ReadRoute, whole: boolean): string {
+function claimOf({ valid, name, canonical, doc }: ReadRoute, whole: boolean): string {
   if (whole && doc) return canonical(name).text;
-  const { from, prefix, path, regex, mcp } = sound;
+  const { from, prefix, path, regex, mcp } = valid;
   return canonicalJson(
     [from, prefix, path, regex, mcp?.server && { path: mcp.server.path }].map((each) => each ?? null),
   );

@@ -2,8 +2,8 @@
  * The slices of many owners → one checked configuration in which nobody's mistake is another owner's.
  *
  * An owner whose slice is bad is served from the one that was in force last, if that is still good today, else not at
- * all; the others are served as they wish. Of owners in conflict the one that is in force stays; where none is, none of
- * them is served. Untrusted input: all texts, the kept ones too, which are judged like any other. Promises: pure and
+ * all; the others are served as they wrote it. Of owners in conflict the one that is in force stays; where none is, none of
+ * them is served. Untrusted input: all texts, the kept ones too, which are validated like any other. Promises: pure and
  * total; the boot file has no stand-in, so what is wrong with it leaves `config` out; the owners without a mistake get
  * what they would get if the others were not there; the same input in any order gives the same outcome.
  */
@@ -240,8 +240,8 @@ interface Clash {
   /** Of the loser. */
   readonly precedence: number;
   readonly problem: Problem;
-  /** Where the loser stands, when the problem was told of the winner. */
-  readonly untold?: Rival;
+  /** Where the loser stands, when the problem names the winner. */
+  readonly loserPlace?: Rival;
 }
 
 function clashesOf(
@@ -263,19 +263,19 @@ function clashesOf(
     const isEven = mine === theirs && !whole;
     if (me && mine >= theirs) clashes.push({ problem, isEven, winner: other, loser: me, precedence: mine });
     if (other && (isEven || theirs > mine)) {
-      clashes.push({ problem, isEven, winner: me, loser: other, precedence: theirs, untold: rival });
+      clashes.push({ problem, isEven, winner: me, loser: other, precedence: theirs, loserPlace: rival });
     }
     return clashes;
   });
 }
 
-/** Tells those who give way and are not the ones of whom the problem was told. */
+/** Tells those who give way and are not the ones that the problem names. */
 function explain(clashes: readonly Clash[], losers: ReadonlySet<Unit>, slices: readonly ReadSlice[]): void {
-  for (const { loser, untold, problem, isEven } of clashes) {
-    if (!untold || !losers.has(loser)) continue;
-    const slice = slices.find(({ source }) => source.file === untold.file);
+  for (const { loser, loserPlace, problem, isEven } of clashes) {
+    if (!loserPlace || !losers.has(loser)) continue;
+    const slice = slices.find(({ source }) => source.file === loserPlace.file);
     const state = isEven ? ", and neither was in force before" : ", which was there before";
-    const finding = conflict(untold.path, problem, "is in conflict with ", state);
-    if (slice) loser.problems.push(slice.problemOf(finding));
+    const theirs = conflict(loserPlace.path, problem, "is in conflict with ", state);
+    if (slice) loser.problems.push(slice.problemOf(theirs));
   }
 }

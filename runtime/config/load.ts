@@ -67,7 +67,7 @@ export interface LoadOutcome {
   readonly config?: CheckedConfig;
 }
 
-/** @param memory of earlier loads: what it has is not judged again. It changes how long this takes, and nothing else */
+/** @param memory of earlier loads: what it has is not validated again. It changes how long this takes, and nothing else */
 export function loadSlices(sources: readonly SliceSource[], memory?: RouteMemory): LoadOutcome {
   const read = readSlices(sources, memory);
   memory?.forgetOthers();

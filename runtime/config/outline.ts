@@ -7,8 +7,8 @@
 import { isRecord, type Members } from "../shared/is-record.ts";
 import { unknownMember } from "../settings/types/registry.ts";
 import { HAND_WRITTEN_OWNER, isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
-import { describe, fault, type Finding, quote, type ValuePath } from "../settings/problem.ts";
-import { routeNameWish } from "../features/routing/settings.ts";
+import { describe, errorAt, type UnplacedProblem, quote, type ValuePath } from "../settings/problem.ts";
+import { routeNameProblem } from "../features/routing/settings.ts";
 
 export interface Outline {
   readonly owner: string;
@@ -19,7 +19,7 @@ export interface Outline {
   readonly routes: readonly { readonly path: ValuePath; readonly label?: string; readonly value: unknown }[];
 }
 
-type Report = (finding: Finding) => void;
+type Report = (problem: UnplacedProblem) => void;
 
 /** Words that only a slice has; a hand-written file has settings in their place. */
 const SLICE_WORDS = ["version", "owner", "settings"];
@@ -32,28 +32,28 @@ export function readOutline(value: Members, report: Report): Outline {
 function sliceOutline(value: Members, report: Report): Outline {
   const known = ["version", "owner", "settings", "routes"];
   for (const name of Object.keys(value)) {
-    if (!known.includes(name)) report(fault([name], unknownMember(name, known)));
+    if (!known.includes(name)) report(errorAt([name], unknownMember(name, known)));
   }
   if (value["version"] !== 1) {
     const state = value["version"] === undefined ? "is missing" : `is ${quote(value["version"])}`;
-    report(fault(["version"], `${state}, must be 1`));
+    report(errorAt(["version"], `${state}, must be 1`));
   }
   const owner = value["owner"];
   const hasOwner = typeof owner === "string" && isOwner(owner);
   if (!hasOwner) {
     const state = owner === undefined ? "is missing" : `is ${quote(owner)}`;
-    report(fault(["owner"], `${state}, ${OWNER_EXPECTED}`));
+    report(errorAt(["owner"], `${state}, ${OWNER_EXPECTED}`));
   }
   const routes = value["routes"] ?? {};
-  if (!isRecord(routes)) report(fault(["routes"], `is ${describe(routes)}, must be a block of named routes`));
+  if (!isRecord(routes)) report(errorAt(["routes"], `is ${describe(routes)}, must be a block of named routes`));
   return {
     owner: typeof owner === "string" ? owner : "unknown",
     hasOwner,
     settings: Object.hasOwn(value, "settings") ? value["settings"] : {},
     settingsPath: ["settings"],
     routes: Object.entries(isRecord(routes) ? routes : {}).map(([label, route]) => {
-      const wish = routeNameWish(label);
-      if (wish !== undefined) report(fault(["routes", label], `has a name that ${wish}`));
+      const problem = routeNameProblem(label);
+      if (problem !== undefined) report(errorAt(["routes", label], `has a name that ${problem}`));
       return { path: ["routes", label], label, value: route };
     }),
   };
@@ -63,7 +63,7 @@ function fileOutline(value: Members, report: Report): Outline {
   const { routes = [], ...settings } = value;
   if (!Array.isArray(routes)) {
     const hint = isRecord(routes) ? '; named routes belong to a slice with "version: 1" and "owner"' : "";
-    report(fault(["routes"], `is ${describe(routes)}, must be a list of routes${hint}`));
+    report(errorAt(["routes"], `is ${describe(routes)}, must be a list of routes${hint}`));
   }
   const items: readonly unknown[] = Array.isArray(routes) ? routes : [];
   return {

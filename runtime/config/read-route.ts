@@ -1,7 +1,7 @@
 /**
- * One route as written → what of it is sound, and what is wrong with it, judged alone.
+ * One route as written → what of it is sound, and what is wrong with it, validated alone.
  *
- * A reload judges thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
+ * A reload validates thousands of routes of which a few changed, so a reading can be kept and used again: it depends on
  * nothing but the text of the route and whose it is.
  */
 import { accessRules } from "../features/access/rules.ts";
@@ -10,13 +10,13 @@ import { canonicalRoute, derivedName } from "./canonical.ts";
 import { extraPathRules } from "../features/mcp/extra-paths.ts";
 import { type From, parseFrom } from "../features/routing/from.ts";
 import { headerRules } from "../features/headers/rules.ts";
-import { judge } from "../settings/validate.ts";
+import { validate } from "../settings/validate.ts";
 import { mcpRules } from "../features/mcp/rules.ts";
 import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
 import { pathRules } from "../features/routing/path-rules.ts";
 import { upstreamTlsRules } from "../features/connection/rules.ts";
-import type { Finding } from "../settings/problem.ts";
+import type { UnplacedProblem } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
@@ -26,18 +26,18 @@ import { accepted, parseUpstream } from "../settings/values.ts";
 
 export interface RouteReading {
   /** Its members without problems; complete exactly when `doc` is set. */
-  readonly sound: Partial<RouteDoc>;
+  readonly valid: Partial<RouteDoc>;
   readonly doc?: RouteDoc;
-  /** `sound.from`, where there is one. */
+  /** `valid.from`, where there is one. */
   readonly from: From | undefined;
-  /** `sound.to`, each with its path in the route. */
+  /** `valid.to`, each with its path in the route. */
   readonly upstreams: readonly PlacedUpstream[];
-  /** Of `sound.regex`, where there is one. */
+  /** Of `valid.regex`, where there is one. */
   readonly pattern: PatternWork | undefined;
   /** For a route without a label; undefined when nothing in it gives one. */
   readonly ownName: string | undefined;
   /** Paths are relative to the route. */
-  readonly findings: readonly Finding[];
+  readonly problems: readonly UnplacedProblem[];
   /** The document in its one spelling, under this name; only where there is one. */
   readonly canonical: (name: string) => CanonicalRoute;
 }
@@ -74,40 +74,40 @@ export function createRouteMemory(): RouteMemory {
 
 /** @param publisher owner of a published slice; undefined for the boot file, which is the operator's */
 export function readRoute(value: unknown, publisher: string | undefined, memory?: RouteMemory): RouteReading {
-  const read = (): RouteReading => judgeRoute(value, publisher);
+  const read = (): RouteReading => validateRoute(value, publisher);
   if (!memory) return read();
   // As JSON, so that no owner's name, sound or not, is taken for another's, or for none.
   return memory.recall(`${JSON.stringify(publisher)} ${JSON.stringify(value)}`, read);
 }
 
-function judgeRoute(value: unknown, publisher: string | undefined): RouteReading {
-  const findings: Finding[] = [];
-  const judged = judge(routeSchema, value, routeFields, (finding) => findings.push(finding));
-  const route = judged.sound;
+function validateRoute(value: unknown, publisher: string | undefined): RouteReading {
+  const problems: UnplacedProblem[] = [];
+  const validated = validate(routeSchema, value, routeFields, (problem) => problems.push(problem));
+  const route = validated.valid;
   const from = route.from === undefined ? undefined : accepted(parseFrom(route.from));
   const upstreams = upstreamsOf(route);
   const pattern = route.regex === undefined ? undefined : patternWork(route.regex);
   const wrote = (name: keyof RouteDoc): boolean => isRecord(value) && Object.hasOwn(value, name);
-  findings.push(...secretRules(routeFields, route, publisher));
-  findings.push(...headerRules(route, wrote, tokenFor(route)));
-  if (route.mcp) findings.push(...mcpRules(route.mcp));
-  findings.push(...pathRules(route, wrote));
-  findings.push(...extraPathRules(route));
+  problems.push(...secretRules(routeFields, route, publisher));
+  problems.push(...headerRules(route, wrote, tokenFor(route)));
+  if (route.mcp) problems.push(...mcpRules(route.mcp));
+  problems.push(...pathRules(route, wrote));
+  problems.push(...extraPathRules(route));
   if (isRecord(value))
-    findings.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
-  findings.push(...upstreamTlsRules(route));
-  findings.push(...balancingRules(route));
-  if (judged.complete) findings.push(...accessRules(route, wrote, mcpKind(route)));
-  const isSound = judged.complete && findings.every(({ severity }) => severity !== "error");
+    problems.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
+  problems.push(...upstreamTlsRules(route));
+  problems.push(...balancingRules(route));
+  if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route)));
+  const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;
   return {
-    sound: route,
-    ...(isSound && { doc: route as RouteDoc }),
+    valid: route,
+    ...(isValid && { doc: route as RouteDoc }),
     from,
     upstreams,
     pattern,
     ownName: route.name ?? (from && derivedName(route, from.host)),
-    findings,
+    problems,
     canonical(name) {
       if (last?.name === name) return last.canonical;
       const doc = canonicalRoute(route as RouteDoc, name);

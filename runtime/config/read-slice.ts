@@ -1,12 +1,20 @@
-/** One source → its owner, settings and routes, each judged alone. Rules between sources are in bundle-rules.ts. */
+/** One source → its owner, settings and routes, each validated alone. Rules between sources are in bundle-rules.ts. */
 import { type BootDoc, bootNames, type SettingsDoc, settingsFields, settingsSchema } from "./settings.ts";
 import type { Field } from "../settings/field.ts";
 import { twiceNamed } from "../features/headers/rules.ts";
 import { HOST_CERTIFICATES, type ReadHostCertificate } from "../features/listener/host-certificates.ts";
 import type { InForce } from "./in-force.ts";
-import { judge } from "../settings/validate.ts";
+import { validate } from "../settings/validate.ts";
 import { type Outline, readOutline } from "./outline.ts";
-import { below, describe, fault, type Finding, formatPath, type Problem, type ValuePath } from "../settings/problem.ts";
+import {
+  below,
+  describe,
+  errorAt,
+  type UnplacedProblem,
+  formatPath,
+  type Problem,
+  type ValuePath,
+} from "../settings/problem.ts";
 import { readRoute, type RouteMemory, type RouteReading } from "./read-route.ts";
 import { secretRules } from "../settings/secret-spellings.ts";
 import { settingsRules } from "./rules/settings.ts";
@@ -62,9 +70,9 @@ export interface ReadSlice {
   readonly certificates: readonly ReadHostCertificate[];
   readonly routes: readonly ReadRoute[];
   /** Adds a problem at its place. */
-  readonly report: (finding: Finding) => void;
+  readonly report: (problem: UnplacedProblem) => void;
   /** As it would be added. */
-  readonly problemOf: (finding: Finding) => Problem;
+  readonly problemOf: (problem: UnplacedProblem) => Problem;
 }
 
 /**
@@ -82,9 +90,9 @@ export function readSlice(
     return undefined;
   }
   const problemOf = placer(text);
-  const report: ReadSlice["report"] = (finding) => void problems.push(problemOf(finding));
+  const report: ReadSlice["report"] = (problem) => void problems.push(problemOf(problem));
   if (!isRecord(text.value)) {
-    report(fault([], `is ${describe(text.value)}, must be a block of settings and routes`));
+    report(errorAt([], `is ${describe(text.value)}, must be a block of settings and routes`));
     return undefined;
   }
   const outline = readOutline(text.value, report);
@@ -111,21 +119,22 @@ function readSettings(
 ): Pick<ReadSlice, "boot" | "settings" | "certificates"> {
   const publisher = source.boot ? undefined : owner;
   const known = [...settingsFields, ...(path.length === 0 ? [{ name: "routes" } as Field] : [])];
-  const { sound } = judge(settingsSchema, value, known, (finding) => report(below(path, finding)));
+  const { valid } = validate(settingsSchema, value, known, (problem) => report(below(path, problem)));
   const boot: Record<string, unknown> = {};
   const live: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(sound)) {
+  for (const [name, member] of Object.entries(valid)) {
     if (name === HOST_CERTIFICATES) continue;
     if (!bootNames.has(name)) live[name] = member;
     else if (source.boot) boot[name] = member;
-    else report(fault([...path, name], "belongs in the file given to `gateway run`, a published slice cannot set it"));
+    else
+      report(errorAt([...path, name], "belongs in the file given to `gateway run`, a published slice cannot set it"));
   }
-  for (const finding of secretRules(settingsFields, sound, publisher)) report(below(path, finding));
-  for (const finding of settingsRules(sound)) report(below(path, finding));
+  for (const problem of secretRules(settingsFields, valid, publisher)) report(below(path, problem));
+  for (const problem of settingsRules(valid)) report(below(path, problem));
   for (const name of ["set_response_headers", "jwt_claims_headers"] as const) {
-    for (const finding of twiceNamed(Object.keys(sound[name] ?? {}), name)) report(below(path, finding));
+    for (const problem of twiceNamed(Object.keys(valid[name] ?? {}), name)) report(below(path, problem));
   }
-  const certificates = Object.entries(sound.host_certificates ?? {}).map(([host, doc]) => {
+  const certificates = Object.entries(valid.host_certificates ?? {}).map(([host, doc]) => {
     return { host, doc, path: [...path, HOST_CERTIFICATES, host] };
   });
   return { boot, settings: live, certificates };
@@ -137,7 +146,7 @@ function placeRoute(
   memory?: RouteMemory,
 ): ReadRoute {
   const reading = readRoute(value, slice.source.boot ? undefined : slice.owner, memory);
-  for (const finding of reading.findings) slice.report(below(path, finding));
+  for (const problem of reading.problems) slice.report(below(path, problem));
   return { ...reading, slice, path, name: label ?? reading.ownName ?? formatPath(path) };
 }
 

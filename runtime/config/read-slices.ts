@@ -1,8 +1,8 @@
 /** Sources → their slices, with what is wrong with each and between them. */
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { validateBundle } from "./rules/bundle.ts";
-import { judgeConflicts } from "./rules/conflicts.ts";
-import { judgeHostCertificates } from "./rules/host-certificates.ts";
+import { validateConflicts } from "./rules/conflicts.ts";
+import { validateHostCertificates } from "./rules/host-certificates.ts";
 import { mergeSettings } from "./merge.ts";
 import { DEFAULT_OWNER } from "../features/process/owners.ts";
 import { formatPath, type Problem, quote } from "../settings/problem.ts";
@@ -35,21 +35,21 @@ export function readSlices(
   // The boot file first, so that conflicts are reported at what was published against it.
   const ordered = sources.toSorted((a, b) => comparePrecedence(a, b) || compare(a.file, b.file));
   const slices = ordered.map((source) => readSlice(source, problems, memory)).filter((slice) => slice !== undefined);
-  const sound = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
-  judgeOwners(slices);
+  const valid = slices.length === ordered.length && !problems.some((problem) => isSettingProblem(problem));
+  validateOwners(slices);
   const { boot, settings } = mergeSettings(slices);
   const routes = slices.flatMap((slice) => slice.routes);
-  judgeConflicts(routes);
-  judgeHostCertificates(slices);
+  validateConflicts(routes);
+  validateHostCertificates(slices);
   // With a setting missing because it was bad, rules that lean on settings would report what is not wrong.
   const hasBoot = ordered.some((source) => source.boot);
-  if (sound) validateBundle({ boot: hasBoot ? boot : undefined, settings, slices });
+  if (valid) validateBundle({ boot: hasBoot ? boot : undefined, settings, slices });
   if (refusals.length > 0) refuse(slices, settings, refusals);
   return { problems: byPlace(problems), slices, boot, settings };
 }
 
 /** Hand-written files of a directory share the owner "default"; a slice is one owner's whole word. */
-function judgeOwners(slices: readonly ReadSlice[]): void {
+function validateOwners(slices: readonly ReadSlice[]): void {
   const seen = new Map<string, ReadSlice>();
   for (const slice of slices) {
     const first = seen.get(slice.owner);

@@ -1,7 +1,7 @@
-/** What only shows when a checked text is compiled (a secret that is missing, a key that is none), told to its source. */
+/** What only shows when a checked text is compiled (a secret that is missing, a key that is none), reported to its source. */
 import { type SettingsDoc, settingsFields } from "./settings.ts";
 import { canonicalJson } from "../shared/canonical-json.ts";
-import { below, fault } from "../settings/problem.ts";
+import { below, errorAt } from "../settings/problem.ts";
 import type { ReadSlice } from "./read-slice.ts";
 import { secretUses } from "../settings/secret-spellings.ts";
 
@@ -13,7 +13,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Reports refusals to the slices that they mean. The boot file's are told where it is compiled: it has no stand-in. */
+/** Reports refusals to the slices that they mean. The boot file's are reported where it is compiled: it has no stand-in. */
 export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refusals: readonly Refusal[]): void {
   const published = slices.filter(({ source }) => !source.boot);
   const ofParts = new Map(refusals.map((refusal) => [`${refusal.key ?? ""} ${refusal.text}`, refusal.message]));
@@ -22,12 +22,12 @@ export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refu
     for (const { name, path, doc, canonical } of slice.routes) {
       const key = `${slice.owner}/${name}`;
       const message = doc && keys.has(key) ? ofParts.get(`${key} ${canonical(name).text}`) : undefined;
-      if (message !== undefined) slice.report(below(path, fault([], message)));
+      if (message !== undefined) slice.report(below(path, errorAt([], message)));
     }
     for (const { host, path, doc } of slice.certificates) {
       const key = `${slice.owner}/${host}`;
       const message = keys.has(key) ? ofParts.get(`${key} ${canonicalJson(doc)}`) : undefined;
-      if (message !== undefined) slice.report(fault(path, message));
+      if (message !== undefined) slice.report(errorAt(path, message));
     }
   }
   if (!keys.has(undefined)) return;
@@ -36,7 +36,7 @@ export function refuse(slices: readonly ReadSlice[], settings: SettingsDoc, refu
   for (const slice of published) {
     // Secrets are all that can be wrong with settings this late.
     for (const { path } of secretUses(settingsFields, slice.settings, slice.settingsPath)) {
-      slice.report(fault(path, message));
+      slice.report(errorAt(path, message));
     }
   }
 }

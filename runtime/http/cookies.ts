@@ -1,4 +1,4 @@
-/** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are passed over, not judged. */
+/** Cookies in both directions (RFC 6265). Names and values are ours; foreign cookies are passed over, not checked. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Exchange } from "./exchange.ts";
 

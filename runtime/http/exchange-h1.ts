@@ -1,4 +1,4 @@
-/** The Exchange over one request and response of node:http. server.ts has judged target and headers before. */
+/** The Exchange over one request and response of node:http. server.ts has checked target and headers before. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";

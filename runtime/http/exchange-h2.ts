@@ -1,4 +1,4 @@
-/** The Exchange over one stream of HTTP/2. accept-h2.ts has judged its head before. */
+/** The Exchange over one stream of HTTP/2. accept-h2.ts has checked its head before. */
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from "node:http2";
 import type { Duplex, Readable } from "node:stream";
 
@@ -150,7 +150,7 @@ export class Http2Exchange implements Exchange {
       try {
         stream.sendTrailers(trailerObject(this.#answerTrailers));
       } catch {
-        // Judged before; what node:http2 refuses all the same must not look like an answer without them.
+        // Checked before; what node:http2 refuses all the same must not look like an answer without them.
         abortStream(stream);
       }
     });

@@ -37,7 +37,7 @@ export interface Exchange {
   readonly body: Readable;
   /** True when the request can have a body (Content-Length above 0 or chunked). */
   readonly hasBody: boolean;
-  /** What came behind the body, name, value, …; known once that has ended. Judged by nobody. */
+  /** What came behind the body, name, value, …; known once that has ended. Checked by nobody. */
   readonly trailers: readonly string[];
   /** What the settings add to answers of the gateway's own; set by the proxy once host and route are known. */
   addedHeaders?: AddedHeaders | undefined;
@@ -70,7 +70,7 @@ export interface Exchange {
   onClose(listener: (complete: boolean) => void): void;
 }
 
-/** A handshake that only waits for the yes; its own headers have been judged. */
+/** A handshake that only waits for the yes; its own headers have been checked. */
 export interface UpgradeOffer {
   readonly protocol: "websocket";
   /**

@@ -48,7 +48,7 @@ export function respondHtml(exchange: Exchange, status: number, html: string, he
   send(exchange, status, "text/html; charset=utf-8", html, own);
 }
 
-/** @param location absolute URL or absolute path, already judged safe by the caller */
+/** @param location absolute URL or absolute path, already checked safe by the caller */
 export function redirect(
   exchange: Exchange,
   status: 301 | 302 | 303 | 307 | 308,

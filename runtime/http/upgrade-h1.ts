@@ -23,7 +23,7 @@ export interface Upgrades {
 /** What a client may send before it knows whether it may; more waits in its own buffers. */
 const MAX_EARLY_BYTES = 65_536;
 
-/** @param accept judges the request; undefined when it was answered @param handle must not throw */
+/** @param accept checks the request; undefined when it was answered @param handle must not throw */
 export function takeUpgrades(
   server: Server | SecureServer,
   accept: (request: IncomingMessage, response: ServerResponse) => Http1Exchange | undefined,

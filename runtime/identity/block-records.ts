@@ -14,7 +14,7 @@ export const BLOCK_FEED = "blocks";
 
 /** Lists all of them. */
 const BLOCKS_TAG = "blocks";
-/** Processes judge the end by their own clocks; the record only has to outlive that. */
+/** Processes check the end by their own clocks; the record only has to outlive that. */
 const KEPT_PAST_END_SECONDS = 24 * 3600;
 /** Processes read all blocks again at their start, and now and then. */
 const ENTRY_SECONDS = 3600;

@@ -2,7 +2,7 @@
  * What is blocked, as every process knows it: read before it serves anybody, told by a feed, read again now and then.
  *
  * Promises: a block is in force here within 2 s of having been stored, and no process begins to serve without having read
- * them; while the store is away what is known stays in force. A block's end is judged by this process's clock.
+ * them; while the store is away what is known stays in force. A block's end is checked by this process's clock.
  */
 import { errorText, GatewayError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";

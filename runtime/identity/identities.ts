@@ -26,14 +26,14 @@ import type { IdentityProvider, ProviderTokenSet } from "./provider/idp.ts";
 import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
-import { withEarlierDoubts, type ProfileFacts } from "./provider/provider-claims.ts";
+import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
 import { isProviderSubject, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
 export interface IdentityService extends Identities {
-  /** Stores what a completed sign-in told of a user. */
+  /** Stores what a completed sign-in brought of a user. */
   recordSignIn(tokens: ProviderTokenSet, subject: string, profile: ProfileFacts): Promise<User>;
   /**
    * The user for a decision. Asks the provider again when that is due: in the background while the tokens last, first
@@ -171,7 +171,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       const confirmed = await save(saved, (earlier) => {
         const before = storedFacts(earlier);
         const isWhole = profile === undefined || tokens.idClaims !== undefined;
-        return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierDoubts(profile, before));
+        return merge(earlier, userId, tokens, isWhole ? (profile ?? before) : withEarlierUnverified(profile, before));
       });
       tellLeftOut(saved.value, confirmed.value);
       cooldowns.end(userId);

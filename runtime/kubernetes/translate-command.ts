@@ -64,7 +64,7 @@ export async function translateFiles(files: readonly string[], command: Translat
   };
 }
 
-/** What both commands take, judged. @throws GatewayError `ingress.option` */
+/** What both commands take, validated. @throws GatewayError `ingress.option` */
 export async function translateOptions(command: TranslateCommand): Promise<TranslateOptions> {
   const { class: ingressClass, owner, scheme, port, clusterDomain, sealKey, hosts, externalNames } = command;
   if (owner !== undefined && !isOwner(owner)) throw badOption("--owner", owner, OWNER_EXPECTED);
@@ -93,7 +93,7 @@ export async function translateOptions(command: TranslateCommand): Promise<Trans
 /** @param owner of the controller @throws GatewayError `ingress.option` when the text is no usable public key */
 export function sealTo(key: string, owner = DEFAULT_OWNER): Seal {
   const usable = checkSealKey(key);
-  if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.wish}`);
+  if (!usable.ok) throw new GatewayError("ingress.option", `Cannot use the seal key: it ${usable.problem}`);
   return (value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace));
 }
 
@@ -106,6 +106,6 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-function badOption(name: string, value: string, wish: string): GatewayError {
-  return new GatewayError("ingress.option", `Cannot use ${name}: it is ${quote(value)}, ${wish}`);
+function badOption(name: string, value: string, problem: string): GatewayError {
+  return new GatewayError("ingress.option", `Cannot use ${name}: it is ${quote(value)}, ${problem}`);
 }

@@ -1,15 +1,15 @@
 /**
- * The members of a message that carry meaning, found in its bytes: positions only, nothing is judged here but the JSON
+ * The members of a message that carry meaning, found in its bytes: positions only, nothing is checked here but the JSON
  * itself and keys that resemble known ones. Pure.
  */
 import { PROTOCOL_VERSION, knownMember, knownMetaMember } from "./members.ts";
 import type { RefusalReason } from "./refusals.ts";
-import { ScanFault } from "./scan-fault.ts";
-import type { ScanReason } from "./scan-fault.ts";
+import { ScanError } from "./scan-error.ts";
+import type { ScanReason } from "./scan-error.ts";
 import { JsonScanner } from "./scan.ts";
 import type { Span } from "./scan.ts";
 
-/** What stands in the envelope and in `params`, before it is judged. */
+/** What stands in the envelope and in `params`, before it is checked. */
 export interface Envelope {
   jsonrpc: Span | undefined;
   id: Span | undefined;
@@ -44,7 +44,7 @@ export function readEnvelope(bytes: Buffer): Envelope | RefusalReason {
     scanner.finish();
     return hasLookAlike ? "mcp-look-alike-key" : envelope;
   } catch (error) {
-    if (error instanceof ScanFault) return SCAN_REFUSALS[error.reason];
+    if (error instanceof ScanError) return SCAN_REFUSALS[error.reason];
     throw error;
   } finally {
     scanner.release();

@@ -52,9 +52,9 @@ export function parseMessage(
   if (hasByteOrderMark || !isUtf8(bytes)) return refusal("mcp-not-utf8");
   const envelope = readEnvelope(bytes);
   if (typeof envelope === "string") return refusal(envelope);
-  const message = judgeShape(bytes, envelope, options);
+  const message = validateShape(bytes, envelope, options);
   if (!message.ok) return message;
-  return judgeHeaders(message, envelope, headers);
+  return validateHeaders(message, envelope, headers);
 }
 
 /** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or gives none. */
@@ -64,11 +64,11 @@ export function toolArguments(message: McpMessage): string | undefined {
 }
 
 /** JSON-RPC 2.0 §4–5 as MCP narrows it: ids are strings or integers, params an object. */
-function judgeShape(bytes: Buffer, envelope: Envelope, options: MessageOptions): McpMessage | McpRefusal {
+function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOptions): McpMessage | McpRefusal {
   if (!isVersion2(bytes, envelope.jsonrpc)) return refusal("mcp-invalid-message");
   const id = envelope.id && idText(bytes, envelope.id);
   if (envelope.id && id === undefined) return refusal("mcp-invalid-message");
-  if (!envelope.method) return judgeResponse(bytes, envelope, id);
+  if (!envelope.method) return validateResponse(bytes, envelope, id);
 
   if (envelope.result || envelope.error) return refusal("mcp-invalid-message", id);
   const method = plainText(bytes, envelope.method);
@@ -91,7 +91,7 @@ function judgeShape(bytes: Buffer, envelope: Envelope, options: MessageOptions):
 }
 
 /** A response to the server's request: `result` or `error`, and nothing of a request. */
-function judgeResponse(bytes: Buffer, envelope: Envelope, id: string | undefined): McpMessage | McpRefusal {
+function validateResponse(bytes: Buffer, envelope: Envelope, id: string | undefined): McpMessage | McpRefusal {
   const { result, error, params } = envelope;
   const isResult = result !== undefined && result.kind === "object" && error === undefined && id !== undefined;
   // An error may lack an id: the client could not read the request.
@@ -100,7 +100,7 @@ function judgeResponse(bytes: Buffer, envelope: Envelope, id: string | undefined
   return { ok: true, kind: "response", id, facts: {}, isModern: false, bytes, argumentsSpan: undefined };
 }
 
-function judgeHeaders(message: McpMessage, envelope: Envelope, headers: MessageHeaders): McpMessage | McpRefusal {
+function validateHeaders(message: McpMessage, envelope: Envelope, headers: MessageHeaders): McpMessage | McpRefusal {
   const { bytes } = message;
   const verdict = checkMirrors(headers, {
     isRequest: message.kind === "request",

@@ -1,5 +1,5 @@
 /** The keys of all objects that are open during a scan: finds duplicates in time linear in the number of keys. */
-import { ScanFault } from "./scan-fault.ts";
+import { ScanError } from "./scan-error.ts";
 
 /** Members of all objects that are open at once. */
 const MAX_OPEN_MEMBERS = 10_000;
@@ -41,11 +41,11 @@ export class OpenKeys {
    * @param start behind the opening quote
    * @param end at the closing quote
    * @param hash of the bytes between, if there is no escape in them
-   * @throws ScanFault `duplicate-key` when the object has it already
+   * @throws ScanError `duplicate-key` when the object has it already
    */
   add(start: number, end: number, isEscaped: boolean, hash: number, mark: number, depth: number): void {
     const index = this.count;
-    if (index >= MAX_OPEN_MEMBERS) throw new ScanFault("too-many-members");
+    if (index >= MAX_OPEN_MEMBERS) throw new ScanError("too-many-members");
     this.starts[index] = start;
     this.ends[index] = isEscaped ? -end : end;
     this.hash = isEscaped ? this.hashDecoded(index) : hash;
@@ -73,7 +73,7 @@ export class OpenKeys {
   private hashDecoded(index: number): number {
     const text = this.text(index);
     // Parsers replace lone surrogates each in their own way: two such keys may become one upstream.
-    if (!text.isWellFormed()) throw new ScanFault("malformed-json");
+    if (!text.isWellFormed()) throw new ScanError("malformed-json");
     return hashKey(Buffer.from(text));
   }
 
@@ -81,7 +81,7 @@ export class OpenKeys {
     const hash = this.hash;
     for (let i = mark; i < index; i++) {
       // The hash is only a filter: keys made to collide cost at most MAX_COMPARED comparisons.
-      if (this.hashes[i] === hash && this.text(i) === this.text(index)) throw new ScanFault("duplicate-key");
+      if (this.hashes[i] === hash && this.text(i) === this.text(index)) throw new ScanError("duplicate-key");
     }
   }
 
@@ -93,7 +93,7 @@ export class OpenKeys {
       this.sets[depth] = set;
     }
     const text = this.text(index);
-    if (set.has(text)) throw new ScanFault("duplicate-key");
+    if (set.has(text)) throw new ScanError("duplicate-key");
     set.add(text);
   }
 

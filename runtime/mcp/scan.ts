@@ -7,7 +7,7 @@
  * Time is linear in the length; depth and open members are bounded.
  */
 import { OpenKeys, nextHash } from "./open-keys.ts";
-import { ScanFault } from "./scan-fault.ts";
+import { ScanError } from "./scan-error.ts";
 
 /** Where a value stands in the bytes; for text without its quotes. */
 export interface Span {
@@ -56,7 +56,7 @@ export class JsonScanner {
   /** Enters an object. @returns its mark for `nextKey` */
   openObject(): number {
     this.pos++;
-    if (++this.depth > MAX_DEPTH) throw new ScanFault("too-deep");
+    if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
     return this.keys.open(this.depth);
   }
 
@@ -71,16 +71,16 @@ export class JsonScanner {
       return false;
     }
     if (this.keys.count > mark) {
-      if (byte !== 0x2c) throw new ScanFault("malformed-json");
+      if (byte !== 0x2c) throw new ScanError("malformed-json");
       this.pos++;
       this.skipSpace();
       byte = this.byte();
     }
-    if (byte !== QUOTE) throw new ScanFault("malformed-json");
+    if (byte !== QUOTE) throw new ScanError("malformed-json");
     this.pos++;
     this.readKey(mark);
     this.skipSpace();
-    if (this.byte() !== 0x3a) throw new ScanFault("malformed-json");
+    if (this.byte() !== 0x3a) throw new ScanError("malformed-json");
     this.pos++;
     return true;
   }
@@ -105,7 +105,7 @@ export class JsonScanner {
     const kind = this.peek();
     const start = this.pos;
     this.skipValue();
-    if (kind === undefined) throw new ScanFault("malformed-json");
+    if (kind === undefined) throw new ScanError("malformed-json");
     return kind === "text"
       ? { kind, start: start + 1, end: this.pos - 1, isEscaped: this.escaped }
       : { kind, start, end: this.pos, isEscaped: false };
@@ -132,19 +132,19 @@ export class JsonScanner {
     } else if (byte === 0x6e) {
       this.skipWord("null");
     } else {
-      throw new ScanFault("malformed-json");
+      throw new ScanError("malformed-json");
     }
   }
 
   /** Nothing but white space may be left. */
   finish(): void {
     this.skipSpace();
-    if (this.pos !== this.end) throw new ScanFault("malformed-json");
+    if (this.pos !== this.end) throw new ScanError("malformed-json");
   }
 
   /** The next byte; the end of the bytes is never a good place to be. */
   private byte(): number {
-    if (this.pos >= this.end) throw new ScanFault("malformed-json");
+    if (this.pos >= this.end) throw new ScanError("malformed-json");
     return this.bytes[this.pos] as number;
   }
 
@@ -162,7 +162,7 @@ export class JsonScanner {
 
   private skipArray(): void {
     this.pos++;
-    if (++this.depth > MAX_DEPTH) throw new ScanFault("too-deep");
+    if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
     this.skipSpace();
     if (this.byte() === 0x5d) {
       this.pos++;
@@ -175,7 +175,7 @@ export class JsonScanner {
       const byte = this.byte();
       this.pos++;
       if (byte === 0x5d) break;
-      if (byte !== 0x2c) throw new ScanFault("malformed-json");
+      if (byte !== 0x2c) throw new ScanError("malformed-json");
     }
     this.depth--;
   }
@@ -199,20 +199,20 @@ export class JsonScanner {
         break;
       }
     }
-    throw new ScanFault("malformed-json");
+    throw new ScanError("malformed-json");
   }
 
   /** @param pos behind the backslash @returns the position behind the escape */
   private skipEscape(pos: number): number {
     const { bytes, end } = this;
-    if (pos >= end) throw new ScanFault("malformed-json");
+    if (pos >= end) throw new ScanError("malformed-json");
     const byte = bytes[pos] as number;
     if (byte !== 0x75) {
-      if (!SIMPLE_ESCAPES.has(byte)) throw new ScanFault("malformed-json");
+      if (!SIMPLE_ESCAPES.has(byte)) throw new ScanError("malformed-json");
       return pos + 1;
     }
-    if (pos + 5 > end) throw new ScanFault("malformed-json");
-    for (let i = pos + 1; i < pos + 5; i++) if (!isHex(bytes[i] as number)) throw new ScanFault("malformed-json");
+    if (pos + 5 > end) throw new ScanError("malformed-json");
+    for (let i = pos + 1; i < pos + 5; i++) if (!isHex(bytes[i] as number)) throw new ScanError("malformed-json");
     return pos + 5;
   }
 
@@ -241,12 +241,12 @@ export class JsonScanner {
       if (byte < 0x30 || byte > 0x39) break;
       this.pos++;
     }
-    if (this.pos === first) throw new ScanFault("malformed-json");
+    if (this.pos === first) throw new ScanError("malformed-json");
   }
 
   private skipWord(word: "true" | "false" | "null"): void {
     const end = this.pos + word.length;
-    if (end > this.end || this.bytes.toString("latin1", this.pos, end) !== word) throw new ScanFault("malformed-json");
+    if (end > this.end || this.bytes.toString("latin1", this.pos, end) !== word) throw new ScanError("malformed-json");
     this.pos = end;
   }
 
@@ -258,7 +258,7 @@ export class JsonScanner {
     let hash = 0;
     let isEscaped = false;
     for (;;) {
-      if (pos >= end) throw new ScanFault("malformed-json");
+      if (pos >= end) throw new ScanError("malformed-json");
       const byte = bytes[pos] as number;
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
@@ -266,7 +266,7 @@ export class JsonScanner {
         pos = this.skipEscape(pos + 1);
         continue;
       }
-      if (byte < 0x20) throw new ScanFault("malformed-json");
+      if (byte < 0x20) throw new ScanError("malformed-json");
       hash = nextHash(hash, byte);
       pos++;
     }

@@ -94,8 +94,8 @@ export function serverListEndpoints(deps: ServerListDeps): readonly Endpoint[] {
       }
       const urls = await readUrls(exchange);
       if (!urls) {
-        const wish = 'The body must be JSON like {"routes": ["https://…"]}, with addresses as the list has them.';
-        return respondError(exchange, 400, { code: "mcp.bad-request", message: wish });
+        const message = 'The body must be JSON like {"routes": ["https://…"]}, with addresses as the list has them.';
+        return respondError(exchange, 400, { code: "mcp.bad-request", message: message });
       }
       for (const route of reachableServers(exchange, snapshot, principal)) {
         if (urls.has(addressOf(route))) await deps.disconnect(principal.user.id, route);

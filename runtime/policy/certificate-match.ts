@@ -53,9 +53,9 @@ export function readCertificateMatch(
   path: string,
   report: Report,
 ): { readonly match: CertificateMatch; readonly matches: (certificate: CertificateFacts) => boolean } | undefined {
-  let sound = true;
+  let valid = true;
   const fail = (at: string, message: string): void => {
-    sound = false;
+    valid = false;
     report(at, message);
   };
   if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
@@ -85,7 +85,7 @@ export function readCertificateMatch(
     const member = ({ san_email: "sanEmail", san_dns: "sanDns", san_uri: "sanUri" } as const)[name];
     tests.push((certificate) => certificate[member].some((each) => matches(fold(each))));
   }
-  return sound ? { match, matches: (certificate) => tests.every((test) => test(certificate)) } : undefined;
+  return valid ? { match, matches: (certificate) => tests.every((test) => test(certificate)) } : undefined;
 }
 
 function readHashes(
@@ -99,14 +99,14 @@ function readHashes(
   const hashes = items.map((item, index) => {
     const at = Array.isArray(value) ? `${path}[${index}]` : path;
     const hash = typeof item === "string" ? HASH_READERS[name](item) : undefined;
-    if (hash === undefined) fail(at, `is ${describe(item)}, must be ${HASH_WISHES[name]}`);
+    if (hash === undefined) fail(at, `is ${describe(item)}, must be ${EXPECTED_HASHES[name]}`);
     return hash;
   });
   const good = hashes.filter((hash) => hash !== undefined);
   return good.length === items.length && good.length > 0 ? [...new Set(good)].sort() : undefined;
 }
 
-const HASH_WISHES = {
+const EXPECTED_HASHES = {
   fingerprint: "the SHA-256 of the certificate: 64 hex digits, or 32 pairs of them joined by colons",
   spki_hash: "the base64 of the SHA-256 of the public key",
 };

@@ -1,8 +1,8 @@
 /**
- * The criteria of the policy language, one entry each: name, what data it takes, how it judges, which reasons it gives.
+ * The criteria of the policy language, one entry each: name, what data it takes, how it checks, which reasons it gives.
  *
  * Adding a criterion means adding an entry to CRITERIA; parser, evaluation, trace and JSON schema follow from it.
- * A test may throw when the facts cannot be judged (an e-mail address with two "@"): evaluation turns that into a denial.
+ * A test may throw when the facts cannot be checked (an e-mail address with two "@"): evaluation turns that into a denial.
  */
 import { lowerAscii, upperAscii } from "../shared/ascii.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
@@ -18,8 +18,8 @@ import {
 } from "./match.ts";
 import type { JsonSchema, Report } from "./match.ts";
 import { isClaimLeftOut, type Facts, type LeftOut, type UserFacts } from "./facts.ts";
-import { TRUE, UNKNOWN } from "./finding.ts";
-import type { Outcome } from "./finding.ts";
+import { TRUE, UNKNOWN } from "./packed-outcome.ts";
+import type { Outcome } from "./packed-outcome.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
 import { DEVICE_MATCH_SCHEMA, readDeviceMatch } from "./device-match.ts";
 
@@ -39,18 +39,18 @@ export interface Criterion {
   readonly takesPath: boolean;
   /** One sentence for users. */
   readonly doc: string;
-  /** What must be known to judge: without a signed-in user, a proven device, or before a message is read, the outcome is unknown. */
+  /** What must be known to check: without a signed-in user, a proven device, or before a message is read, the outcome is unknown. */
   readonly about: "user" | "device" | "tool" | "certificate" | "request" | "nothing";
   /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
   readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
   /** About the certificate: what is found instead where there is none that counts. */
   readonly without?: { readonly outcome: Outcome; readonly isMissing: Test };
-  /** About the user: the reason when the provider left out what is judged, and whether it did. */
+  /** About the user: the reason when the provider left out what is checked, and whether it did. */
   readonly leftOut?: {
     readonly reason: string;
     readonly isMissing: (leftOut: LeftOut, subPath: string, claims: UserFacts["claims"]) => boolean;
   };
-  /** Judges one text by a string matcher: both sides in this form. For judge.ts. */
+  /** Checks one text by a string matcher: both sides in this form. For check.ts. */
   readonly fold?: (text: string) => string;
   /** JSON Schema of the data. */
   readonly schema: JsonSchema;

@@ -32,9 +32,9 @@ export function readDeviceMatch(
   path: string,
   report: Report,
 ): { readonly match: DeviceMatch; readonly matches: (device: DeviceFacts) => boolean } | undefined {
-  let sound = true;
+  let valid = true;
   const fail = (at: string, message: string): void => {
-    sound = false;
+    valid = false;
     report(at, message);
   };
   if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
@@ -53,7 +53,7 @@ export function readDeviceMatch(
     if (known !== undefined) match.type = known;
     else fail(`${path}.type`, `is ${describe(type)}, must be one of ${DEVICE_TYPES.join(", ")}`);
   }
-  return sound ? { match, matches: (device) => isMeant(match, device) } : undefined;
+  return valid ? { match, matches: (device) => isMeant(match, device) } : undefined;
 }
 
 function isMeant({ is, approved, type }: DeviceMatch, device: DeviceFacts): boolean {

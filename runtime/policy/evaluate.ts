@@ -2,7 +2,7 @@
  * Decides one request against a route's policy.
  *
  * Untrusted input: the facts. Promises: pure (same facts, same answer); deny wins over allow; no matching allow means no;
- * what cannot be judged, a throw included, is a denial. The proxy, `gateway explain` and unit tests call this same code.
+ * what cannot be checked, a throw included, is a denial. The proxy, `gateway explain` and unit tests call this same code.
  *
  * Without a signed-in user, what is about the user is neither true nor false but unknown (three-valued logic), and only
  * a certain "allow" with a certain "not denied" lets a request pass: `not: [domain: …]` never opens a route to nobody.
@@ -12,8 +12,8 @@ import { GatewayError } from "../shared/errors.ts";
 import { PATH_AMBIGUOUS, TOOL_OK } from "./criteria.ts";
 import type { Criterion } from "./criteria.ts";
 import type { Decision, Facts } from "./facts.ts";
-import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./finding.ts";
-import type { Finding } from "./finding.ts";
+import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./packed-outcome.ts";
+import type { PackedOutcome } from "./packed-outcome.ts";
 import { canonicalPolicy, parsePolicy } from "./parse.ts";
 import type { PolicyDoc, RulesDoc } from "./parse.ts";
 import { mayReachSomething } from "./reach.ts";
@@ -40,8 +40,11 @@ export interface CompiledPolicy extends PolicyTree {
   readonly known: KnownDecisions;
 }
 
-/** [for tool calls, for everything else] → finding under allow → finding under deny → decision. */
-type KnownDecisions = readonly [Map<Finding, Map<Finding, Decision>>, Map<Finding, Map<Finding, Decision>>];
+/** [for tool calls, for everything else] → outcome under allow → outcome under deny → decision. */
+type KnownDecisions = readonly [
+  Map<PackedOutcome, Map<PackedOutcome, Decision>>,
+  Map<PackedOutcome, Map<PackedOutcome, Decision>>,
+];
 
 /** Past it decisions are made anew each time, so that no caller can grow the maps without end. */
 const MAX_KNOWN = 64;
@@ -88,7 +91,7 @@ export function evaluate(policy: CompiledPolicy, facts: Facts): Decision {
     );
     return isAgreed ? decision : AMBIGUOUS;
   } catch {
-    // A criterion that cannot be judged must not turn into "no deny rule matched".
+    // A criterion that cannot be checked must not turn into "no deny rule matched".
     return FAILED;
   }
 }
@@ -119,7 +122,12 @@ export function refusedDecision(...reasons: readonly string[]): Decision {
 const FAILED = refusedDecision(POLICY_ERROR);
 const AMBIGUOUS = refusedDecision(PATH_AMBIGUOUS);
 
-function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isToolCall: boolean): Decision {
+function findDecision(
+  policy: CompiledPolicy,
+  allow: PackedOutcome,
+  deny: PackedOutcome,
+  isToolCall: boolean,
+): Decision {
   const byAllow = policy.known[isToolCall ? 0 : 1];
   let byDeny = byAllow.get(allow);
   const known = byDeny?.get(deny);
@@ -131,7 +139,12 @@ function findDecision(policy: CompiledPolicy, allow: Finding, deny: Finding, isT
 }
 
 /** @see DECISIONS.md D9: how the reasons of both actions make up the record */
-function makeDecision(names: readonly string[], allow: Finding, deny: Finding, isToolCall: boolean): Decision {
+function makeDecision(
+  names: readonly string[],
+  allow: PackedOutcome,
+  deny: PackedOutcome,
+  isToolCall: boolean,
+): Decision {
   const denied = outcomeOf(deny) === TRUE;
   const allowed = outcomeOf(allow) === TRUE && outcomeOf(deny) === FALSE;
   const whyNot = unite(

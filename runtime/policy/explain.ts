@@ -2,8 +2,8 @@
 import { evaluate } from "./evaluate.ts";
 import type { CompiledPolicy } from "./evaluate.ts";
 import type { Decision, Facts } from "./facts.ts";
-import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./finding.ts";
-import type { Finding } from "./finding.ts";
+import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf } from "./packed-outcome.ts";
+import type { PackedOutcome } from "./packed-outcome.ts";
 import type { Action, Operator } from "./parse.ts";
 import { findLeaf, findRule } from "./tree.ts";
 import type { Leaf, OperatorRule } from "./tree.ts";
@@ -102,18 +102,18 @@ function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts): Criterio
   const found = attempt(() => findLeaf(leaf, facts));
   const outcome = verdictOf(found);
   // Without a user or a tool there is nothing to show, and an error cannot show what it could not read.
-  const isJudged = found === leaf.yes || found === leaf.no;
+  const isDecided = found === leaf.yes || found === leaf.no;
   return {
     criterion: leaf.key,
     wanted: leaf.data,
-    actual: isJudged && leaf.data !== true ? leaf.criterion.actual(facts, leaf.subPath) : "",
+    actual: isDecided && leaf.data !== true ? leaf.criterion.actual(facts, leaf.subPath) : "",
     outcome,
     reasons: found === undefined ? [] : reasonNames(reasonsOf(found), policy.reasons),
   };
 }
 
-/** @returns undefined when the facts cannot be judged */
-function attempt(find: () => Finding): Finding | undefined {
+/** @returns undefined when the facts cannot be checked */
+function attempt(find: () => PackedOutcome): PackedOutcome | undefined {
   try {
     return find();
   } catch {
@@ -121,7 +121,7 @@ function attempt(find: () => Finding): Finding | undefined {
   }
 }
 
-function verdictOf(found: Finding | undefined): Verdict {
+function verdictOf(found: PackedOutcome | undefined): Verdict {
   if (found === undefined) return "error";
   const outcome = outcomeOf(found);
   if (outcome === TRUE) return "true";

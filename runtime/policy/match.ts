@@ -1,7 +1,7 @@
 /**
  * The two matchers of the policy language, as data and as compiled tests.
  *
- * A string matcher judges one text, a list matcher judges a list of texts. Several operators in one matcher must all
+ * A string matcher checks one text, a list matcher checks a list of texts. Several operators in one matcher must all
  * hold. A bare value is shorthand: `is` for text, `has` for lists.
  */
 import { unknownWord } from "./suggest.ts";
@@ -80,7 +80,7 @@ export function parseStringMatch(value: unknown, path: string, report: Report): 
   const operands = parseOperators(value, STRING_OPERATORS, path, report);
   if (!operands) return undefined;
   const match: Record<string, string | readonly string[]> = {};
-  let sound = true;
+  let valid = true;
   for (const operator of STRING_OPERATORS) {
     if (!operands.has(operator)) continue;
     const operand = operands.get(operator);
@@ -88,23 +88,23 @@ export function parseStringMatch(value: unknown, path: string, report: Report): 
     if (WITH_LISTS.has(operator)) {
       const list = parseTextList(operand, at, report);
       if (list) match[operator] = list;
-      else sound = false;
+      else valid = false;
     } else if (typeof operand !== "string") {
       report(at, `is ${describe(operand)}, must be text`);
-      sound = false;
+      valid = false;
     } else if (operand === "" && PARTS.has(operator)) {
       // Every text contains "": as an allow rule it would open everything.
       report(at, "is empty and would match everything, must have at least one character");
-      sound = false;
+      valid = false;
     } else {
       match[operator] = operand;
     }
   }
-  return sound ? match : undefined;
+  return valid ? match : undefined;
 }
 
 /**
- * @param takesScalars numbers and flags stand for their text, as in what is judged (subjects.ts, `claimTexts`)
+ * @param takesScalars numbers and flags stand for their text, as in what is checked (subjects.ts, `claimTexts`)
  * @returns the canonical matcher, or undefined after everything wrong with it was reported
  */
 export function parseListMatch(
@@ -118,7 +118,7 @@ export function parseListMatch(
   const operands = parseOperators(value, LIST_OPERATORS, path, report);
   if (!operands) return undefined;
   const match: Record<string, string> = {};
-  let sound = true;
+  let valid = true;
   for (const operator of LIST_OPERATORS) {
     if (!operands.has(operator)) continue;
     const operand = operands.get(operator);
@@ -127,10 +127,10 @@ export function parseListMatch(
       match[operator] = element.text;
     } else {
       if (!element) report(`${path}.${operator}`, `is ${describe(operand)}, must be text`);
-      sound = false;
+      valid = false;
     }
   }
-  return sound ? match : undefined;
+  return valid ? match : undefined;
 }
 
 /** @returns undefined when it is no element at all; without a text after what is wrong with it was reported */
@@ -202,7 +202,7 @@ export function describe(value: unknown): string {
 
 /**
  * For criteria whose data is an object of their own members: true when it is one. Members that nobody knows, and that
- * there are none, are reported too; what the members say is for the caller to judge.
+ * there are none, are reported too; what the members say is for the caller to check.
  */
 export function isRecordOf(
   data: unknown,

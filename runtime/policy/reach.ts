@@ -50,7 +50,7 @@ function possibleLeaf(leaf: Leaf, user: UserFacts | undefined): Possible {
     const holds = leaf.test(user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });
     return { true: holds, false: !holds };
   } catch {
-    // Cannot be judged, so every request would be denied.
+    // Cannot be checked, so every request would be denied.
     return { true: false, false: false };
   }
 }

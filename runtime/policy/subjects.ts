@@ -1,4 +1,4 @@
-/** How criteria read what they judge out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
+/** How criteria read what they check out of the facts: e-mail domains, claims, addresses. Untrusted: the values. */
 import ipaddr from "ipaddr.js";
 
 import { lowerAscii } from "../shared/ascii.ts";
@@ -55,7 +55,7 @@ export function parseRanges(data: unknown, path: string, report: Report): Ranges
     return undefined;
   }
   const parsed = new Map<string, readonly [ipaddr.IPv4 | ipaddr.IPv6, number]>();
-  let sound = true;
+  let valid = true;
   for (const [index, item] of items.entries()) {
     const range = typeof item === "string" ? parseRange(item) : undefined;
     if (range) {
@@ -65,11 +65,11 @@ export function parseRanges(data: unknown, path: string, report: Report): Ranges
         Array.isArray(data) ? `${path}[${index}]` : path,
         `is ${describe(item)}, must be an IP address or CIDR range`,
       );
-      sound = false;
+      valid = false;
     }
   }
   const texts = [...parsed.keys()].sort();
-  return sound ? { texts, ranges: [...parsed.values()] } : undefined;
+  return valid ? { texts, ranges: [...parsed.values()] } : undefined;
 }
 
 /** @throws when `address` is not an IP address */

@@ -16,8 +16,8 @@ export function nearestWord(word: string, known: readonly string[]): string | un
 /** ` "emial" is unknown, did you mean "email"?` or the list of what is known. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   const near = nearestWord(word, known);
-  const wish = near === undefined ? `must be one of ${known.join(", ")}` : `did you mean "${near}"?`;
-  return `unknown ${what} "${word}", ${wish}`;
+  const expected = near === undefined ? `must be one of ${known.join(", ")}` : `did you mean "${near}"?`;
+  return `unknown ${what} "${word}", ${expected}`;
 }
 
 /** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. Words over 64 letters are far. */

@@ -1,4 +1,4 @@
-/** The compiled form of a policy: operators over leaves, each leaf with the findings it can give. */
+/** The compiled form of a policy: operators over leaves, each leaf with the packed outcomes it can give. */
 import { GatewayError } from "../shared/errors.ts";
 import {
   CERTIFICATE_REQUIRED,
@@ -9,8 +9,18 @@ import {
 } from "./criteria.ts";
 import type { Criterion, Test } from "./criteria.ts";
 import type { Facts, LeftOut, UserFacts } from "./facts.ts";
-import { FALSE, MAX_REASONS, TRUE, UNKNOWN, finding, outcomeOf, reasonAt, reasonsOf, unite } from "./finding.ts";
-import type { Finding } from "./finding.ts";
+import {
+  FALSE,
+  MAX_REASONS,
+  TRUE,
+  UNKNOWN,
+  packOutcome,
+  outcomeOf,
+  reasonAt,
+  reasonsOf,
+  unite,
+} from "./packed-outcome.ts";
+import type { PackedOutcome } from "./packed-outcome.ts";
 import { ACTIONS, OPERATORS } from "./parse.ts";
 import type { Action, CriterionDoc, Operator, RulesDoc } from "./parse.ts";
 
@@ -23,18 +33,18 @@ export interface Leaf {
   /** Canonical data. */
   readonly data: unknown;
   readonly test: Test;
-  readonly yes: Finding;
-  readonly no: Finding;
+  readonly yes: PackedOutcome;
+  readonly no: PackedOutcome;
   /** The criterion is about the user or a device of theirs, and nobody is signed in. */
-  readonly unauthenticated: Finding;
+  readonly unauthenticated: PackedOutcome;
   /** The provider left out what the criterion is about. */
-  readonly leftOut: Finding;
+  readonly leftOut: PackedOutcome;
   /** The criterion is about a device, and the session has proven none. */
-  readonly noDevice: Finding;
+  readonly noDevice: PackedOutcome;
   /** `mcp_tool` on a message that calls no tool. */
-  readonly notToolCall: Finding;
+  readonly notToolCall: PackedOutcome;
   /** The criterion is about the certificate, and there is none that counts. */
-  readonly noCertificate: Finding;
+  readonly noCertificate: PackedOutcome;
 }
 
 /** An operator over its criteria; there is at least one. */
@@ -46,7 +56,7 @@ export interface OperatorRule {
 export interface PolicyTree {
   readonly allow: readonly OperatorRule[];
   readonly deny: readonly OperatorRule[];
-  /** Every reason this policy can give, sorted; a finding's reasons are positions in it. */
+  /** Every reason this policy can give, sorted; an outcome's reasons are positions in it. */
   readonly reasons: readonly string[];
 }
 
@@ -79,7 +89,7 @@ export function compileTree(rules: readonly RulesDoc[]): PolicyTree {
 }
 
 /** What one criterion finds. */
-export function findLeaf(leaf: Leaf, facts: Facts): Finding {
+export function findLeaf(leaf: Leaf, facts: Facts): PackedOutcome {
   const about = leaf.criterion.about;
   if (about === "user") {
     if (facts.user === undefined) return leaf.unauthenticated;
@@ -100,7 +110,7 @@ export function isLeftOut({ criterion, subPath }: Leaf, leftOut: LeftOut, claims
 }
 
 /** What one operator with all its criteria finds. */
-export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Finding {
+export function findRule({ operator, leaves }: OperatorRule, facts: Facts): PackedOutcome {
   // The reasons of the true, false and unknown leaves; every leaf gives one, so 0 means there is no such leaf.
   // No short cut: the record names every criterion that spoke for the outcome.
   let held = 0;
@@ -115,23 +125,23 @@ export function findRule({ operator, leaves }: OperatorRule, facts: Facts): Find
   }
   switch (operator) {
     case "and":
-      if (missed !== 0) return finding(FALSE, missed);
-      return unknown === 0 ? finding(TRUE, held) : finding(UNKNOWN, unknown);
+      if (missed !== 0) return packOutcome(FALSE, missed);
+      return unknown === 0 ? packOutcome(TRUE, held) : packOutcome(UNKNOWN, unknown);
     case "or":
-      if (held !== 0) return finding(TRUE, held);
-      return unknown === 0 ? finding(FALSE, missed) : finding(UNKNOWN, unknown);
+      if (held !== 0) return packOutcome(TRUE, held);
+      return unknown === 0 ? packOutcome(FALSE, missed) : packOutcome(UNKNOWN, unknown);
     case "not": // all false
-      if (held !== 0) return finding(FALSE, held);
-      return unknown === 0 ? finding(TRUE, missed) : finding(UNKNOWN, unknown);
+      if (held !== 0) return packOutcome(FALSE, held);
+      return unknown === 0 ? packOutcome(TRUE, missed) : packOutcome(UNKNOWN, unknown);
     case "nor": // at least one false
-      if (missed !== 0) return finding(TRUE, missed);
-      return unknown === 0 ? finding(FALSE, held) : finding(UNKNOWN, unknown);
+      if (missed !== 0) return packOutcome(TRUE, missed);
+      return unknown === 0 ? packOutcome(FALSE, held) : packOutcome(UNKNOWN, unknown);
   }
   return operator satisfies never;
 }
 
 /** Several operators, and several rules of one action, are joined by "or". No rule at all is false without a reason. */
-export function findAny(rules: readonly OperatorRule[], facts: Facts): Finding {
+export function findAny(rules: readonly OperatorRule[], facts: Facts): PackedOutcome {
   let held = 0;
   let missed = 0;
   let unknown = 0;
@@ -142,8 +152,8 @@ export function findAny(rules: readonly OperatorRule[], facts: Facts): Finding {
     else if (outcome === FALSE) missed = unite(missed, reasonsOf(one));
     else unknown = unite(unknown, reasonsOf(one));
   }
-  if (held !== 0) return finding(TRUE, held);
-  return unknown === 0 ? finding(FALSE, missed) : finding(UNKNOWN, unknown);
+  if (held !== 0) return packOutcome(TRUE, held);
+  return unknown === 0 ? packOutcome(FALSE, missed) : packOutcome(UNKNOWN, unknown);
 }
 
 function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reasons: readonly string[]): Leaf {
@@ -160,15 +170,15 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     subPath,
     data: read.canonical,
     test: read.test,
-    yes: finding(TRUE, bit(yes)),
-    no: finding(FALSE, bit(no)),
-    unauthenticated: finding(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
-    leftOut: finding(UNKNOWN, criterion.leftOut ? bit(criterion.leftOut.reason) : 0),
-    noDevice: finding(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
-    notToolCall: finding(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
+    yes: packOutcome(TRUE, bit(yes)),
+    no: packOutcome(FALSE, bit(no)),
+    unauthenticated: packOutcome(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
+    leftOut: packOutcome(UNKNOWN, criterion.leftOut ? bit(criterion.leftOut.reason) : 0),
+    noDevice: packOutcome(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
+    notToolCall: packOutcome(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
     noCertificate: criterion.without
-      ? finding(criterion.without.outcome, bit(CERTIFICATE_REQUIRED))
-      : finding(UNKNOWN, 0),
+      ? packOutcome(criterion.without.outcome, bit(CERTIFICATE_REQUIRED))
+      : packOutcome(UNKNOWN, 0),
   };
 }
 

@@ -38,10 +38,10 @@ type Constant = "never" | "always" | undefined;
  */
 export function validatePolicy(doc: PolicyDoc): readonly PolicyProblem[] {
   const rules = isList(doc) ? doc : [doc];
-  return rules.flatMap((each, index) => [...judgeRules(each, isList(doc) ? `[${index}]` : "")]);
+  return rules.flatMap((each, index) => [...validateAction(each, isList(doc) ? `[${index}]` : "")]);
 }
 
-function* judgeRules(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string): Iterable<PolicyProblem> {
+function* validateAction(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string): Iterable<PolicyProblem> {
   if (ACTIONS.every((action) => rules[action] === undefined))
     yield { path, message: 'is empty, must have "allow" or "deny"; a policy that lets nobody in is written []' };
   for (const action of ACTIONS) {
@@ -53,7 +53,7 @@ function* judgeRules(rules: Exclude<PolicyDoc, readonly unknown[]>, path: string
     for (const operator of OPERATORS) {
       const criteria = block[operator];
       if (!criteria || (criteria.length === 0 && hasCriteria(block))) continue;
-      yield* judgeCriteria(criteria, action, operator, `${at}.${operator}`);
+      yield* validateCriteria(criteria, action, operator, `${at}.${operator}`);
     }
   }
 }
@@ -63,7 +63,7 @@ export function hasCriteria(block: ActionDoc): boolean {
   return OPERATORS.some((operator) => (block[operator]?.length ?? 0) > 0);
 }
 
-function* judgeCriteria(
+function* validateCriteria(
   criteria: readonly CriterionDoc[],
   action: Action,
   operator: Operator,
@@ -74,24 +74,24 @@ function* judgeCriteria(
     return;
   }
   const parts = criteria.map(openPart);
-  let sound = true;
+  let valid = true;
   for (const [index, part] of parts.entries()) {
-    const fault = matcherFault(part);
-    if (fault === undefined) continue;
-    sound = false;
-    yield { path: `${path}[${index}].${part.key}`, message: fault };
+    const problem = matcherProblem(part);
+    if (problem === undefined) continue;
+    valid = false;
+    yield { path: `${path}[${index}].${part.key}`, message: problem };
   }
   // What is wrong with a single criterion would only be said again of the whole.
-  if (!sound) return;
-  const message = ruleFault(action, operator, parts);
+  if (!valid) return;
+  const message = ruleProblem(action, operator, parts);
   if (message !== undefined) yield { path, message };
 }
 
-function ruleFault(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
+function ruleProblem(action: Action, operator: Operator, parts: readonly Part[]): string | undefined {
   const constant = constantOf(operator, parts);
   if (constant === "never") {
     const effect = action === "allow" ? "lets nobody in" : "denies nothing";
-    return `can never match and ${effect}: ${NEVER_WISHES[operator]}`;
+    return `can never match and ${effect}: ${NEVER_MATCHES[operator]}`;
   }
   if (constant !== "always") return undefined;
   if (action === "deny") return "matches every request, so nobody gets in: must be narrower, or the policy written []";
@@ -99,7 +99,7 @@ function ruleFault(action: Action, operator: Operator, parts: readonly Part[]): 
   return isPlain ? undefined : "matches every request: must be narrower, or accept alone where everybody may pass";
 }
 
-const NEVER_WISHES: Readonly<Record<Operator, string>> = {
+const NEVER_MATCHES: Readonly<Record<Operator, string>> = {
   and: "its criteria contradict each other, must be able to hold together",
   or: "must have a criterion that can hold",
   not: "one of its criteria always holds, must be able to be false together",
@@ -203,7 +203,7 @@ function passesAll(text: string, parts: readonly Part[]): boolean {
 }
 
 /** What is wrong with one criterion by itself. */
-function matcherFault(part: Part): string | undefined {
+function matcherProblem(part: Part): string | undefined {
   if (!part.fold) {
     if (part.name !== "groups" && part.name !== "claim") return undefined;
     const match = part.data as ListMatch;

@@ -33,7 +33,7 @@ export function answerEndpointPreflight(exchange: Exchange, methods: string): vo
   ]);
 }
 
-/** Preflight of an MCP server route, whose Origin has been judged. Comes before authentication: browsers send no token with it. */
+/** Preflight of an MCP server route, whose Origin has been checked. Comes before authentication: browsers send no token with it. */
 export function answerRoutePreflight(exchange: Exchange, origin: string | undefined): void {
   if (origin === undefined) {
     respondBytes(exchange, 204, ["allow", MCP_METHODS, "x-request-id", exchange.id]);
@@ -63,7 +63,7 @@ export function routeCorsHeaders(origin: string | undefined): readonly string[] 
 }
 
 /**
- * Judges the Origin of a request to an MCP server route.
+ * Checks the Origin of a request to an MCP server route.
  *
  * @returns "none" without Origin (not a browser), else whether that page may call
  * @see MCP transports: servers MUST validate Origin, against DNS rebinding

@@ -214,7 +214,7 @@ type Credential =
 /**
  * The token of an Authorization header (RFC 6750 §2.1). A token in the query is never looked at.
  *
- * What stands behind the scheme is judged whole: the seal around our tokens has one spelling.
+ * What stands behind the scheme is checked whole: the seal around our tokens has one spelling.
  */
 function bearerToken(authorization: string | undefined): Credential {
   if (authorization === undefined) return { ok: false, reason: "missing" };

@@ -38,7 +38,7 @@ export function canonicalHost(host: string): string | undefined {
   }
 }
 
-/** @throws TypeError with the wish when the text is not a pattern */
+/** @throws TypeError with what is expected when the text is not a pattern */
 export function parseDomainPattern(text: string): DomainPattern {
   const wildcard = text.startsWith("*.");
   const rest = wildcard ? text.slice(2) : text;

@@ -24,7 +24,7 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** @returns NaN, equal to no count, for what the slow reader must judge */
+/** @returns NaN, equal to no count, for what the slow reader must validate */
 export function countKeys(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return isSound(value) ? 0 : Number.NaN;
   if (depth > MAX_DEPTH || Object.hasOwn(value, "__proto__")) return Number.NaN;

@@ -8,7 +8,7 @@ export interface Problem {
   readonly column?: number;
   /** To what is wrong; [] when it concerns the whole file. */
   readonly path: ValuePath;
-  /** State, then wish: `is "30", must be a duration such as "30s"`. Never holds a secret. */
+  /** State, then what is expected: `is "30", must be a duration such as "30s"`. Never holds a secret. */
   readonly message: string;
   /** Of a conflict: where the others stand. What has none is wrong by itself. */
   readonly rivals?: readonly Rival[];
@@ -18,7 +18,7 @@ export interface Problem {
 export type ValuePath = readonly (string | number)[];
 
 /** A problem before it is known where in which file it stands. */
-export type Finding = Omit<Problem, "file" | "line" | "column">;
+export type UnplacedProblem = Omit<Problem, "file" | "line" | "column">;
 
 /** The other side of a conflict. */
 export interface Rival {
@@ -79,21 +79,26 @@ export function describe(value: unknown): string {
   return quote(value);
 }
 
-export function fault(path: ValuePath, message: string): Finding {
+export function errorAt(path: ValuePath, message: string): UnplacedProblem {
   return { severity: "error", path, message };
 }
 
-export function doubt(path: ValuePath, message: string): Finding {
+export function warningAt(path: ValuePath, message: string): UnplacedProblem {
   return { severity: "warning", path, message };
 }
 
 /** A problem that is another's as well, whose name stands in the message. */
-export function conflict(path: ValuePath, rival: Pick<Rival, "file" | "path">, before: string, after = ""): Finding {
+export function conflict(
+  path: ValuePath,
+  rival: Pick<Rival, "file" | "path">,
+  before: string,
+  after = "",
+): UnplacedProblem {
   const message = `${before}"${formatPath(rival.path)}" in ${rival.file}${after}`;
-  return { ...fault(path, message), rivals: [{ file: rival.file, path: rival.path, around: [before, after] }] };
+  return { ...errorAt(path, message), rivals: [{ file: rival.file, path: rival.path, around: [before, after] }] };
 }
 
-/** The finding as seen from further up in the document. */
-export function below(path: ValuePath, finding: Finding): Finding {
-  return { ...finding, path: [...path, ...finding.path] };
+/** The problem as seen from further up in the document. */
+export function below(path: ValuePath, problem: UnplacedProblem): UnplacedProblem {
+  return { ...problem, path: [...path, ...problem.path] };
 }

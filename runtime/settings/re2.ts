@@ -10,7 +10,7 @@ const MAX_INSTRUCTIONS = 1000;
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** @throws TypeError with state and wish */
+/** @throws TypeError with state and what is expected */
 export function parsePattern(pattern: string): RE2JS {
   if (pattern.length > MAX_PATTERN_LENGTH) throw new TypeError(`is longer than ${MAX_PATTERN_LENGTH} characters`);
   let compiled: RE2JS;

@@ -1,7 +1,7 @@
 /** Secrets and their spellings, for every surface: `x`, `x_ref`, `x_sealed`, in Terraform `x_wo` and `x_wo_version`. */
 import { GatewayError } from "../shared/errors.ts";
 import type { Field } from "./field.ts";
-import type { Finding, ValuePath } from "./problem.ts";
+import type { UnplacedProblem, ValuePath } from "./problem.ts";
 
 /** What stands behind the name of a secret, by what is written under it. */
 const ENDINGS = { plain: "", ref: "_ref", sealed: "_sealed" } as const;
@@ -85,7 +85,7 @@ export function* secretRules(
   fields: readonly Field[],
   value: unknown,
   publisher: string | undefined,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const first = new Map<string, string>();
   for (const use of secretUses(fields, value)) {
     const spelling = String(use.path.at(-1));

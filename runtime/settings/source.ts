@@ -76,12 +76,12 @@ export function readValue(file: string, value: unknown): SourceText {
   const locate: SourceText["locate"] = () => ({});
   if (!Number.isNaN(countKeys(value, 0))) return { file, value, problems: [], locate };
   const problems: Problem[] = [];
-  judgeParts(value, [], (path, message) => problems.push({ severity: "error", file, path, message }));
+  reportUnreadable(value, [], (path, message) => problems.push({ severity: "error", file, path, message }));
   return failed(file, problems.slice(0, MAX_PROBLEMS));
 }
 
 /** Finds what `countKeys` has no number for. */
-function judgeParts(value: unknown, path: ValuePath, report: (path: ValuePath, message: string) => void): void {
+function reportUnreadable(value: unknown, path: ValuePath, report: (path: ValuePath, message: string) => void): void {
   if (typeof value !== "object" || value === null) {
     if (!isSound(value)) report(path, INEXACT);
     return;
@@ -89,7 +89,7 @@ function judgeParts(value: unknown, path: ValuePath, report: (path: ValuePath, m
   if (path.length > MAX_DEPTH) return report(path, TOO_DEEP);
   for (const [name, member] of Object.entries(value)) {
     if (name === "__proto__") report(path, PROTO_KEY);
-    else judgeParts(member, [...path, Array.isArray(value) ? Number(name) : name], report);
+    else reportUnreadable(member, [...path, Array.isArray(value) ? Number(name) : name], report);
   }
 }
 
@@ -224,9 +224,9 @@ class Tree {
         if (!aliased) this.#report(at, `has a key${shown} that is not text, must be text in quotes`);
         continue;
       }
-      const fault = keyFault(name, isScalar(key) && key.type === "PLAIN", record);
-      if (fault !== undefined) {
-        if (!aliased) this.#report(at, fault);
+      const problem = memberNameProblem(name, isScalar(key) && key.type === "PLAIN", record);
+      if (problem !== undefined) {
+        if (!aliased) this.#report(at, problem);
         continue;
       }
       record[name] = this.#within(name, () => this.#convert(value, depth + 1, aliased));
@@ -260,7 +260,7 @@ class Tree {
   }
 }
 
-function keyFault(name: string, plain: boolean, record: Record<string, unknown>): string | undefined {
+function memberNameProblem(name: string, plain: boolean, record: Record<string, unknown>): string | undefined {
   if (name === "<<" && plain) return 'has a merge key "<<", must spell the members out';
   if (name === "__proto__") return PROTO_KEY;
   if (Object.hasOwn(record, name)) return `has the key ${quote(name)} twice, must have it once`;

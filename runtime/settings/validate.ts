@@ -1,33 +1,33 @@
-/** A value against a schema: findings in our words, and what of it is sound. */
+/** A value against a schema: problems in our words, and which members are valid. */
 import { memberNames } from "./secret-spellings.ts";
 import { isRecord } from "../shared/is-record.ts";
 import type { Field } from "./field.ts";
 import { type Schema, unknownMember } from "./types/registry.ts";
-import { fault, type Finding, type ValuePath } from "./problem.ts";
+import { errorAt, type UnplacedProblem, type ValuePath } from "./problem.ts";
 
-/** Judges a block against its schema. `sound` holds the members without problems. */
-export function judge<T extends object>(
+/** Validates a block against its schema. `valid` holds the members without problems. */
+export function validate<T extends object>(
   schema: Schema<T>,
   value: unknown,
   fields: readonly Field[],
-  report: (finding: Finding) => void,
-): { readonly complete: boolean; readonly sound: Partial<T> } {
+  report: (problem: UnplacedProblem) => void,
+): { readonly complete: boolean; readonly valid: Partial<T> } {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return { complete: true, sound: parsed.data };
+  if (parsed.success) return { complete: true, valid: parsed.data };
   const bad = new Set<PropertyKey>();
   for (const issue of parsed.error.issues) {
     const path = issue.path as (string | number)[];
     if (issue.code === "unrecognized_keys") {
       const known = membersAt(fields, path);
-      for (const key of issue.keys) report(fault([...path, key], unknownMember(key, known)));
+      for (const key of issue.keys) report(errorAt([...path, key], unknownMember(key, known)));
       for (const key of path.length === 0 ? issue.keys : path.slice(0, 1)) bad.add(key);
     } else {
-      report(fault(path, issue.message));
+      report(errorAt(path, issue.message));
       if (path[0] !== undefined) bad.add(path[0]);
     }
   }
   const members = isRecord(value) ? Object.entries(value) : [];
-  return { complete: false, sound: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
+  return { complete: false, valid: Object.fromEntries(members.filter(([name]) => !bad.has(name))) as Partial<T> };
 }
 
 /** Names that may stand in the block at a path. */

@@ -1,19 +1,19 @@
-/** Readers of single values: durations, URLs, origins, paths, listener addresses. Each tells the wish when it refuses. */
+/** Readers of single values: durations, URLs, origins, paths, listener addresses. Each gives the problem when it refuses. */
 import { canonicalHost } from "./domains.ts";
 
 /** A parsed value, or the text that completes `"<setting>" …`. Never quotes credentials. */
-export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly wish: string };
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 const read = <T>(value: T): Reading<T> => ({ ok: true, value });
-const refuse = (wish: string): { readonly ok: false; readonly wish: string } => ({ ok: false, wish });
+const refuse = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem });
 
 /** What the loader has accepted, read once more by the same reader. @throws TypeError when that refuses, which is a bug */
 export function accepted<T>(reading: Reading<T>): T {
-  if (!reading.ok) throw new TypeError(`Cannot use a setting that was accepted: it ${reading.wish}`);
+  if (!reading.ok) throw new TypeError(`Cannot use a setting that was accepted: it ${reading.problem}`);
   return reading.value;
 }
 
-/** As `accepted`, of a reader that says no wish. */
+/** As `accepted`, of a reader that says no problem. */
 export function acceptedText(text: string | undefined): string {
   return accepted(text === undefined ? refuse("cannot be read") : read(text));
 }
@@ -24,8 +24,8 @@ const MAX_DURATION_MS = 3650 * 86_400_000;
 
 /** "500ms", "30s", "1h30m", "90d", "0s" → milliseconds. */
 export function parseDuration(text: string): Reading<number> {
-  const wish = 'must be a duration such as "30s", "5m", "1h30m" or "90d"';
-  if (!/^([0-9]+(ms|s|m|h|d))+$/.test(text)) return refuse(wish);
+  const problem = 'must be a duration such as "30s", "5m", "1h30m" or "90d"';
+  if (!/^([0-9]+(ms|s|m|h|d))+$/.test(text)) return refuse(problem);
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/([0-9]+)(ms|s|m|h|d)/g)) {
     total += Number(amount) * (UNIT_MS[unit ?? ""] ?? Number.NaN);
@@ -47,17 +47,17 @@ export function parseTokenLifetime(text: string): Reading<number> {
 
 /** An absolute http(s) URL without credentials and fragment. */
 export function parseHttpUrl(text: string): Reading<URL> {
-  const wish = 'must be an absolute URL such as "https://app.example.com"';
-  if (!/^https?:\/\/[^/\\]/i.test(text) || hasUnsafeCharacter(text)) return refuse(wish);
+  const problem = 'must be an absolute URL such as "https://app.example.com"';
+  if (!/^https?:\/\/[^/\\]/i.test(text) || hasUnsafeCharacter(text)) return refuse(problem);
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    return refuse(wish);
+    return refuse(problem);
   }
   if (url.username !== "" || url.password !== "") return refuse("has credentials, must be a URL without them");
   if (text.includes("#")) return refuse("has a fragment, must be a URL without one");
-  if (canonicalHost(url.hostname) === undefined) return refuse(wish);
+  if (canonicalHost(url.hostname) === undefined) return refuse(problem);
   return read(url);
 }
 
@@ -114,15 +114,15 @@ export function parseRoutePath(text: string): Reading<string> {
 
 /** "host:port" or ":port" of a listener; the host "" means every interface. */
 export function parseListener(text: string): Reading<{ readonly host: string; readonly port: number }> {
-  const wish = 'must be "host:port" or ":port"';
+  const problem = 'must be "host:port" or ":port"';
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*):([0-9]{1,5})$/.exec(text);
-  if (!match) return refuse(wish);
+  if (!match) return refuse(problem);
   const [, host = "", digits] = match;
   const port = Number(digits);
   if (port > 65_535) return refuse("has a port above 65535");
   if (host === "") return read({ host, port });
   const canonical = canonicalHost(host);
-  return canonical === undefined ? refuse(wish) : read({ host: canonical, port });
+  return canonical === undefined ? refuse(problem) : read({ host: canonical, port });
 }
 
 /** True for names that never leave the machine. @param host an IPv6 address with or without its brackets */

@@ -2,7 +2,7 @@
  * Which network addresses the guarded fetch may connect to.
  *
  * Untrusted input: addresses that DNS gave for a name learnt from others, and literal addresses in learnt URLs. Promise:
- * an address that is embedded in another form (IPv4 in IPv6, NAT64) is judged as what it is.
+ * an address that is embedded in another form (IPv4 in IPv6, NAT64) is checked as what it is.
  */
 import ipaddr from "ipaddr.js";
 
@@ -60,7 +60,7 @@ function isCloudService(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.match(AWS_SERVICES) || CLOUD_METADATA.has(lowIpv4(address).toString());
 }
 
-/** The IPv4 address inside an IPv6 form of it; undefined for tunnels, whose far end nobody can judge. */
+/** The IPv4 address inside an IPv6 form of it; undefined for tunnels, whose far end nobody can check. */
 function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (!(address instanceof ipaddr.IPv6)) return address;
   switch (address.range()) {

@@ -13,7 +13,7 @@ export interface StoreDeps {
   readonly log: Log;
 }
 
-const WISH = 'must be "memory:", "sqlite:PATH", "sqlite:///PATH" or "postgres://USER:PASSWORD@HOST/DATABASE"';
+const EXPECTED = 'must be "memory:", "sqlite:PATH", "sqlite:///PATH" or "postgres://USER:PASSWORD@HOST/DATABASE"';
 
 /**
  * @param url `memory:`, `sqlite:PATH` (relative to the working directory, or absolute), `sqlite:///PATH`, `postgres://…`
@@ -25,11 +25,11 @@ export async function openStore(url: string, deps: StoreDeps): Promise<Store> {
   if (url === "memory:") return createMemoryStore(deps);
   if (scheme === "sqlite") {
     const path = sqlitePath(url);
-    if (path === undefined) throw new GatewayError("store.url", `Cannot open store "${url}": ${WISH}`);
+    if (path === undefined) throw new GatewayError("store.url", `Cannot open store "${url}": ${EXPECTED}`);
     return openSqliteStore({ path, clock: deps.clock });
   }
   if (scheme === "postgres" || scheme === "postgresql") return openPostgres(url, deps);
-  throw new GatewayError("store.url", `Cannot open store "${redactUrl(url)}": ${WISH}`);
+  throw new GatewayError("store.url", `Cannot open store "${redactUrl(url)}": ${EXPECTED}`);
 }
 
 async function openPostgres(url: string, { log }: StoreDeps): Promise<Store> {

@@ -1,7 +1,7 @@
 /**
  * What a process has promised and the store has not taken: done again, in the background, until it is taken.
  *
- * A debt is held from before its first attempt. So whoever was told "not now" may ask again, and what they asked for comes
+ * A debt is held from before its first attempt. So whoever was answered "not now" may ask again, and what they asked for comes
  * about even when they do not. Bounds: a debt ends with its time, after which it would change nothing; and with the process.
  */
 import { errorText } from "../shared/errors.ts";

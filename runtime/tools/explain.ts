@@ -1,4 +1,4 @@
-/** `gateway explain`: judges one imagined request against a configuration, with the proxy's own policy engine. */
+/** `gateway explain`: validates one imagined request against a configuration, with the proxy's own policy engine. */
 import { isIP } from "node:net";
 
 import { formatProblem, loadSlices, type CheckedConfig, type CheckedRoute, type SliceSource } from "../config/load.ts";
@@ -57,29 +57,29 @@ export function explainRequest(
   const route = config.routes.find(({ key, name }) => key === options.route || name === options.route);
   if (!route) {
     const known = config.routes.map(({ key }) => `"${key}"`).join(", ");
-    return problem(`Cannot explain route "${options.route}": there is none of this name, only ${known}`);
+    return refuse(`Cannot explain route "${options.route}": there is none of this name, only ${known}`);
   }
-  const wish = questionWish(options, route);
-  if (wish !== undefined) return problem(`Cannot explain route "${options.route}": ${wish}`);
+  const problem = questionProblem(options, route);
+  if (problem !== undefined) return refuse(`Cannot explain route "${options.route}": ${problem}`);
   const facts = factsOf(options, route, certificate);
   const explanation = explain(compilePolicy(routePolicy(route.doc)), facts);
   const notes = [...notesOf(config, route, facts, explanation.decision)];
   const question = questionOf(options, route.key);
   const answer = explanation.decision.allowed ? "allowed" : "denied";
   if (options.json === true) {
-    const told = { route: route.key, question, allowed: explanation.decision.allowed, notes, ...explanation };
-    return { answer, text: JSON.stringify(told, null, 2) };
+    const printed = { route: route.key, question, allowed: explanation.decision.allowed, notes, ...explanation };
+    return { answer, text: JSON.stringify(printed, null, 2) };
   }
   const lines = [formatExplanation(question, explanation), ...notes.map((note) => `note: ${note}`)];
   return { answer, text: lines.join("\n\n") };
 }
 
-function problem(text: string): ExplainAnswer {
+function refuse(text: string): ExplainAnswer {
   return { answer: "problem", text };
 }
 
 /** Why the question makes no sense. */
-function questionWish(options: ExplainOptions, route: CheckedRoute): string | undefined {
+function questionProblem(options: ExplainOptions, route: CheckedRoute): string | undefined {
   const asksForMessage = options.tool !== undefined || options.mcpMethod !== undefined;
   if (asksForMessage && !route.doc.mcp?.server) return "it is no MCP server route, so it has no tools and messages";
   if (options.ip !== undefined && isIP(options.ip) === 0) return `"${options.ip}" is no IP address`;

@@ -40,11 +40,11 @@ export class Deadline {
     clearTimeout(this.#timer);
     const bounded = Math.min(Math.ceil(ms), MAX_TIMER_MS);
     this.#timerAt = now + bounded;
-    this.#timer = setTimeout(() => this.#ring(), bounded);
+    this.#timer = setTimeout(() => this.#expire(), bounded);
     this.#timer.unref();
   }
 
-  #ring(): void {
+  #expire(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
     if (this.#at === Number.POSITIVE_INFINITY) return;
     const now = performance.now();

@@ -2,9 +2,9 @@
  * Which addresses connections to upstreams may go to.
  *
  * Untrusted input: addresses in `to` of owners that the boot file holds by `owners`, and what DNS says of their names.
- * Promise: what is judged is what is connected to, in the one look-up that there is; nothing is sent to an address that is
+ * Promise: what is checked is what is connected to, in the one look-up that there is; nothing is sent to an address that is
  * refused, not even the first packet. Every part that opens a connection to an upstream takes its options from here;
- * connections that are kept were judged when they were opened.
+ * connections that are kept were checked when they were opened.
  */
 import { lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -34,7 +34,7 @@ export function connectGuard(upstream: Upstream): ConnectGuard {
   return nameGuard(upstream);
 }
 
-/** Judges what the name of an upstream resolves to. */
+/** Checks what the name of an upstream resolves to. */
 export function nameGuard({ connect }: Upstream): ConnectGuard {
   return connect?.reach === undefined ? ANYWHERE : GUARDS[connect.reach];
 }

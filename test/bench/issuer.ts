@@ -8,7 +8,7 @@
  *
  * Bounds of the token work of a bearer request: 2 µs seen before, 20 µs new. Token work is all but what the store costs: the
  * same two records, read as the authenticator reads them, are measured by themselves and taken off. With SQLite what is left
- * holds the waking of this thread too, so the bounds are judged with the store in memory: exit code 1 above them.
+ * holds the waking of this thread too, so the bounds are checked with the store in memory: exit code 1 above them.
  */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";

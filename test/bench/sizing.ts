@@ -64,8 +64,8 @@ async function start(count: number): Promise<ChildProcess> {
 
 async function usage(child: ChildProcess): Promise<Usage> {
   child.send("measure");
-  const [told] = (await once(child, "message")) as [Usage];
-  return told;
+  const [usage] = (await once(child, "message")) as [Usage];
+  return usage;
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -50,7 +50,7 @@ export async function benchTerraform(sizes: readonly number[]): Promise<Terrafor
     for (const { routes, form, provider } of runs) {
       const work = join(directory, `${provider}-${form}-${routes}`);
       await mkdir(work);
-      // Indented, as constructs write it: Terraform prints whole lines beside its findings.
+      // Indented, as constructs write it: Terraform prints whole lines beside its diagnostics.
       const text = JSON.stringify(program(routes, form, join(work, "slices")), null, 2);
       await writeFile(join(work, "main.tf.json"), text);
       const env = {

@@ -85,9 +85,9 @@ describe("startMcpServer", () => {
       expect(await client.callTool({ name: "list_notes", arguments: {} })).toMatchObject({
         content: [{ type: "text", text: '["milk"]' }],
       });
-      const told = { claims, headers: { "x-demo-route": "github", "x-gateway-assertion": assertion } };
+      const shown = { claims, headers: { "x-demo-route": "github", "x-gateway-assertion": assertion } };
       expect(await client.callTool({ name: "whoami", arguments: {} })).toMatchObject({
-        content: [{ type: "text", text: JSON.stringify(told) }],
+        content: [{ type: "text", text: JSON.stringify(shown) }],
       });
       expect(server.calls).toEqual([
         { tool: "add_note", arguments: { text: "milk" } },

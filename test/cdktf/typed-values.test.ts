@@ -24,8 +24,8 @@ describe("Domain", () => {
     ["a.*.example.com", 'has a "*" that is not the leading label'],
     ["", "must be a host name"],
     ["a b", "must be a host name"],
-  ])("refuses %j where it is made", (text, wish) => {
-    expect(() => Domain.parse(text)).toThrow(`Cannot use domain "${text}": it ${wish}`);
+  ])("refuses %j where it is made", (text, expected) => {
+    expect(() => Domain.parse(text)).toThrow(`Cannot use domain "${text}": it ${expected}`);
   });
 
   test("exactly() refuses a wildcard, which would allow more than it says", () => {

@@ -155,8 +155,8 @@ describe.skipIf("missing" in found)(
       ]);
       expect((await ask(port, "mistake.example.com")).status).toBe(421);
       expect(addressOf(api, "web")).toEqual([{ ip: "203.0.113.7" }]);
-      const told = events(api, "mistake").map(({ message }) => String(message));
-      expect(told).toContainEqual(expect.stringContaining('did you mean "set_request_headers"?'));
+      const messages = events(api, "mistake").map(({ message }) => String(message));
+      expect(messages).toContainEqual(expect.stringContaining('did you mean "set_request_headers"?'));
       expect(events(api, "web")).toEqual([]);
     });
 

@@ -316,8 +316,8 @@ test("a client document that cannot be read leaves its reason in the log, and no
   expect(outcome.page.text).not.toContain("CERT_HAS_EXPIRED");
   const answer = await oauth.sendToken({ grant_type: "refresh_token", refresh_token: "x", client_id: clientId });
   expect(answer.text).not.toContain("CERT_HAS_EXPIRED");
-  const told = lines.map((line) => JSON.parse(line) as { msg: string; detail?: string });
-  expect(told.map(({ msg, detail }) => [msg, detail])).toEqual([
+  const records = lines.map((line) => JSON.parse(line) as { msg: string; detail?: string });
+  expect(records.map(({ msg, detail }) => [msg, detail])).toEqual([
     ["authorization request refused", `document-unavailable: ${reason}`],
     ["token request refused", `document-unavailable: ${reason}`],
   ]);

@@ -1,7 +1,7 @@
 /** Programmatic login: a program gets a token with which it acts for a person on one host. Whole gateway, real provider. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { judgeRedirect } from "../../runtime/identity/sign-in/programmatic-login.ts";
+import { allowedLoginRedirect } from "../../runtime/identity/sign-in/programmatic-login.ts";
 import { parseDomainPattern } from "../../runtime/settings/domains.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { createBrowser, type Browser, type Page } from "../support/scripted-browser.ts";
@@ -183,12 +183,12 @@ describe("programmatic login gives nothing away", () => {
     "com.example.app:/callback",
     `http://localhost/${"a".repeat(2000)}`,
   ])("to the address %s", (address) => {
-    expect(judgeRedirect(address, { programmaticRedirectDomains: undefined })).toBeUndefined();
+    expect(allowedLoginRedirect(address, { programmaticRedirectDomains: undefined })).toBeUndefined();
   });
 
   test("to hosts beside the list, nor without https", () => {
     const settings = { programmaticRedirectDomains: ["tools.example.com", "*.cli.example"].map(parseDomainPattern) };
-    const good = (address: string): boolean => judgeRedirect(address, settings) !== undefined;
+    const good = (address: string): boolean => allowedLoginRedirect(address, settings) !== undefined;
 
     expect(good("https://tools.example.com/cb")).toBe(true);
     expect(good("https://a.cli.example/cb")).toBe(true);

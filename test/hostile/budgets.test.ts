@@ -77,7 +77,7 @@ describe("tokens of the identity provider", () => {
   /** Questions are answered when the test says so. */
   function asking() {
     const clock = createTestClock();
-    const waiting: ((told: IdpTokenResult) => void)[] = [];
+    const waiting: ((result: IdpTokenResult) => void)[] = [];
     const snapshot = snapshotFrom(`
 idp_provider_url: https://id.example.com
 idp_client_id: gateway

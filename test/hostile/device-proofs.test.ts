@@ -68,8 +68,8 @@ describe("a proof", () => {
     await signedIn(fresh);
     const theirs = await fresh.prove(key);
     const nobodys = await fresh.prove(makeSoftKey());
-    const told = (text: string): string => text.replace(/request ID <code>\w+/, "");
-    expect([theirs.status, told(theirs.text)]).toEqual([nobodys.status, told(nobodys.text)]);
+    const withoutId = (text: string): string => text.replace(/request ID <code>\w+/, "");
+    expect([theirs.status, withoutId(theirs.text)]).toEqual([nobodys.status, withoutId(nobodys.text)]);
     expect(theirs.text).toContain("not registered for you");
     expect(await statusOf(fresh)).toBe(450);
   });

@@ -53,7 +53,7 @@ function certificates({ slices }: Translation): Readonly<Record<string, string>>
   );
 }
 
-const told = ({ problems }: Translation): readonly string[] => problems.map(formatIngressProblem);
+const problemsOf = ({ problems }: Translation): readonly string[] => problems.map(formatIngressProblem);
 
 describe("a certificate of spec.tls", () => {
   test("is in the slice of its namespace with its key sealed, and nowhere else", async () => {
@@ -73,7 +73,7 @@ describe("a certificate of spec.tls", () => {
     ]);
     expect(translation.problems).toEqual([]);
     const line = certificate.key.split("\n")[1] ?? "";
-    expect(renderSlices(translation, "json") + told(translation).join()).not.toContain(line);
+    expect(renderSlices(translation, "json") + problemsOf(translation).join()).not.toContain(line);
     expect(translation.secrets).toEqual(["shop/tls"]);
   });
 
@@ -142,7 +142,7 @@ describe("a certificate for a host of another namespace", () => {
     const translation = await translated({ ingresses: [evil, shop], secrets });
 
     expect(Object.keys(certificates(translation))).toEqual(["shop www.example.com"]);
-    expect(told(translation).join("\n")).toContain("Ingress evil/web: ");
+    expect(problemsOf(translation).join("\n")).toContain("Ingress evil/web: ");
   });
 
   test("is not shown on a host that nobody serves, nor where its own Ingress is left out", async () => {
@@ -159,7 +159,7 @@ describe("a certificate for a host of another namespace", () => {
     });
 
     expect(certificates(translation)).toEqual({});
-    expect(told(translation)).toContainEqual(
+    expect(problemsOf(translation)).toContainEqual(
       'Ingress evil/web: warning: "spec.tls[0].hosts[0]" is "free.example.com", which no Ingress of namespace evil serves, so its certificate is not shown',
     );
   });
@@ -196,7 +196,7 @@ describe("a certificate for a host of another namespace", () => {
 
     expect(certificates(translation)).toEqual({ "shop www.example.com": first.cert.trim() });
     expect(translation.ingresses.every(({ served }) => served)).toBe(true);
-    expect(told(translation)).toEqual([
+    expect(problemsOf(translation)).toEqual([
       'Ingress blog/web: warning: "spec.tls[0].hosts[0]" is "www.example.com", which has the certificate of namespace shop already: Ingress shop/web is older',
     ]);
   });
@@ -247,7 +247,7 @@ describe("a Secret", () => {
     expect(certificates(translation)).toEqual({ "shop shop.example.com": first.cert.trim() });
     const clash =
       'is "shop.example.com", which has the certificate of Secret shop/a already: Ingress shop/older is older';
-    expect(told(translation)).toEqual([
+    expect(problemsOf(translation)).toEqual([
       `Ingress shop/older: warning: "spec.tls[1].hosts[0]" ${clash}`,
       `Ingress shop/newer: warning: "spec.tls[0].hosts[0]" ${clash}`,
     ]);
@@ -315,7 +315,7 @@ describe("a Secret", () => {
 
     expect(certificates(translation)).toEqual({});
     expect(translation.ingresses).toEqual([{ key: "shop/web", served: true }]);
-    const [problem = "", ...others] = told(translation);
+    const [problem = "", ...others] = problemsOf(translation);
     expect(problem).toContain('Ingress shop/web: warning: "spec.tls[0].');
     expect(problem).toContain(message);
     expect([others, problem.includes("hunter2")]).toEqual([[], false]);
@@ -330,7 +330,7 @@ describe("a Secret", () => {
       { pairs: before.pairs },
     );
     expect(certificates(bad)).toEqual(certificates(before));
-    expect(told(bad)[0]).toContain("the earlier certificate stays");
+    expect(problemsOf(bad)[0]).toContain("the earlier certificate stays");
     const still = await translated({ ingresses, secrets: [spoilt({ "tls.crt": "" })] }, { pairs: bad.pairs });
     expect(certificates(still)).toEqual(certificates(before));
 
@@ -348,7 +348,7 @@ describe("a Secret", () => {
     const translation = await translate({ ...nothing, services, ...objects }, options);
 
     expect(certificates(translation)).toEqual({});
-    expect(told(translation)[0]).toContain("the gateway's key is not known");
+    expect(problemsOf(translation)[0]).toContain("the gateway's key is not known");
     expect(translation.ingresses[0]?.served).toBe(true);
   });
 
@@ -360,7 +360,7 @@ describe("a Secret", () => {
     };
     // Ten days are left, of eleven.
     const at = async (days: number): Promise<string> =>
-      told(await translated(objects, { nowMs: Date.now() + days * DAY_MS })).join();
+      problemsOf(await translated(objects, { nowMs: Date.now() + days * DAY_MS })).join();
 
     expect(await at(7)).toBe("");
     expect(await at(8.5)).toMatch(
@@ -389,7 +389,7 @@ describe("a Secret", () => {
 
     for (const slice of translation.slices) expect(JSON.stringify(slice).length).toBeLessThan(9 * 1024 * 1024);
     expect(certificates(translation)).toHaveProperty("shop shop.example.com");
-    expect(told(translation).at(-1)).toContain("has no room any more");
+    expect(problemsOf(translation).at(-1)).toContain("has no room any more");
   });
 
   test("costs no more for being named with all hosts, each of many times", { timeout: 20_000 }, async () => {

@@ -11,12 +11,12 @@ const OLD = "2026-01-01T00:00:00Z";
 const NEW = "2026-02-01T00:00:00Z";
 
 /** Which Ingresses are served, and what the authors of the others are told. */
-async function judged(objects: Partial<KubeObjects>, options: TranslateOptions = {}) {
+async function translated(objects: Partial<KubeObjects>, options: TranslateOptions = {}) {
   const services = [service("web", "shop"), service("web", "evil"), service("web", "blog")];
   const { ingresses, problems } = await translate({ ...nothing, services, ...objects }, options);
   const served = ingresses.filter((each) => each.served).map(({ key }) => key);
-  const told = problems.filter(({ severity }) => severity === "error").map(formatIngressProblem);
-  return { served: served.toSorted(), told };
+  const errors = problems.filter(({ severity }) => severity === "error").map(formatIngressProblem);
+  return { served: served.toSorted(), errors };
 }
 
 const of = (namespace: string, host: string, createdAt: string, more: object = {}): Ingress =>
@@ -24,7 +24,7 @@ const of = (namespace: string, host: string, createdAt: string, more: object = {
 
 describe("a host of another namespace", () => {
   test("is not taken by an Exact path beside its Ingress", async () => {
-    const { served, told } = await judged({
+    const { served, errors } = await translated({
       ingresses: [
         of("shop", "www.example.com", OLD),
         of("evil", "www.example.com", NEW, { paths: ["/login"], pathType: "Exact" }),
@@ -32,7 +32,7 @@ describe("a host of another namespace", () => {
     });
 
     expect(served).toEqual(["shop/web"]);
-    expect(told).toEqual([
+    expect(errors).toEqual([
       'Ingress evil/web: error: "spec.rules[0].host" is "www.example.com", which belongs to namespace shop: its Ingress shop/web is the oldest that names it',
     ]);
   });
@@ -47,16 +47,16 @@ describe("a host of another namespace", () => {
     ["the host in other letters", "shop.example.com", "SHOP.example.com"],
     ["the host with a dot behind", "shop.example.com", "shop.example.com."],
   ])("is not taken by %s", async (_, older, newer) => {
-    const { served, told } = await judged({
+    const { served, errors } = await translated({
       ingresses: [of("evil", newer, NEW, { paths: ["/login"] }), of("shop", older, OLD)],
     });
 
     expect(served).toEqual(["shop/web"]);
-    expect(told[0]).toContain("namespace shop");
+    expect(errors[0]).toContain("namespace shop");
   });
 
   test("is not free for others while its owner's Ingress is broken", async () => {
-    const { served } = await judged({
+    const { served } = await translated({
       ingresses: [
         of("shop", "www.example.com", OLD, { annotations: { timeout: "soon" } }),
         of("evil", "www.example.com", NEW),
@@ -74,7 +74,7 @@ describe("a host of another namespace", () => {
       { ...evil.spec, tls: [{ hosts: ["www.example.com"] }] },
       { ...evil.spec, rules: [{ host: "www.example.com" }] },
     ]) {
-      const { served } = await judged({ ingresses: [of("shop", "www.example.com", OLD), { ...evil, spec }] });
+      const { served } = await translated({ ingresses: [of("shop", "www.example.com", OLD), { ...evil, spec }] });
       expect(served).toEqual(["shop/web"]);
     }
   });
@@ -84,19 +84,21 @@ describe("a host of another namespace", () => {
     const services = [service("web", "a"), service("web", "a-b")];
     const ingresses = [of("a-b", "www.example.com", OLD), of("a", "www.example.com", OLD)];
 
-    expect((await judged({ services, ingresses })).served).toEqual(["a/web"]);
-    expect((await judged({ services, ingresses: ingresses.toReversed() })).served).toEqual(["a/web"]);
+    expect((await translated({ services, ingresses })).served).toEqual(["a/web"]);
+    expect((await translated({ services, ingresses: ingresses.toReversed() })).served).toEqual(["a/web"]);
   });
 
   test("goes to the next oldest when its owner leaves", async () => {
     const others = [of("blog", "www.example.com", NEW), of("evil", "www.example.com", "2026-03-01T00:00:00Z")];
 
-    expect((await judged({ ingresses: [of("shop", "www.example.com", OLD), ...others] })).served).toEqual(["shop/web"]);
-    expect((await judged({ ingresses: others })).served).toEqual(["blog/web"]);
+    expect((await translated({ ingresses: [of("shop", "www.example.com", OLD), ...others] })).served).toEqual([
+      "shop/web",
+    ]);
+    expect((await translated({ ingresses: others })).served).toEqual(["blog/web"]);
   });
 
   test("a refused host is nobody's claim: what it overlaps stays free", async () => {
-    const { served } = await judged({
+    const { served } = await translated({
       ingresses: [
         of("shop", "shop.example.com", OLD),
         of("evil", "*.example.com", NEW),
@@ -112,7 +114,7 @@ describe("a host on the operator's list", () => {
   const hosts = readHostList("hosts.yaml", 'www.example.com: [shop, blog]\n"*.apps.example.com": [shop]\n');
 
   test("is shared by the namespaces that stand there, and by no other, however old", async () => {
-    const { served, told } = await judged(
+    const { served, errors } = await translated(
       {
         ingresses: [
           of("evil", "www.example.com", "2025-01-01T00:00:00Z"),
@@ -124,7 +126,7 @@ describe("a host on the operator's list", () => {
     );
 
     expect(served).toEqual(["blog/web", "shop/web"]);
-    expect(told).toEqual([
+    expect(errors).toEqual([
       'Ingress evil/web: error: "spec.rules[0].host" is "www.example.com", but the operator gives "www.example.com" to shop, blog, not to namespace evil',
     ]);
   });
@@ -132,19 +134,19 @@ describe("a host on the operator's list", () => {
   test.each(["a.apps.example.com", "a.b.apps.example.com", "*.apps.example.com", "*.a.apps.example.com"])(
     "with a wildcard is kept from others: %s",
     async (host) => {
-      expect((await judged({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
-      expect((await judged({ ingresses: [of("shop", host, OLD)] }, { hosts })).served).toEqual(["shop/web"]);
+      expect((await translated({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
+      expect((await translated({ ingresses: [of("shop", host, OLD)] }, { hosts })).served).toEqual(["shop/web"]);
     },
   );
 
   test.each(["*.example.com", "*.com"])("is not walked around by a wildcard that covers it: %s", async (host) => {
-    expect((await judged({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
+    expect((await translated({ ingresses: [of("evil", host, OLD)] }, { hosts })).served).toEqual([]);
   });
 
   test("of nobody is nobody's", async () => {
     const none = readHostList("hosts.yaml", "www.example.com: []");
 
-    expect((await judged({ ingresses: [of("shop", "www.example.com", OLD)] }, { hosts: none })).served).toEqual([]);
+    expect((await translated({ ingresses: [of("shop", "www.example.com", OLD)] }, { hosts: none })).served).toEqual([]);
   });
 
   test.each([
@@ -162,7 +164,7 @@ describe("what is too large for one request", () => {
     const paths = Array.from({ length: 2_000 }, (_, index) => `/p${index}`);
     const long = { set_response_headers: `X-Long: ${"x".repeat(100_000)}` };
     const large = of("evil", "evil.example.com", OLD, { paths, annotations: long });
-    const { served, told } = await judged({
+    const { served, errors } = await translated({
       ingresses: [
         of("evil", "small.evil.example.com", OLD),
         { ...large, metadata: { ...large.metadata, name: "large", creationTimestamp: NEW } },
@@ -171,7 +173,7 @@ describe("what is too large for one request", () => {
     });
 
     expect(served).toEqual(["evil/web", "shop/web"]);
-    expect(told).toEqual([
+    expect(errors).toEqual([
       "Ingress evil/large: error: makes the configuration of namespace evil larger than 8 MiB, must have fewer paths or shorter annotations",
     ]);
   });
@@ -236,11 +238,11 @@ describe("what is labelled as a solver of ACME challenges", () => {
       { ...solver("evil", host), metadata: { ...solver("evil", host).metadata, creationTimestamp: "2020-01-01" } },
       of("blog", "free.example.com", "2026-03-01T00:00:00Z"),
     ];
-    const { served, told } = await judged({ ingresses });
+    const { served, errors } = await translated({ ingresses });
 
     expect(served).toEqual(["blog/web", "evil/web", "shop/web"]);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain("must be");
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain("must be");
   });
 
   test.each([
@@ -256,7 +258,7 @@ describe("what is labelled as a solver of ACME challenges", () => {
   ])("is refused with %s", async (_, change) => {
     const ingresses = [of("shop", "www.example.com", OLD), solver("shop", "www.example.com", change)];
 
-    expect((await judged({ ingresses })).served).toEqual(["shop/web"]);
+    expect((await translated({ ingresses })).served).toEqual(["shop/web"]);
   });
 
   test.each([
@@ -277,7 +279,10 @@ describe("what is labelled as a solver of ACME challenges", () => {
     const out: Service = { ...service("web", "shop"), spec: { type: "ExternalName", externalName: "169.254.169.254" } };
     const ingresses = [of("shop", "www.example.com", OLD, { service: "other" }), solver("shop", "www.example.com")];
 
-    const { served } = await judged({ ingresses, services: [out, service("other", "shop")] }, { externalNames: true });
+    const { served } = await translated(
+      { ingresses, services: [out, service("other", "shop")] },
+      { externalNames: true },
+    );
     expect(served).not.toContain(key);
   });
 });
@@ -290,10 +295,10 @@ describe("a Service of another namespace", () => {
   const ingresses = [of("evil", "evil.example.com", OLD, { service: "out" })];
 
   test("is not reached by an ExternalName: there are none", async () => {
-    const { served, told } = await judged({ ingresses, services: [external("billing.shop.svc.cluster.local")] });
+    const { served, errors } = await translated({ ingresses, services: [external("billing.shop.svc.cluster.local")] });
 
     expect(served).toEqual([]);
-    expect(told[0]).toContain("is of type ExternalName");
+    expect(errors[0]).toContain("is of type ExternalName");
   });
 
   test.each([
@@ -312,19 +317,19 @@ describe("a Service of another namespace", () => {
   ])("is not reached by the ExternalName %s where they are served", async (name) => {
     const services = [service("web", "shop"), external(name)];
 
-    expect((await judged({ ingresses, services }, { externalNames: true })).served).toEqual([]);
+    expect((await translated({ ingresses, services }, { externalNames: true })).served).toEqual([]);
   });
 
   test("a name outside of the cluster is served where the operator says so", async () => {
     const services = [external("www.example.net")];
 
-    expect((await judged({ ingresses, services }, { externalNames: true })).served).toEqual(["evil/web"]);
+    expect((await translated({ ingresses, services }, { externalNames: true })).served).toEqual(["evil/web"]);
   });
 
   test.each([
     ["a Service with a path to another namespace", { service: "../shop/web" }],
     ["a Secret of another namespace", { annotations: { tls_custom_ca_secret: "shop/ca" } }],
   ])("is not reached by %s", async (_, more) => {
-    expect((await judged({ ingresses: [of("evil", "evil.example.com", OLD, more)] })).served).toEqual([]);
+    expect((await translated({ ingresses: [of("evil", "evil.example.com", OLD, more)] })).served).toEqual([]);
   });
 });

@@ -228,11 +228,11 @@ routes:
     ["an address of ours", "mcp: { server: { extra_paths: [/.gateway/x] } }", "itself answers"],
     ["all of ours", "mcp: { server: { extra_paths: [/.well-known/gateway/*] } }", "itself answers"],
     ["an exact route", "path: /only\n    mcp: { server: { extra_paths: [/a] } }", '"path" of the route'],
-  ])("%s", (_name, route, wish) => {
+  ])("%s", (_name, route, expected) => {
     const { text, ok } = check(route);
     expect(ok).toBe(false);
     expect(text).toContain("extra_paths");
-    expect(text).toContain(wish);
+    expect(text).toContain(expected);
   });
 
   test("gateway check says that nothing else is served", () => {

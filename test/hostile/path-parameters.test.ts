@@ -143,8 +143,8 @@ test("gateway explain says what the other reading is", () => {
   - { name: app, from: "https://app.example.com", to: "http://127.0.0.1:9", ${policies.deny} }`;
   const asked = { user: "u", email: "", groups: "", method: "GET" };
   const sources = [{ file: "gateway.yaml", text, boot: true }] as unknown as Parameters<typeof explainRequest>[0];
-  const told = explainRequest(sources, { ...asked, route: "app", path: "/deny/admin%3bx" });
-  expect(told.answer).toBe("denied");
-  expect(told.text).toContain("http-path-ambiguous");
-  expect(told.text).toContain('the path is "/deny/admin"');
+  const explained = explainRequest(sources, { ...asked, route: "app", path: "/deny/admin%3bx" });
+  expect(explained.answer).toBe("denied");
+  expect(explained.text).toContain("http-path-ambiguous");
+  expect(explained.text).toContain('the path is "/deny/admin"');
 });

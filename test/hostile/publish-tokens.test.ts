@@ -240,9 +240,9 @@ describe("what is wrong elsewhere", () => {
   test("is one problem without a name for an owner's token, beside those of its own slice", () => {
     const problems = ["published:team-a", "published:team-b", "published:team-a.other", "/etc/gateway.yaml"];
     const refused = { ok: false, reason: "invalid", problems: problems.map((file) => problem(file)) } as const;
-    const told = scopedOutcome(refused, scope);
-    expect(told).toMatchObject({ problems: [{ file: "published:team-a" }, { file: "elsewhere", path: [] }] });
-    expect(JSON.stringify(told)).not.toMatch(/team-b|other|gateway\.yaml/);
+    const shown = scopedOutcome(refused, scope);
+    expect(shown).toMatchObject({ problems: [{ file: "published:team-a" }, { file: "elsewhere", path: [] }] });
+    expect(JSON.stringify(shown)).not.toMatch(/team-b|other|gateway\.yaml/);
   });
 
   test("and none where it is a warning", () => {
@@ -256,9 +256,9 @@ describe("what is wrong elsewhere", () => {
     "is a line of /status only where it keeps this owner waiting (partial: %s)",
     (partial) => {
       const lastError = { at: 5, problems: ["published:team-b: error: hidden.b.example"], ...(partial && { partial }) };
-      const told = scopedStatus({ store: "ok", bundle: { digest: "d", slices: [], degraded: [], lastError } }, scope);
-      expect(JSON.stringify(told)).not.toContain("team-b");
-      expect(JSON.stringify(told).includes("the newest configuration is not in force")).toBe(partial !== true);
+      const shown = scopedStatus({ store: "ok", bundle: { digest: "d", slices: [], degraded: [], lastError } }, scope);
+      expect(JSON.stringify(shown)).not.toContain("team-b");
+      expect(JSON.stringify(shown).includes("the newest configuration is not in force")).toBe(partial !== true);
     },
   );
 });

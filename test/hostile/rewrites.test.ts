@@ -118,9 +118,9 @@ test("whatever reaches the upstream is canonical, with and without its parameter
         const sent = victim.requests[heard]?.target ?? "";
         expect(canonicalPath(sent)).toEqual({ ok: true, path: sent });
         for (const other of otherReadings(sent) ?? []) expect(canonicalPath(other).ok).toBe(true);
-        // What was judged is what the client meant, and it has one reading too.
-        const judged = String(pipeline.records[recorded]?.["path"]);
-        expect(canonicalPath(judged)).toEqual({ ok: true, path: judged });
+        // What was decided on is what the client meant, and it has one reading too.
+        const decided = String(pipeline.records[recorded]?.["path"]);
+        expect(canonicalPath(decided)).toEqual({ ok: true, path: decided });
       },
     ),
     { numRuns: 250 },

@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByText("You have registered no device.").waitFor();
     await open("/enclave/page");
     expect(page.url()).toContain("/.gateway/webauthn?request=");
-    expect(visitor.complaints).toEqual([]);
+    expect(visitor.consoleErrors).toEqual([]);
   });
 
   test("is proven by another session of its person, and shown when it is registered", async () => {
@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByRole("heading", { name: "Device registered" }).waitFor();
     await expectGood("device-enrolled");
     const [credential] = await device.credentials();
-    expect(visitor.complaints).toEqual([]);
+    expect(visitor.consoleErrors).toEqual([]);
     await visitor.context.close();
 
     // The same machine, another day: the device has kept its key and its count.
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await expectGood("device-choose");
     await page.getByRole("button", { name: "Use a registered device" }).click();
     await page.waitForURL(`${world.gateway.origin}/any/page`);
-    expect(visitor.complaints).toEqual([]);
+    expect(visitor.consoleErrors).toEqual([]);
   });
 
   test("that is a security key opens what takes any, not what wants a built-in one", async () => {
@@ -165,7 +165,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await device.refusePerson();
     await page.getByRole("button", { name: "Use a registered device" }).click();
     await page.getByRole("status").getByText("Nothing was done").waitFor();
-    expect(visitor.complaints).toEqual([]);
+    expect(visitor.consoleErrors).toEqual([]);
   });
 
   test("cannot be asked without JavaScript, and the page says so", async () => {

@@ -207,7 +207,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
   test.each(pages)(
     "%s is accessible in light and dark, breaks no policy of its own and fits a narrow screen",
     async (name, heading, go) => {
-      await withVisitor({}, async ({ page, complaints }) => {
+      await withVisitor({}, async ({ page, consoleErrors }) => {
         await go(page);
         expect(await page.getByRole("heading", { level: 1 }).innerText()).toMatch(heading);
         for (const colorScheme of ["light", "dark"] as const) {
@@ -219,7 +219,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
         await takePicture(page, `${name}-narrow`);
         const root = "document.documentElement";
         expect(await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)).toBe(0);
-        expect(complaints).toEqual([]);
+        expect(consoleErrors).toEqual([]);
       });
     },
   );
@@ -229,12 +229,12 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
       ["approve", "Allow", /^\?code=[^&]+&state=state-of-the-client&iss=/],
       ["deny", "Cancel", /^\?error=access_denied&.*state=state-of-the-client&iss=/],
     ])("%s goes back to the application, without JavaScript", async (_, button, query) => {
-      await withVisitor({ javaScript: false }, async ({ page, complaints }) => {
+      await withVisitor({ javaScript: false }, async ({ page, consoleErrors }) => {
         await open(page, await authorizeUrl());
         await page.getByRole("button", { name: button }).click();
         await page.waitForURL(`${clientOrigin}/callback?**`);
         expect(new URL(page.url()).search).toMatch(query);
-        expect(complaints).toEqual([]);
+        expect(consoleErrors).toEqual([]);
       });
     });
 
@@ -267,14 +267,14 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
     test("goes from the server's host over the pages' host back to the application", async () => {
       const apart = await startMcpGateway({ authenticateHost: true });
       try {
-        await withVisitor({}, async ({ page, complaints }) => {
+        await withVisitor({}, async ({ page, consoleErrors }) => {
           await page.goto(await authorizeUrl({ resource: apart.resource }));
           await chooseUser(page, "alice@example.com");
           expect(new URL(page.url()).hostname).toBe("127.0.0.1");
           await page.getByRole("button", { name: "Allow" }).click();
           await page.waitForURL(`${clientOrigin}/callback?code=**`);
           expect(new URL(page.url()).searchParams.get("iss")).toBe(apart.gateway.origin);
-          expect(complaints).toEqual([]);
+          expect(consoleErrors).toEqual([]);
         });
       } finally {
         await apart.close();
@@ -282,13 +282,13 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
     });
 
     test("a page of another site cannot frame it", async () => {
-      await withVisitor({}, async ({ page, complaints }) => {
+      await withVisitor({}, async ({ page, consoleErrors }) => {
         const url = await authorizeUrl();
         await open(page, url);
         await page.goto(clientOrigin);
         await page.setContent(`<iframe src="${url.replaceAll("&", "&amp;")}"></iframe>`);
         await expect
-          .poll(() => complaints.join("\n"))
+          .poll(() => consoleErrors.join("\n"))
           .toMatch(/frame-ancestors|X-Frame-Options|refused to connect|Refused to (display|frame)|Framing/i);
       });
     });
@@ -301,7 +301,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
     const { client_id } = await oauth.register({ client_name: "Lab Book", redirect_uris: [redirectUri] });
     const { verifier, challenge } = createPkce();
     const query = { client_id, code_challenge: challenge };
-    await withVisitor({}, async ({ page, complaints }) => {
+    await withVisitor({}, async ({ page, consoleErrors }) => {
       await open(page, await authorizeUrl({ query }));
       await page.getByRole("button", { name: "Allow" }).click();
       await page.waitForURL(`${redirectUri}?**`);
@@ -318,7 +318,7 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
       expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
       // The approval behind it is forgotten too: the application has to ask again.
       expect(await page.getByText("Lab Book").count()).toBe(0);
-      expect(complaints).toEqual([]);
+      expect(consoleErrors).toEqual([]);
     });
   });
 

@@ -21,7 +21,7 @@ interface Backend {
   fresh(): Promise<readonly [Store, Store]>;
   /** One more handle; the caller closes it. */
   open(): Promise<Store>;
-  /** Epoch seconds by the clock that judges expiry. */
+  /** Epoch seconds by the clock that checks expiry. */
   now(): number;
   /** Lets time pass. */
   pass(ms: number): Promise<void>;
@@ -460,7 +460,7 @@ describe.skipIf("missing" in found)("PostgreSQL store", () => {
       },
       open: () => openPostgresStore(deps),
       now: () => epochSeconds(systemClock),
-      // The server's clock judges, so the records' times are moved instead.
+      // The server's clock checks, so the records' times are moved instead.
       async pass(ms) {
         const seconds = Math.floor(ms / 1000);
         await admin.query("UPDATE gateway_records SET expires_at = expires_at - $1", [seconds]);

@@ -15,7 +15,7 @@ const rowsOf = (heading: string): readonly string[] => {
 };
 
 test("SCHEMA.md names every kind of record with a schema, and none that is gone", () => {
-  // Without a schema of their own in formats.ts: kept by bundle/, which judges what it reads.
+  // Without a schema of their own in formats.ts: kept by bundle/, which checks what it reads.
   const unversioned = ["slices", "slice", "kept", "status"];
   const kinds = [...new Set(rowsOf("Records").map((key) => key.split(":")[0] ?? ""))];
   expect(kinds.toSorted()).toEqual([...Object.keys(recordFormats), ...unversioned].toSorted());

@@ -38,7 +38,7 @@ export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
   /** What the console complained about so far: violations of the page's policy, failed loads, script errors. */
-  readonly complaints: readonly string[];
+  readonly consoleErrors: readonly string[];
 }
 
 export interface VisitorOptions {
@@ -54,16 +54,16 @@ export async function newVisitor(browser: Browser, options: VisitorOptions = {})
   });
   context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
-  const complaints: string[] = [];
+  const consoleErrors: string[] = [];
   page.on("console", (message) => {
     const { url } = message.location();
     // Chromium reports the page's own status as a failed load, and looks for an icon by itself; both are meant.
     const isStatus = message.text().includes("the server responded with a status of");
     if (message.type() !== "error" || (isStatus && (url === page.url() || url.endsWith("/favicon.ico")))) return;
-    complaints.push(`${message.text()} (${url})`);
+    consoleErrors.push(`${message.text()} (${url})`);
   });
-  page.on("pageerror", (error) => void complaints.push(error.message));
-  return { page, context, complaints };
+  page.on("pageerror", (error) => void consoleErrors.push(error.message));
+  return { page, context, consoleErrors };
 }
 
 export async function takePicture(page: Page, name: string): Promise<void> {
@@ -78,12 +78,14 @@ export async function findAccessibilityProblems(page: Page): Promise<readonly st
   // Evaluated by the debugger, so the page's policy stays as it is.
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
-    interface Finding {
+    interface UnplacedProblem {
       readonly id: string;
       readonly help: string;
       readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
     }
-    const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: UnplacedProblem[] }> };
+    };
     const { violations } = await axe.run({
       runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
     });

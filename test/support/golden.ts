@@ -11,7 +11,7 @@ export interface GoldenPair {
   readonly sources: readonly { readonly file: string; readonly text: string }[];
   readonly expected: string;
   /** The output to compare; written to the file instead when updating. */
-  readonly settle: (actual: string) => string;
+  readonly update: (actual: string) => string;
 }
 
 const RULE = "-".repeat(60);
@@ -32,10 +32,10 @@ function readPair(url: URL, name: string): GoldenPair {
       const end = part.indexOf("\n");
       return { file: part.slice(0, end), text: part.slice(end + 1) };
     });
-  const settle = (actual: string): string => {
+  const update = (actual: string): string => {
     if (process.env["GATEWAY_UPDATE_GOLDEN"] !== "1") return expected;
     writeFileSync(url, `${input.trimEnd()}\n${RULE}\n${actual}\n`);
     return `${actual}\n`;
   };
-  return { name, sources, expected, settle };
+  return { name, sources, expected, update };
 }

@@ -35,7 +35,7 @@ function difference(endpoint: Endpoint, name: string, because: string, { bend, o
   };
 }
 
-/** Both refuse in the same place; with two faults in a request either may be the one that is named. */
+/** Both refuse in the same place; with two errors in a request either may be the one that is named. */
 function orderOfChecks(endpoint: Endpoint, refusal: RegExp): Difference {
   return {
     endpoint,

@@ -1,7 +1,7 @@
 /**
  * An API server of Kubernetes in this process, as far as a controller can tell: lists in pages, watches with versions,
  * bookmarks and 410 Gone after compaction, 409 for stale and repeated writes, the status subresource, tokens and refused
- * rights. It refuses what a real one refuses. Faults are brought about by methods.
+ * rights. It refuses what a real one refuses. Failures are brought about by methods.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -172,8 +172,8 @@ export async function startKubeApi(): Promise<KubeApi> {
       case "GET":
         return [200, current];
       case "PUT": {
-        const wish = JSON.parse(body) as StoredObject;
-        const { resourceVersion, uid, name } = wish.metadata;
+        const sent = JSON.parse(body) as StoredObject;
+        const { resourceVersion, uid, name } = sent.metadata;
         if (name !== target.name || (uid !== undefined && uid !== current.metadata.uid))
           return [409, refusal(409, "Conflict")];
         if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
@@ -181,13 +181,13 @@ export async function startKubeApi(): Promise<KubeApi> {
         }
         // Each of the two writes only its own half.
         const next = target.status
-          ? { ...current, status: wish["status"] }
-          : { ...wish, ...(current["status"] !== undefined && { status: current["status"] }) };
+          ? { ...current, status: sent["status"] }
+          : { ...sent, ...(current["status"] !== undefined && { status: current["status"] }) };
         return [
           200,
           write(target.collection, {
             ...next,
-            metadata: { ...current.metadata, ...(target.status ? {} : wish.metadata) },
+            metadata: { ...current.metadata, ...(target.status ? {} : sent.metadata) },
           }),
         ];
       }

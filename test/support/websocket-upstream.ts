@@ -1,4 +1,4 @@
-/** An upstream that takes WebSocket handshakes and sends every byte back; paths choose its faults. */
+/** An upstream that takes WebSocket handshakes and sends every byte back; paths choose its failures. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

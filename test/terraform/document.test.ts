@@ -7,7 +7,7 @@ import { attributePath, bundleValues, renderSlice } from "../../runtime/terrafor
 import { placeToPointAt } from "../../runtime/terraform/resource/bundle-problem.ts";
 import { pathText } from "../../runtime/terraform/protocol/diagnostics.ts";
 import {
-  type DocumentFault,
+  type DocumentProblem,
   fromDocument,
   noStandIn,
   type StandIn,
@@ -63,9 +63,9 @@ const document = {
 describe("fromDocument() and toDocument()", () => {
   test("give back a document of every kind of setting, empty blocks and lists included", () => {
     const value = fromDocument(fields, document, null);
-    const faults: DocumentFault[] = [];
-    expect(toDocument(fields, value, [], { standIn: noStandIn, faults })).toEqual(document);
-    expect(faults).toEqual([]);
+    const problems: DocumentProblem[] = [];
+    expect(toDocument(fields, value, [], { standIn: noStandIn, problems })).toEqual(document);
+    expect(problems).toEqual([]);
   });
 
   test("make values that have every attribute of the schema, unset ones null", () => {
@@ -132,18 +132,20 @@ describe("fromDocument() and toDocument()", () => {
   });
 
   test("tell a policy that is no JSON", () => {
-    const faults: DocumentFault[] = [];
-    toDocument(fields, { policy: "allow" }, ["routes", "x"], { standIn: noStandIn, faults });
-    expect(faults).toEqual([
+    const problems: DocumentProblem[] = [];
+    toDocument(fields, { policy: "allow" }, ["routes", "x"], { standIn: noStandIn, problems });
+    expect(problems).toEqual([
       { path: ["routes", "x", "policy"], message: expect.stringContaining("is not JSON") as string },
     ]);
   });
 
   test("tell a policy with a repeated key, of which readers take one or the other", () => {
-    const faults: DocumentFault[] = [];
+    const problems: DocumentProblem[] = [];
     const policy = '[{"allow":{"and":[]},"deny":{"or":[{"reject":true}]},"deny":{}}]';
-    toDocument(fields, { policy }, ["routes", "x"], { standIn: noStandIn, faults });
-    expect(faults).toEqual([{ path: ["routes", "x", "policy"], message: expect.stringContaining("twice") as string }]);
+    toDocument(fields, { policy }, ["routes", "x"], { standIn: noStandIn, problems });
+    expect(problems).toEqual([
+      { path: ["routes", "x", "policy"], message: expect.stringContaining("twice") as string },
+    ]);
   });
 
   test("ask for a stand-in at every unknown value and say whether it is a member", () => {
@@ -156,7 +158,7 @@ describe("fromDocument() and toDocument()", () => {
       block: UNKNOWN,
     };
     const doc = toDocument(fields, value, [], {
-      faults: [],
+      problems: [],
       standIn: (field, path, item) => {
         asked.push(`${formatPath(path)} ${field.kind} ${item}`);
         return item ? "?" : undefined;
@@ -170,7 +172,7 @@ describe("fromDocument() and toDocument()", () => {
       "items[0].a text false",
     ]);
     expect(doc).toEqual({ urls: ["http://a", "?"], map: { "X-A": "?" }, items: [{}] });
-    expect(() => toDocument(fields, value, [], { standIn: noStandIn, faults: [] })).toThrow('Cannot render "text"');
+    expect(() => toDocument(fields, value, [], { standIn: noStandIn, problems: [] })).toThrow('Cannot render "text"');
   });
 });
 
@@ -194,10 +196,10 @@ test("renderSlice() and bundleValues() are inverse for a bundle", () => {
     },
   };
   const bundle = { owner: "team", ...bundleValues(slice, {}) };
-  expect(renderSlice(bundle, { standIn: noStandIn, faults: [] })).toEqual(slice);
+  expect(renderSlice(bundle, { standIn: noStandIn, problems: [] })).toEqual(slice);
   // They fit the schema as they are.
   const typed = valueFromJson(blockType(bundleSchema), bundle) as ValueMap;
-  expect(renderSlice(typed, { standIn: noStandIn, faults: [] })).toEqual(slice);
+  expect(renderSlice(typed, { standIn: noStandIn, problems: [] })).toEqual(slice);
 });
 
 describe("settings with a group", () => {
@@ -209,7 +211,7 @@ describe("settings with a group", () => {
     { ...about, name: "key", kind: "secret", group: rare },
   ];
   const nested = nestFields(grouped);
-  const render = (value: ValueMap): unknown => toDocument(grouped, value, [], { standIn: noStandIn, faults: [] });
+  const render = (value: ValueMap): unknown => toDocument(grouped, value, [], { standIn: noStandIn, problems: [] });
 
   test("are in a block of Terraform's, and beside the others in a document, in its order", () => {
     const doc = { first: "1", flat: "2", named: { x: { a: "3" } }, key_ref: "env:K" };
@@ -237,7 +239,7 @@ describe("settings with a group", () => {
   test("are asked for one by one when nobody knows the block", () => {
     const asked: string[] = [];
     const standIn: StandIn = (field, path, item) => void asked.push(`${formatPath(path)} ${field.kind} ${item}`);
-    expect(toDocument(grouped, { rare: UNKNOWN, flat: "2" }, [], { standIn, faults: [] })).toEqual({ flat: "2" });
+    expect(toDocument(grouped, { rare: UNKNOWN, flat: "2" }, [], { standIn, problems: [] })).toEqual({ flat: "2" });
     expect(asked).toEqual([
       "first block false",
       "named block false",

@@ -7,10 +7,10 @@ const POLICY = '[{"allow":{"and":[{"domain":"example.com"}]}}]';
 test("readPolicy() reads one policy, or says why the text is none, as often as it is asked", () => {
   for (let attempt = 0; attempt < 2; attempt++) {
     expect(readPolicy(POLICY)).toEqual({ ok: true, policy: [{ allow: { and: [{ domain: "example.com" }] } }] });
-    expect(readPolicy("allow")).toMatchObject({ ok: false, fault: expect.stringContaining("is not JSON") as string });
+    expect(readPolicy("allow")).toMatchObject({ ok: false, problem: expect.stringContaining("is not JSON") as string });
     expect(readPolicy('{"allow":{},"allow":{}}')).toMatchObject({
       ok: false,
-      fault: expect.stringContaining("twice") as string,
+      problem: expect.stringContaining("twice") as string,
     });
     // Closes the document around it and would add a member.
     expect(readPolicy('[]},"x":{}')).toMatchObject({ ok: false });

@@ -44,7 +44,7 @@ interface Result {
 const resultOf = (opened: Message): Result => valueOf(type, opened["result"]) as unknown as Result;
 const isTaken = async (token: string): Promise<boolean> =>
   (await createAdminClient(gateway.adminOrigin, token).get("/config/slices")).status === 200;
-const told = ({ diagnostics }: Message): readonly { severity: number; detail: string }[] =>
+const diagnosticsOf = ({ diagnostics }: Message): readonly { severity: number; detail: string }[] =>
   (diagnostics ?? []) as { severity: number; detail: string }[];
 
 describe("gateway_publish_token", () => {
@@ -75,10 +75,10 @@ describe("gateway_publish_token", () => {
     expect(renewAt(renewed["renewAt"] as { seconds: number })).toBeGreaterThanOrEqual(at);
     expect(gateway.log()).toContain("publish token renewed");
 
-    expect(told(await plugin.call("CloseEphemeralResource", { typeName, private: kept }))).toEqual([]);
+    expect(diagnosticsOf(await plugin.call("CloseEphemeralResource", { typeName, private: kept }))).toEqual([]);
     expect(await isTaken(token)).toBe(false);
     const late = await plugin.call("RenewEphemeralResource", { typeName, private: kept });
-    expect(told(late)[0]?.detail).toContain("there is no such token, or it has ended");
+    expect(diagnosticsOf(late)[0]?.detail).toContain("there is no such token, or it has ended");
     expect(late["renewAt"]).toBeUndefined();
   });
 
@@ -90,7 +90,7 @@ describe("gateway_publish_token", () => {
   ])("is not opened, and says why: %s", async (_name, of, text) => {
     const answer = await open(of);
     expect(answer["result"]).toBeUndefined();
-    expect(told(answer)[0]).toMatchObject({ severity: 1, detail: expect.stringContaining(text) as string });
+    expect(diagnosticsOf(answer)[0]).toMatchObject({ severity: 1, detail: expect.stringContaining(text) as string });
     expect(JSON.stringify(answer)).not.toContain(TEAM);
   });
 
@@ -99,7 +99,7 @@ describe("gateway_publish_token", () => {
     process.env["MINTED_TOKEN"] = resultOf(opened).token;
     const answer = await open({ token_ref: "env:MINTED_TOKEN" });
     delete process.env["MINTED_TOKEN"];
-    expect(told(answer)[0]?.detail).toContain("a token for minutes makes no other ones");
+    expect(diagnosticsOf(answer)[0]?.detail).toContain("a token for minutes makes no other ones");
     await plugin.call("CloseEphemeralResource", { typeName, private: opened["private"] });
   });
 
@@ -112,7 +112,7 @@ describe("gateway_publish_token", () => {
     });
     for (const kept of [forgotten, "{}", ""]) {
       const answer = await plugin.call("CloseEphemeralResource", { typeName, private: Buffer.from(kept) });
-      expect(told(answer)).toMatchObject([{ severity: 2, summary: "Publish token not ended" }]);
+      expect(diagnosticsOf(answer)).toMatchObject([{ severity: 2, summary: "Publish token not ended" }]);
     }
   });
 
@@ -124,7 +124,7 @@ describe("gateway_publish_token", () => {
     ["a network in between", { url: "http://gateway.example.com" }, "crosses the network in clear text", 2],
   ])("is told what is wrong: %s", async (_name, of, text, severity) => {
     const answer = await plugin.call("ValidateEphemeralResourceConfig", { typeName, config: config(of) });
-    expect(told(answer)).toMatchObject([{ severity, detail: expect.stringContaining(text) as string }]);
+    expect(diagnosticsOf(answer)).toMatchObject([{ severity, detail: expect.stringContaining(text) as string }]);
     expect(JSON.stringify(answer)).not.toContain("hush");
   });
 });

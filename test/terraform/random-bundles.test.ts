@@ -40,7 +40,7 @@ const plan = (calls: Calls, prior: Value, config: Value): Promise<Value> =>
     config: message(config),
   });
 const slice = (bundle: Value): Record<string, unknown> =>
-  renderSlice(bundle as ValueMap, { standIn: noStandIn, faults: [] });
+  renderSlice(bundle as ValueMap, { standIn: noStandIn, problems: [] });
 
 /** Of the routes in the attribute: a plain secret that somebody wrote into the slice is not shown there. */
 function withoutSecrets(document: Record<string, unknown>, inAttribute: ValueMap): unknown {

@@ -63,7 +63,7 @@ describe("checkSealKey()", () => {
     ["a symmetric key", '{"kty":"oct","k":"AAAA"}', "X25519"],
     ["a curve that is not used", '{"kty":"EC","crv":"P-384","x":"a","y":"b"}', "P-256"],
     ["a private key", JSON.stringify(privateKey.export({ format: "jwk" })), "public key and not the private one"],
-  ])("refuses %s", (_name, key, wish) => {
-    expect(checkSealKey(key)).toEqual({ ok: false, wish: expect.stringContaining(wish) as string });
+  ])("refuses %s", (_name, key, problem) => {
+    expect(checkSealKey(key)).toEqual({ ok: false, problem: expect.stringContaining(problem) as string });
   });
 });

@@ -1,4 +1,4 @@
-/** Rules across slices, judged on the merged bundle: who may do what, addresses, MCP allowlists. */
+/** Rules across slices, validated on the merged bundle: who may do what, addresses, MCP allowlists. */
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { certificateRules } from "../../features/access/rules.ts";
 import { matchesDomain, parseDomainPattern } from "../../settings/domains.ts";
@@ -8,23 +8,23 @@ import { hostCertificateProblems } from "./host-certificates.ts";
 import { firstBeyondPlaces, MAX_MAGLEV_PLACES } from "../../features/balancing/rules.ts";
 import { usesDiscovery } from "../../features/mcp/rules.ts";
 import { ownerProblems } from "./owners.ts";
-import { below, doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
-import { acceptsHttpProvider, authenticateServiceWish, signInRules } from "./sign-in.ts";
+import { acceptsHttpProvider, authenticateServiceProblem, signInRules } from "./sign-in.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
 
-const HTTPS_WISH = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
+const HTTPS_PROBLEM = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
 
 export interface Bundle {
-  /** Absent when no source is the boot file: then what it alone decides is not judged. */
+  /** Absent when no source is the boot file: then what it alone decides is not validated. */
   readonly boot: BootDoc | undefined;
   readonly settings: SettingsDoc;
   readonly slices: readonly ReadSlice[];
 }
 
-/** Judges everything that needs more than one source or the settings beside a route. */
+/** Validates everything that needs more than one source or the settings beside a route. */
 export function validateBundle(bundle: Bundle): void {
   const { boot, settings, slices } = bundle;
   const { authenticate_service_url: authenticate } = settings;
@@ -40,22 +40,25 @@ export function validateBundle(bundle: Bundle): void {
     // Without the boot file nobody knows all that will be there.
     if (boot) for (const problem of hostCertificateProblems(slice, boot, slices)) slice.report(problem);
     for (const route of slice.routes) {
-      for (const finding of routeRules(route, bundle, addresses)) report(route, finding);
+      for (const problem of routeRules(route, bundle, addresses)) report(route, problem);
     }
   }
-  judgeTables(slices);
-  judgeSettings(bundle);
+  validateMaglevTables(slices);
+  validateSettings(bundle);
 }
 
 /** Every process holds them all. */
-function judgeTables(slices: readonly ReadSlice[]): void {
-  const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.sound, owner: route })));
+function validateMaglevTables(slices: readonly ReadSlice[]): void {
+  const routes = slices.flatMap((slice) => slice.routes.map((route) => ({ doc: route.valid, owner: route })));
   if (!firstBeyondPlaces(routes)) return;
   const byAge = routes.toSorted((a, b) => routePrecedence(a.owner) - routePrecedence(b.owner) || 0);
   const route = firstBeyondPlaces(byAge);
   if (!route) return;
-  const wish = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
-  report(route, fault(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${wish}`));
+  const problem = `above ${MAX_MAGLEV_PLACES} places in all, must share upstreams or have a smaller "table_size"`;
+  report(
+    route,
+    errorAt(["load_balancing_policy"], `is "maglev" with a table that brings those of the bundle ${problem}`),
+  );
 }
 
 /** Addresses that users visit; wildcards, which no upstream can be, left out. */
@@ -77,31 +80,31 @@ function* routeRules(
   route: ReadRoute,
   { boot, settings, slices }: Bundle,
   { origins, listeners, authenticateHost }: Addresses,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const { from, upstreams } = route;
   if (from) {
-    if (!acceptsHttp(boot) && from.scheme === "http") yield fault(["from"], HTTPS_WISH);
+    if (!acceptsHttp(boot) && from.scheme === "http") yield errorAt(["from"], HTTPS_PROBLEM);
     if (from.host === authenticateHost) {
-      const finding = fault(["from"], 'has the host of "authenticate_service_url", which serves no route');
-      yield against(finding, route, slices, "authenticate_service_url", () => true);
+      const problem = errorAt(["from"], 'has the host of "authenticate_service_url", which serves no route');
+      yield against(problem, route, slices, "authenticate_service_url", () => true);
     }
   }
   if (listeners) yield* ownAddressRules(upstreams, listeners);
   yield* ownHostRules(upstreams, origins);
-  if (boot) yield* certificateRules(route.sound, boot.downstream_mtls);
+  if (boot) yield* certificateRules(route.valid, boot.downstream_mtls);
   // Without a provider nobody signs in anywhere, which has a warning of its own.
   if (boot && settings.idp_provider_url !== undefined) {
-    for (const finding of signInRules(route, settings)) {
-      yield against(finding, route, slices, "idp_provider_url", () => true);
+    for (const problem of signInRules(route, settings)) {
+      yield against(problem, route, slices, "idp_provider_url", () => true);
     }
   }
-  if (boot && !boot.owners && route.sound.mcp?.server?.allowed_applications) {
+  if (boot && !boot.owners && route.valid.mcp?.server?.allowed_applications) {
     const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
-    yield doubt(["mcp", "server", "allowed_applications"], message);
+    yield warningAt(["mcp", "server", "allowed_applications"], message);
   }
-  if (route.sound.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
+  if (route.valid.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings, slices);
-  if (lacksProvider(route.sound, { boot, settings })) yield fault(["bearer_token_format"], NEEDS_PROVIDER);
+  if (lacksProvider(route.valid, { boot, settings })) yield errorAt(["bearer_token_format"], NEEDS_PROVIDER);
 }
 
 /** Whether tokens of a provider are taken where there is none. */
@@ -112,7 +115,7 @@ function lacksProvider(
   return boot !== undefined && format !== "default" && settings.idp_provider_url === undefined;
 }
 
-/** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle judges. */
+/** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle validates. */
 function acceptsHttp(boot: BootDoc | undefined): boolean {
   return boot === undefined || boot.insecure_server === true || boot.development === true;
 }
@@ -122,12 +125,16 @@ function isHttp(url: string | undefined): boolean {
 }
 
 /** Setting a claim header as well would send the setting instead of the claim. */
-function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: readonly ReadSlice[]): Iterable<Finding> {
+function* claimHeaderRule(
+  route: ReadRoute,
+  settings: SettingsDoc,
+  slices: readonly ReadSlice[],
+): Iterable<UnplacedProblem> {
   const claims = new Set(Object.keys(settings.jwt_claims_headers ?? {}).map((name) => name.toLowerCase()));
-  for (const [setting, name] of setNames(route.sound)) {
+  for (const [setting, name] of setNames(route.valid)) {
     if (!claims.has(name.toLowerCase())) continue;
-    const finding = fault([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
-    yield against(finding, route, slices, "jwt_claims_headers", (headers) =>
+    const problem = errorAt([setting, name], 'is one of "jwt_claims_headers", only the gateway may set it');
+    yield against(problem, route, slices, "jwt_claims_headers", (headers) =>
       Object.keys(headers).some((other) => other.toLowerCase() === name.toLowerCase()),
     );
   }
@@ -135,16 +142,16 @@ function* claimHeaderRule(route: ReadRoute, settings: SettingsDoc, slices: reado
 
 /** What a route says against a setting: a conflict with those who wrote it, unless its own slice did. */
 function against<Name extends keyof SettingsDoc>(
-  finding: Finding,
+  problem: UnplacedProblem,
   { slice }: ReadRoute,
   slices: readonly ReadSlice[],
   name: Name,
   concerns: (value: NonNullable<SettingsDoc[Name]>) => boolean,
-): Finding {
+): UnplacedProblem {
   const writers = slices.filter(({ settings: { [name]: value } }) => value !== undefined && concerns(value));
-  if (writers.includes(slice)) return finding;
+  if (writers.includes(slice)) return problem;
   return {
-    ...finding,
+    ...problem,
     rivals: writers.map(({ source, settingsPath }) => ({
       file: source.file,
       path: [...settingsPath, name],
@@ -153,13 +160,13 @@ function against<Name extends keyof SettingsDoc>(
   };
 }
 
-function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<Finding> {
-  const server = route.sound.mcp?.server;
+function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boolean): Iterable<UnplacedProblem> {
+  const server = route.valid.mcp?.server;
   if (!server) return;
   const endpoint = server.upstream_oauth2?.endpoint;
   for (const name of ["auth_url", "token_url"] as const) {
     if (!plainHttp && endpoint?.[name].toLowerCase().startsWith("http:") === true) {
-      yield fault(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_WISH);
+      yield errorAt(["mcp", "server", "upstream_oauth2", "endpoint", name], HTTPS_PROBLEM);
     }
   }
   if (!usesDiscovery(server)) return;
@@ -167,7 +174,7 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   const setting = '"mcp_allowed_as_metadata_domains"';
   for (const { hostname, path } of route.upstreams) {
     if (!matchesDomain(listed, hostname)) {
-      yield doubt(
+      yield warningAt(
         path,
         `has the host ${quote(hostname)}, which ${setting} does not list, so upstream OAuth is not discovered`,
       );
@@ -177,23 +184,23 @@ function* mcpBundleRules(route: ReadRoute, settings: SettingsDoc, plainHttp: boo
   const host = fallback === undefined ? "" : new URL(fallback).hostname;
   if (fallback !== undefined && !matchesDomain(listed, host)) {
     const path = ["mcp", "server", "authorization_server_url"];
-    yield doubt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
+    yield warningAt(path, `has the host ${quote(host)}, which ${setting} does not list, so it is never asked`);
   }
 }
 
-function judgeSettings(bundle: Bundle): void {
+function validateSettings(bundle: Bundle): void {
   const { slices } = bundle;
-  for (const { setting, ...finding } of settingFindings(bundle)) {
+  for (const { setting, ...problem } of settingProblems(bundle)) {
     const writer = slices.find((slice) => Object.hasOwn(slice.settings, setting) || Object.hasOwn(slice.boot, setting));
     // What nobody wrote is missing from the first source, which is the boot file when there is one.
     const slice = writer ?? slices[0];
-    slice?.report({ ...finding, path: writer ? [...writer.settingsPath, setting] : [] });
+    slice?.report({ ...problem, path: writer ? [...writer.settingsPath, setting] : [] });
   }
 }
 
-type SettingFinding = Omit<Finding, "path"> & { readonly setting: keyof SettingsDoc | keyof BootDoc };
+type SettingProblem = Omit<UnplacedProblem, "path"> & { readonly setting: keyof SettingsDoc | keyof BootDoc };
 
-function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingFinding> {
+function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingProblem> {
   const routes = slices.flatMap((slice) => slice.routes);
   for (const [one, other] of [
     ["idp_provider_url", "idp_client_id"],
@@ -204,22 +211,22 @@ function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingF
     }
   }
   for (const setting of ["authenticate_service_url", "signout_redirect_url"] as const) {
-    if (!acceptsHttp(boot) && isHttp(settings[setting])) yield { setting, severity: "error", message: HTTPS_WISH };
+    if (!acceptsHttp(boot) && isHttp(settings[setting])) yield { setting, severity: "error", message: HTTPS_PROBLEM };
   }
   if (!acceptsHttpProvider(boot) && isHttp(settings.idp_provider_url)) {
     const message = 'begins with http://, must begin with https:// unless "development" is set';
     yield { setting: "idp_provider_url", severity: "error", message };
   }
-  const wish = boot && acceptsHttp(boot) ? authenticateServiceWish(settings) : undefined;
-  if (wish !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: wish };
-  const mcpRoutes = routes.filter((route) => route.sound.mcp).length;
+  const problem = boot && acceptsHttp(boot) ? authenticateServiceProblem(settings) : undefined;
+  if (problem !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: problem };
+  const mcpRoutes = routes.filter((route) => route.valid.mcp).length;
   if (mcpRoutes > 0 && settings.runtime_flags?.mcp !== true) {
     const answers = mcpRoutes === 1 ? "the MCP route answers" : `${mcpRoutes} MCP routes answer`;
     const message = `leaves MCP off, so ${answers} 503; to enable it set "runtime_flags.mcp" to true`;
     yield { setting: "runtime_flags", severity: "warning", message };
   }
-  const clients = routes.some((route) => route.sound.mcp?.client);
-  if (boot && clients && !routes.some((route) => route.sound.mcp?.server)) {
+  const clients = routes.some((route) => route.valid.mcp?.client);
+  if (boot && clients && !routes.some((route) => route.valid.mcp?.server)) {
     const message = "has MCP client routes but no MCP server route, so the list of servers is empty";
     yield { setting: "runtime_flags", severity: "warning", message };
   }
@@ -230,11 +237,11 @@ function* settingFindings({ boot, settings, slices }: Bundle): Iterable<SettingF
   if (lacksProvider(settings, { boot, settings })) {
     yield { setting: "bearer_token_format", severity: "error", message: NEEDS_PROVIDER };
   }
-  if (boot) yield* startFindings(boot, settings, routes);
+  if (boot) yield* startProblems(boot, settings, routes);
 }
 
 /** What the process would do at start that its operator may not expect. */
-function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly ReadRoute[]): Iterable<SettingFinding> {
+function* startProblems(boot: BootDoc, settings: SettingsDoc, routes: readonly ReadRoute[]): Iterable<SettingProblem> {
   if (!["shared_secret", "shared_secret_ref", "shared_secret_sealed"].some((name) => Object.hasOwn(boot, name))) {
     const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
     yield { setting: "shared_secret", severity: "warning", message };
@@ -259,11 +266,11 @@ function* startFindings(boot: BootDoc, settings: SettingsDoc, routes: readonly R
 
 /** A host whose web pages share the origin of the consent to its MCP servers. */
 function sharedHost(routes: readonly ReadRoute[]): string | undefined {
-  const servers = new Set(routes.flatMap(({ sound, from }) => (sound.mcp?.server && from ? [from.host] : [])));
-  const isWeb = ({ sound, upstreams }: ReadRoute): boolean => sound.mcp?.server === undefined && upstreams.length > 0;
+  const servers = new Set(routes.flatMap(({ valid, from }) => (valid.mcp?.server && from ? [from.host] : [])));
+  const isWeb = ({ valid, upstreams }: ReadRoute): boolean => valid.mcp?.server === undefined && upstreams.length > 0;
   return routes.find((route) => route.from && servers.has(route.from.host) && isWeb(route))?.from?.host;
 }
 
-function report(route: ReadRoute, finding: Finding): void {
-  route.slice.report(below(route.path, finding));
+function report(route: ReadRoute, problem: UnplacedProblem): void {
+  route.slice.report(below(route.path, problem));
 }

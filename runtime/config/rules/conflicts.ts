@@ -1,7 +1,7 @@
-/** Routes that stand in each other's way. Judged by host, because a request names a host, not a scheme. */
+/** Routes that stand in each other's way. Validated by host, because a request names a host, not a scheme. */
 import { routePrecedence } from "../in-force.ts";
 import { crowdedPatterns, type PatternPlace, takerOf } from "../../features/routing/pattern-conflicts.ts";
-import { below, conflict, fault, type Finding, quote, type Rival } from "../../settings/problem.ts";
+import { below, conflict, errorAt, type UnplacedProblem, quote, type Rival } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
 
 interface Place {
@@ -14,7 +14,7 @@ interface Place {
 }
 
 /** Reports routes with the same key, the same match, the same MCP resource, or an endpoint another route takes. */
-export function judgeConflicts(routes: readonly ReadRoute[]): void {
+export function validateConflicts(routes: readonly ReadRoute[]): void {
   const places = routes.map((route) => placeOf(route)).filter((place) => place !== undefined);
   once(
     routes,
@@ -30,7 +30,7 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
       ', must differ in host, "prefix", "path" or "regex"',
     ),
   );
-  const servers = places.filter(({ route }) => route.sound.mcp?.server);
+  const servers = places.filter(({ route }) => route.valid.mcp?.server);
   once(servers, resourceOf, (place, { route }) =>
     conflict(["mcp", "server"], placeIn(route), `has the MCP address ${quote(resourceOf(place))}, which `, " has too"),
   );
@@ -40,15 +40,15 @@ export function judgeConflicts(routes: readonly ReadRoute[]): void {
   for (const { owner, beginning } of crowdedPatterns(patterns)) {
     const where = beginning === "" ? "with nothing certain" : `with "${beginning}"`;
     const hosts = owner.host.startsWith("*.") ? "and of wildcards around it that " : "that ";
-    const wish = "must be fewer or simpler, or begin with more literal text";
+    const problem = "must be fewer or simpler, or begin with more literal text";
     const { route } = newestOf(owner, beginning, patterns);
-    report(route, fault(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${wish}`));
+    report(route, errorAt(["regex"], `is one of too many patterns of this host ${hosts}begin ${where}, ${problem}`));
   }
-  judgeReach(places, servers, patterns);
+  validateReach(places, servers, patterns);
 }
 
 /** An MCP server's own address must lead to it: not past an exact path, not to a route with a longer prefix. */
-function judgeReach(
+function validateReach(
   places: readonly Place[],
   servers: readonly Place[],
   patterns: readonly PatternPlace<Place>[],
@@ -69,7 +69,7 @@ function judgeReach(
     const message = `makes the address ${quote(path)}, which `;
     const at = ["mcp", "server", "path"];
     const untaken = `${message}no route takes; write "prefix" instead of "path"`;
-    report(server.route, taker ? conflict(at, placeIn(taker.route), message, " takes") : fault(at, untaken));
+    report(server.route, taker ? conflict(at, placeIn(taker.route), message, " takes") : errorAt(at, untaken));
   }
 }
 
@@ -101,14 +101,14 @@ function findPlace(byMatch: ReadonlyMap<string, Place>, host: string, path: stri
 
 /** Host, base and path under which MCP clients know a server. */
 function resourceOf(place: Place): string {
-  const path = (place.route.sound.mcp?.server?.path ?? "").replace(/\/$/, "");
+  const path = (place.route.valid.mcp?.server?.path ?? "").replace(/\/$/, "");
   return place.host + place.base.replace(/\/$/, "") + path;
 }
 
 function once<T extends Place | ReadRoute>(
   items: readonly T[],
   keyOf: (item: T) => string,
-  say: (item: T, first: T) => Finding,
+  say: (item: T, first: T) => UnplacedProblem,
 ): void {
   const seen = new Map<string, T>();
   for (const item of items) {
@@ -121,15 +121,15 @@ function once<T extends Place | ReadRoute>(
 
 function placeOf(route: ReadRoute): Place | undefined {
   if (!route.from) return undefined;
-  const exact = route.sound.path !== undefined;
-  const base = exact ? (route.sound.path ?? "") : (route.sound.prefix ?? "").replace(/\/$/, "");
-  return { route, host: route.from.host, base, exact, regex: route.sound.regex };
+  const exact = route.valid.path !== undefined;
+  const base = exact ? (route.valid.path ?? "") : (route.valid.prefix ?? "").replace(/\/$/, "");
+  return { route, host: route.from.host, base, exact, regex: route.valid.regex };
 }
 
 function placeIn({ slice, path }: ReadRoute): Rival {
   return { file: slice.source.file, path };
 }
 
-function report(route: ReadRoute, finding: Finding): void {
-  route.slice.report(below(route.path, finding));
+function report(route: ReadRoute, problem: UnplacedProblem): void {
+  route.slice.report(below(route.path, problem));
 }

@@ -1,10 +1,10 @@
 /** Certificates that slices bring: between slices, and with the boot file. */
 import type { BootDoc } from "../settings.ts";
-import { doubt, fault, type Finding, type ValuePath } from "../../settings/problem.ts";
+import { warningAt, errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../read-slice.ts";
 
 /** Of two owners with a certificate for one host the one that was there first stays. */
-export function judgeHostCertificates(slices: readonly ReadSlice[]): void {
+export function validateHostCertificates(slices: readonly ReadSlice[]): void {
   const byHost = new Map<string, { readonly slice: ReadSlice; readonly path: ValuePath }>();
   for (const slice of slices) {
     for (const { host, path } of slice.certificates) {
@@ -12,7 +12,7 @@ export function judgeHostCertificates(slices: readonly ReadSlice[]): void {
       if (!first) byHost.set(host, { slice, path });
       else {
         const message = `is a certificate for this host, for which ${first.slice.source.file} has one too`;
-        slice.report({ ...fault(path, message), rivals: [{ file: first.slice.source.file, path: first.path }] });
+        slice.report({ ...errorAt(path, message), rivals: [{ file: first.slice.source.file, path: first.path }] });
       }
     }
   }
@@ -23,14 +23,14 @@ export function* hostCertificateProblems(
   slice: ReadSlice,
   boot: BootDoc,
   slices: readonly ReadSlice[],
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   if (slice.certificates.length === 0) return;
   const own = slices.filter(({ owner }) => owner === slice.owner).flatMap(({ routes }) => routes);
   const hosts = new Set(own.flatMap(({ from }) => (from ? [from.hostname] : [])));
   for (const { host, path } of slice.certificates) {
-    if (!hosts.has(host)) yield fault(path, `is for a host that no route of owner "${slice.owner}" has in "from"`);
+    if (!hosts.has(host)) yield errorAt(path, `is for a host that no route of owner "${slice.owner}" has in "from"`);
     if (boot.insecure_server === true) {
-      yield doubt(path, 'is never shown: with "insecure_server" the listener speaks plain HTTP');
+      yield warningAt(path, 'is never shown: with "insecure_server" the listener speaks plain HTTP');
     }
   }
 }

@@ -4,7 +4,7 @@ import { type BootDoc } from "../settings.ts";
 import ipaddr from "ipaddr.js";
 
 import { canonicalHost } from "../../settings/domains.ts";
-import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 export interface PlacedUpstream {
@@ -48,20 +48,23 @@ export function ownListeners(boot: BootDoc): readonly OwnListener[] {
 export function* ownAddressRules(
   upstreams: readonly PlacedUpstream[],
   listeners: readonly OwnListener[],
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   for (const { hostname, port, path } of upstreams) {
     for (const listener of listeners) {
       // The port first: it tells most of them apart, and hosts take long to read.
-      if (port === listener.port && leadsTo(hostname, listener.host)) yield fault(path, listener.message);
+      if (port === listener.port && leadsTo(hostname, listener.host)) yield errorAt(path, listener.message);
     }
   }
 }
 
 /** @param origins of all routes */
-export function* ownHostRules(upstreams: readonly PlacedUpstream[], origins: ReadonlySet<string>): Iterable<Finding> {
+export function* ownHostRules(
+  upstreams: readonly PlacedUpstream[],
+  origins: ReadonlySet<string>,
+): Iterable<UnplacedProblem> {
   for (const { origin, path } of upstreams) {
     if (!origins.has(origin)) continue;
-    yield doubt(
+    yield warningAt(
       path,
       `is ${quote(origin)}, which a route serves: unless that name leads elsewhere from here, requests go round in circles`,
     );

@@ -9,7 +9,7 @@ import { type BootDoc } from "../settings.ts";
 import { coversHosts, parseDomainPattern } from "../../settings/domains.ts";
 import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
 import { findOwnerRights } from "../../features/process/owners.ts";
-import { below, doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
+import { below, warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
 import type { ReadSlice } from "../read-slice.ts";
 import { routeFields } from "../route.ts";
 import { type SecretUse, secretUses } from "../../settings/secret-spellings.ts";
@@ -29,11 +29,15 @@ interface Leave {
 }
 
 /** @param slices all of them, the boot file among them */
-export function* ownerProblems(slice: ReadSlice, boot: BootDoc, slices: readonly ReadSlice[]): Iterable<Finding> {
+export function* ownerProblems(
+  slice: ReadSlice,
+  boot: BootDoc,
+  slices: readonly ReadSlice[],
+): Iterable<UnplacedProblem> {
   const { owner } = slice;
   const found = boot.owners && findOwnerRights(boot.owners, owner);
   if (boot.owners && !found) {
-    yield fault(["owner"], `is ${quote(owner)}, which "owners" of the boot file does not name`);
+    yield errorAt(["owner"], `is ${quote(owner)}, which "owners" of the boot file does not name`);
     return;
   }
   const { entry, rights } = found ?? { entry: owner, rights: {} };
@@ -50,55 +54,64 @@ export function* ownerProblems(slice: ReadSlice, boot: BootDoc, slices: readonly
     const own = [
       ...hostProblems(route, leave),
       ...upstreamProblems(route, leave),
-      ...tokenProblems(route.sound, leave),
+      ...tokenProblems(route.valid, leave),
     ];
     yield* own.map((each) => below(route.path, each));
   }
 }
 
-function* settingProblems({ settings, settingsPath }: ReadSlice, { owner, rights, setting }: Leave): Iterable<Finding> {
+function* settingProblems(
+  { settings, settingsPath }: ReadSlice,
+  { owner, rights, setting }: Leave,
+): Iterable<UnplacedProblem> {
   const allowed = new Set(rights.allowed_settings);
   for (const name of Object.keys(settings)) {
     if (allowed.has(name) || allowed.has("*")) continue;
     const expected = `it holds for the routes of all owners, so it must be in ${setting("allowed_settings")}`;
-    yield fault([...settingsPath, name], `is a setting that owner "${owner}" may not write; ${expected}`);
+    yield errorAt([...settingsPath, name], `is a setting that owner "${owner}" may not write; ${expected}`);
   }
 }
 
-function* hostProblems({ from, sound }: ReadSlice["routes"][number], { owner, rights }: Leave): Iterable<Finding> {
+function* hostProblems(
+  { from, valid }: ReadSlice["routes"][number],
+  { owner, rights }: Leave,
+): Iterable<UnplacedProblem> {
   const hosts = rights.allowed_from?.map((text) => parseDomainPattern(text));
   if (hosts && from && !coversHosts(hosts, from.hostname)) {
-    yield fault(["from"], `is ${quote(sound.from)}, which owner "${owner}" may not serve`);
+    yield errorAt(["from"], `is ${quote(valid.from)}, which owner "${owner}" may not serve`);
   }
 }
 
-/** Names are judged when they are connected to (upstreams/reach.ts). */
-function* upstreamProblems({ upstreams }: ReadSlice["routes"][number], { rights, setting }: Leave): Iterable<Finding> {
+/** Names are validated when they are connected to (upstreams/reach.ts). */
+function* upstreamProblems(
+  { upstreams }: ReadSlice["routes"][number],
+  { rights, setting }: Leave,
+): Iterable<UnplacedProblem> {
   if (rights.allow_local_upstreams === true) return;
   for (const { hostname, path } of upstreams) {
     if (!isLoopbackHost(hostname)) continue;
     const expected = `must be allowed by ${setting("allow_local_upstreams")}`;
     const message = `has the host ${quote(hostname)}, the gateway's own machine, to which no connection is made: ${expected}`;
-    yield doubt(path, message);
+    yield warningAt(path, message);
   }
 }
 
 /** Tokens of users that are good beyond the route on which an application gets them. */
 function* tokenProblems(
-  route: ReadSlice["routes"][number]["sound"],
+  route: ReadSlice["routes"][number]["valid"],
   { owner, rights, setting }: Leave,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const allowed = new Set(rights.allowed_tokens);
   const refused = (what: string, name: string): string =>
     `${what}, which owner "${owner}" may not; "${name}" must be in ${setting("allowed_tokens")}`;
   if (route.mcp?.client && !allowed.has("external")) {
-    yield fault(["mcp", "client"], refused("hands External Tokens of its users to the application", "external"));
+    yield errorAt(["mcp", "client"], refused("hands External Tokens of its users to the application", "external"));
   }
   if (allowed.has("provider")) return;
   for (const [name, value] of Object.entries(route.set_request_headers ?? {})) {
     if (!passesProviderToken(value)) continue;
     const what = "hands the identity provider's tokens of its users to the application";
-    yield fault(["set_request_headers", name], refused(what, "provider"));
+    yield errorAt(["set_request_headers", name], refused(what, "provider"));
   }
 }
 
@@ -111,17 +124,17 @@ function* referenceProblems(
   slice: ReadSlice,
   { rights, setting }: Leave,
   slices: readonly ReadSlice[],
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const reserved = new Set(slices.filter((each) => each.source.boot).flatMap((each) => bootReferences(each)));
-  const problem = (path: ValuePath, value: string): Finding | undefined => {
+  const problem = (path: ValuePath, value: string): UnplacedProblem | undefined => {
     // The reference is a name, not a secret, so it may be quoted.
-    if (reserved.has(value)) return fault(path, `is ${quote(value)}, a secret of the boot file itself`);
+    if (reserved.has(value)) return errorAt(path, `is ${quote(value)}, a secret of the boot file itself`);
     if ((rights.allowed_refs ?? []).some((pattern) => matchesReference(pattern, value))) return undefined;
-    return fault(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
+    return errorAt(path, `is ${quote(value)}, must be allowed by ${setting("allowed_refs")}`);
   };
   const uses = [
     ...settingUses(slice),
-    ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.sound, route.path)]),
+    ...slice.routes.flatMap((route) => [...secretUses(routeFields, route.valid, route.path)]),
   ];
   for (const { form, path, values } of uses) {
     if (form === "ref") yield* values.flatMap((value) => problem(path, value) ?? []);

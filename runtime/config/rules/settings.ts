@@ -4,10 +4,10 @@ import { openidScope } from "../../features/sign-in/rules.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
 
-export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<Finding> {
+export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
   yield* openidScope(settings);
   yield* sharedSecrets(settings);
   yield* adminTokenRules(settings);
@@ -18,6 +18,6 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* hostCertificateRules(settings.host_certificates ?? {});
   const { storage_url: storage = "memory:" } = settings;
   if (storage !== "memory:" && !/^(sqlite|postgres|postgresql):./.test(storage)) {
-    yield fault(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
+    yield errorAt(["storage_url"], 'must be "memory:" or begin with "sqlite:" or "postgres://"');
   }
 }

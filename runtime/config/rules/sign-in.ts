@@ -5,11 +5,12 @@
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
 import { accepted, isLoopbackHost, parseOrigin } from "../../settings/values.ts";
 
-const WISH = "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
+const PLAIN_HTTP_PROBLEM =
+  "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
 
 /** Where the identity provider is asked over http, see identity/provider/idp-discovery.ts: a word of the boot file alone. */
 export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
@@ -17,12 +18,12 @@ export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
 }
 
 /** People sign in, consent and manage their sessions there. */
-export function authenticateServiceWish({ authenticate_service_url: text }: SettingsDoc): string | undefined {
-  return text !== undefined && !isSignInOrigin(accepted(parseOrigin(text))) ? WISH : undefined;
+export function authenticateServiceProblem({ authenticate_service_url: text }: SettingsDoc): string | undefined {
+  return text !== undefined && !isSignInOrigin(accepted(parseOrigin(text))) ? PLAIN_HTTP_PROBLEM : undefined;
 }
 
 /** A route that only somebody who is signed in may use, at an address where nobody can be. */
-export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<Finding> {
+export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<UnplacedProblem> {
   const { from, doc } = route;
   if (!from || !doc || isSignInOrigin({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
   // MCP clients show tokens, and people sign in for them on the authenticate host.
@@ -33,7 +34,7 @@ export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<
   const { allow, mayAllowAnonymous } = compilePolicy(routePolicy(doc));
   // A route that lets nobody in has a warning of its own.
   if (allow.length === 0 || mayAllowAnonymous) return;
-  yield fault(["from"], `${WISH}, or the route must be open to everybody`);
+  yield errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`);
 }
 
 function isSignInOrigin({ protocol, hostname }: Pick<URL, "protocol" | "hostname">): boolean {

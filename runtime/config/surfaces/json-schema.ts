@@ -12,7 +12,7 @@ const TEXTS: JsonSchema = { type: "array", items: TEXT };
 const ENTRIES: JsonSchema = { type: "object", additionalProperties: TEXT };
 const ONE_OR_MANY: JsonSchema = { anyOf: [TEXT, { ...TEXTS, minItems: 1 }] };
 
-/** Forms of the kinds without members. The loader judges more than a schema can say. */
+/** Forms of the kinds without members. The loader validates more than a schema can say. */
 const FORMS: Readonly<
   Record<Exclude<Kind, "block" | "block-list" | "labelled" | "secret" | "choice" | "text-list">, JsonSchema>
 > = {

@@ -90,8 +90,8 @@ rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
 of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
 
 function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
-  const told = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
-  return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${told} |`;
+  const reasonCell = named([...new Set([reasons.ok, reasons.no, ...(leftOut ? [leftOut.reason] : [])])]);
+  return `| \`${name}${takesPath ? "/<path>" : ""}\` | ${escapeCell(doc)} | ${reasonCell} |`;
 }
 
 function named(names: readonly string[]): string {

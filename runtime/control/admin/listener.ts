@@ -21,7 +21,7 @@ import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
 import { createAdminServer } from "./tls.ts";
 
-/** What is told of one process, or of several together. */
+/** What is shown of one process, or of several together. */
 export interface AdminPages {
   readiness(): Promise<{ readonly ready: boolean }>;
   status(): Promise<object>;
@@ -72,7 +72,7 @@ const HTTP_OPTIONS = {
 /** Listens. @throws GatewayError `admin.address`, `admin.listen` */
 export async function createAdminListener(deps: AdminListenerDeps): Promise<Admin> {
   const parsed = parseListener(deps.address);
-  if (!parsed.ok) throw new GatewayError("admin.address", `Cannot listen on "${deps.address}": ${parsed.wish}`);
+  if (!parsed.ok) throw new GatewayError("admin.address", `Cannot listen on "${deps.address}": ${parsed.problem}`);
   const { host, port } = parsed.value;
   const answer = createAnswers(deps, host);
 

@@ -46,8 +46,8 @@ function scopedBundle(bundle: Readonly<Record<string, unknown>>, scope: PublishS
   const problems = degraded.flatMap((each) => each["problems"]);
   // What keeps everything from being in force concerns this owner too, whosever it is.
   if (isRecord(lastError) && lastError["partial"] !== true) problems.push(NOT_IN_FORCE);
-  const told = problems.length > 0 && isRecord(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
-  return { digest, generation, loadedAt, slices: own(bundle["slices"]), degraded, ...told };
+  const ownError = problems.length > 0 && isRecord(lastError) ? { lastError: { at: lastError["at"], problems } } : {};
+  return { digest, generation, loadedAt, slices: own(bundle["slices"]), degraded, ...ownError };
 }
 
 export function scopedLaggards(laggards: readonly Laggard[]): readonly Laggard[] {

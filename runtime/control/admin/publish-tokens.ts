@@ -47,15 +47,15 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
   };
 
   async function mint(request: AdminRequest, by: string): Promise<Answer> {
-    const wish = readWish(await request.readBody(MAX_BODY_BYTES));
-    if (typeof wish === "string") return json(400, { error: "body", message: wish });
-    if (request.scope && !request.scope.covers(wish.owner)) return outsideScope(request.scope);
-    const minted = await tokens.mint({ ...wish, by });
+    const wanted = readMintRequest(await request.readBody(MAX_BODY_BYTES));
+    if (typeof wanted === "string") return json(400, { error: "body", message: wanted });
+    if (request.scope && !request.scope.covers(wanted.owner)) return outsideScope(request.scope);
+    const minted = await tokens.mint({ ...wanted, by });
     if (!minted) {
       const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;
       return json(429, { error: "too-many", message });
     }
-    log.info({ owner: minted.owner, id: minted.id, seconds: wish.lifetimeSeconds }, "publish token minted");
+    log.info({ owner: minted.owner, id: minted.id, seconds: wanted.lifetimeSeconds }, "publish token minted");
     return json(201, { token: minted.token, ...described(minted) });
   }
 }
@@ -67,7 +67,9 @@ function described({ id, owner, expiresAt }: MintedToken): object {
 }
 
 /** @returns what is wrong with the body, as a sentence without its end, when it is none */
-function readWish(body: Buffer | undefined): { readonly owner: string; readonly lifetimeSeconds: number } | string {
+function readMintRequest(
+  body: Buffer | undefined,
+): { readonly owner: string; readonly lifetimeSeconds: number } | string {
   const expected = `the body must be JSON such as {"owner": "team", "lifetime": "${DEFAULT_TOKEN_LIFETIME}"}`;
   let value: unknown;
   try {
@@ -80,7 +82,7 @@ function readWish(body: Buffer | undefined): { readonly owner: string; readonly 
   if (Object.keys(rest).length > 0 || typeof owner !== "string" || typeof lifetime !== "string") return expected;
   if (!isOwner(owner)) return `"owner" ${OWNER_EXPECTED}`;
   const read = parseTokenLifetime(lifetime);
-  return read.ok ? { owner, lifetimeSeconds: read.value } : `"lifetime" ${read.wish}`;
+  return read.ok ? { owner, lifetimeSeconds: read.value } : `"lifetime" ${read.problem}`;
 }
 
 function notAllowed(allow: string): Answer {

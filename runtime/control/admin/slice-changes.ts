@@ -18,7 +18,7 @@ export type ChangesReading =
   | { readonly ok: true; readonly changes: readonly SliceChange[] }
   | { readonly ok: false; readonly message: string };
 
-const WISH =
+const EXPECTED =
   'must be {"changes": [{"owner": NAME, "slice": SLICE or null, "expected": DIGEST, null for none, or "*"}, …]}';
 
 /** @param text JSON */
@@ -30,7 +30,7 @@ export function readChanges(text: string): ChangesReading {
     return { ok: false, message: `the body ${at}${problem.message}` };
   }
   const items = isRecord(value) && Object.keys(value).length === 1 ? value["changes"] : undefined;
-  if (!Array.isArray(items)) return { ok: false, message: `the body ${WISH}` };
+  if (!Array.isArray(items)) return { ok: false, message: `the body ${EXPECTED}` };
   const changes: SliceChange[] = [];
   for (const [index, item] of items.entries()) {
     const change = readChange(item);
@@ -45,9 +45,9 @@ export function readChanges(text: string): ChangesReading {
 
 /** @returns what is wrong */
 function readChange(item: unknown): SliceChange | string {
-  if (!isRecord(item)) return WISH;
+  if (!isRecord(item)) return EXPECTED;
   const { owner, slice, expected: written, ...rest } = item;
-  if (Object.keys(rest).length > 0 || slice === undefined || written === undefined) return WISH;
+  if (Object.keys(rest).length > 0 || slice === undefined || written === undefined) return EXPECTED;
   if (typeof owner !== "string" || !isOwner(owner)) return `has ${quote(owner)}, which is no name of an owner`;
   const expected = readExpected(written);
   if (expected === undefined) return `has ${quote(written)} as "expected", must be a digest, null or "*"`;

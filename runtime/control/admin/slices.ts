@@ -1,8 +1,8 @@
 /**
  * Publishing over http: `/config/slices` (all, or several in one step), `/config/slices/<owner>`, `/config/rollback`.
  *
- * Untrusted input: bodies, which are what a team wishes for. Whoever has the admin token may publish for any owner, whoever
- * has an owner's for that one (publish-scope.ts); what a slice may say is judged (control/bundle/validation/validate-candidates.ts). Promises: no change without the precondition that says what the
+ * Untrusted input: bodies, which are what a team asks for. Whoever has the admin token may publish for any owner, whoever
+ * has an owner's for that one (publish-scope.ts); what a slice may say is validated (control/bundle/validation/validate-candidates.ts). Promises: no change without the precondition that says what the
  * publisher believes to find; an answer 200 means live in every process that shows signs of life, 202 names the others.
  *
  * @see RFC 9110 §13.1 (If-Match, If-None-Match), RFC 6585 §3 (428)
@@ -22,7 +22,7 @@ import { isRecord } from "../../shared/is-record.ts";
 
 /** Some 20,000 routes. */
 const MAX_SLICE_BYTES = 16 * 1024 * 1024;
-const MAX_WISH_BYTES = 4096;
+const MAX_ROLLBACK_BYTES = 4096;
 const SLICES = "/config/slices";
 const ROLLBACK = "/config/rollback";
 
@@ -40,7 +40,7 @@ export function sliceEndpoint(publisher: Publisher, parse: Validator["parse"]): 
         return await oneSlice(request, request.path.slice(SLICES.length + 1), publisher, parse);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        // The store or the judging thread: nothing was decided about the request itself.
+        // The store or the validating thread: nothing was decided about the request itself.
         const message = request.scope ? "the gateway cannot do this at the moment, try again" : error.message;
         return json(503, { error: error.code, message }, { "retry-after": "1" });
       }
@@ -162,15 +162,15 @@ async function removeSlice(request: AdminRequest, owner: string, publisher: Publ
 
 async function rollback(request: AdminRequest, publisher: Publisher): Promise<Answer> {
   if (request.method !== "POST") return notAllowed("POST");
-  const body = await request.readBody(MAX_WISH_BYTES);
-  const wish = body && readWish(body);
-  if (!wish) {
+  const body = await request.readBody(MAX_ROLLBACK_BYTES);
+  const wanted = body && readRollbackRequest(body);
+  if (!wanted) {
     return json(400, { error: "body", message: 'the body must be JSON such as {"owner": "team", "to": 12} or {}' });
   }
-  return answerOutcome(wish.owner, await publisher.rollback(wish));
+  return answerOutcome(wanted.owner, await publisher.rollback(wanted));
 }
 
-function readWish(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {
+function readRollbackRequest(body: Buffer): { owner?: string | undefined; to?: number | undefined } | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
     if (!isRecord(value)) return undefined;
@@ -249,10 +249,10 @@ function stale(owner: string, current: CurrentSlice | undefined): Answer {
   const state = current
     ? `is now ${current.digest.slice(0, 12)}…, published as generation ${current.generation} at ${new Date(current.at * 1000).toISOString()}`
     : "is not there";
-  const wish = current
+  const wanted = current
     ? "somebody else changed it: look at what is published, bring it and your change together, and publish again"
     : "it was removed, or never published: publish it as a new slice";
-  const message = `The slice of owner "${owner}" ${state}; ${wish}`;
+  const message = `The slice of owner "${owner}" ${state}; ${wanted}`;
   return json(412, {
     error: "changed",
     message,

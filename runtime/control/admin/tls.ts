@@ -1,7 +1,7 @@
 /**
  * The sockets of the admin listener: plain, or TLS with its own certificate.
  *
- * Client certificates are asked for and judged by the answers (listener.ts), not in the handshake: probes have none.
+ * Client certificates are asked for and validated by the answers (listener.ts), not in the handshake: probes have none.
  */
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";

@@ -14,7 +14,7 @@ import {
 import type { Problem } from "../../settings/problem.ts";
 import { type SecretSource, secretUses } from "../../settings/secret-spellings.ts";
 import { errorText } from "../../shared/errors.ts";
-import type { Told } from "./build.ts";
+import type { BuildReport } from "./build.ts";
 import type { CertificateText } from "./validation/protocol.ts";
 import { compiledWith, recording, sameSecrets, type Secrets } from "./recorded-secrets.ts";
 import { secretNeeds } from "./secret-needs.ts";
@@ -37,11 +37,11 @@ export interface CertificatesInput {
 /** Each costs about a third of a millisecond. */
 const CERTIFICATES_AT_ONCE = 8;
 
-/** @returns those that could be compiled; what is wrong with others is added to `told` */
+/** @returns those that could be compiled; what is wrong with others is added to `into` */
 export async function buildCertificates(
   { certificates, secrets: all, fileOf }: CertificatesInput,
   last: CompiledCertificates,
-  { problems, failures, stale }: Told,
+  { problems, failures, stale }: BuildReport,
 ): Promise<CompiledCertificates> {
   const built = new Map<string, CompiledOne>();
   let fresh = 0;

@@ -77,8 +77,8 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
   const problems: Problem[] = [];
   const failures: Failure[] = [];
   const stale: Stale[] = [];
-  const told = { problems, failures, stale };
-  const settings = settingsOf(input, last, told);
+  const into = { problems, failures, stale };
+  const settings = settingsOf(input, last, into);
   if (!settings) return { ok: false, problems, failures };
   const reusable = settings.value === last?.settings ? last : undefined;
   const compiled = new Map<string, Compiled>();
@@ -93,7 +93,7 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
     const isReusable =
       reusable !== undefined && known !== undefined && known.reach === text.reach && known.route.heldTo === text.heldTo;
     const kept = isReusable && sameSecrets(known.secrets, input.secrets) ? known : undefined;
-    const entry = kept ?? compileOne(text, settings.value, { input, known, isReusable }, told);
+    const entry = kept ?? compileOne(text, settings.value, { input, known, isReusable }, into);
     if (entry !== known) unchanged = false;
     if (entry) {
       compiled.set(text.key, entry);
@@ -104,7 +104,7 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
       turnStartedMs = performance.now();
     }
   }
-  const certificates = await buildCertificates(input, last?.certificates ?? new Map(), told);
+  const certificates = await buildCertificates(input, last?.certificates ?? new Map(), into);
   if (!last || !sameCertificates(certificates, last.certificates)) unchanged = false;
   if (problems.length > 0) return { ok: false, problems, failures };
   const build = { settings: settings.value, certificates, holdsOwnersApart, routes, unchanged, compiled };
@@ -112,13 +112,13 @@ export async function buildSnapshot(input: BuildInput, last: Build | undefined):
 }
 
 /** Gets what is found on the way. */
-export interface Told {
+export interface BuildReport {
   readonly problems: Problem[];
   readonly failures: Failure[];
   readonly stale: Stale[];
 }
 
-function settingsOf(input: BuildInput, last: Build | undefined, { problems, failures, stale }: Told) {
+function settingsOf(input: BuildInput, last: Build | undefined, { problems, failures, stale }: BuildReport) {
   const text = canonicalJson(input.settings);
   const isSame = last?.settingsText === text;
   if (last && isSame && sameSecrets(last.settingsSecrets, input.secrets)) {
@@ -158,7 +158,7 @@ function compileOne(
   { text, ...rest }: RouteText,
   settings: LiveSettings,
   { input: { secrets: all, fileOf }, known, isReusable }: RouteInput,
-  { problems, failures, stale }: Told,
+  { problems, failures, stale }: BuildReport,
 ): Compiled | undefined {
   const doc = JSON.parse(text) as RouteDoc;
   const { key, owner, reach } = rest;

@@ -5,7 +5,7 @@
  * Untrusted input: files and slices; they are written by others. Promises: a snapshot comes from what belongs together;
  * whatever is wrong with an owner's change (unreadable, invalid, conflicting, a missing secret) leaves that owner with the
  * last good one and the others alone, what is wrong with the boot file leaves the last good snapshot in force, and both
- * are told in the log and the status; listeners see each snapshot once, in order.
+ * are reported in the log and the status; listeners see each snapshot once, in order.
  */
 import { isWrittenBy, resolveBoot, type Boot } from "./boot.ts";
 
@@ -19,7 +19,11 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Closable, Clock } from "../../shared/clock.ts";
 import { buildSnapshot, type Build, type BuildOutcome } from "./build.ts";
-import { createJudge, publishedSources, type Judge } from "./validation/validate-candidates.ts";
+import {
+  createCandidateValidation,
+  publishedSources,
+  type ValidateCandidates,
+} from "./validation/validate-candidates.ts";
 import type { KeptStore } from "./kept-store.ts";
 import type { PublishedSlices, PublishedState } from "./published.ts";
 import { createRefused } from "./refused.ts";
@@ -62,7 +66,7 @@ export interface Bundle extends Snapshots, Closable {
   /** Looks at files and slices now. Resolves when what is there has been put in force or refused; never rejects. */
   reload(): Promise<void>;
   /** What would be wrong if these slices were published. */
-  readonly judge: Judge;
+  readonly validate: ValidateCandidates;
   /** Reads a slice that somebody sent, off the event loop. */
   readonly parse: Validator["parse"];
   /** Calls back after each look at files and slices, whatever came of it. @returns unsubscribe */
@@ -127,7 +131,7 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
       ...(published && { published: { generation: slices.generation, inForce } }),
     }),
     reload,
-    judge: createJudge(validator, secretDeps),
+    validate: createCandidateValidation(validator, secretDeps),
     parse: (text, owner) => validator.parse(text, owner),
     onReport(listener) {
       const entry = (): void => listener();

@@ -3,7 +3,7 @@
  *
  * The texts of slices are records of their own, named by their content. This record names them, and replacing it under
  * its version is the one moment at which a change happens: two publishers cannot both win, and nobody ever reads a set
- * of slices that were not judged together. Pure.
+ * of slices that were not validated together. Pure.
  */
 
 export interface SliceVersion {
@@ -73,9 +73,9 @@ export function withChanges(publication: Publication, changes: Changes, at: numb
 }
 
 /** The changes that differ from what is in force. */
-export function realChanges(publication: Publication, wished: Changes): Changes {
+export function realChanges(publication: Publication, wanted: Changes): Changes {
   return new Map(
-    [...wished].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
+    [...wanted].filter(([owner, digest]) => (currentSlice(publication, owner)?.digest ?? null) !== digest),
   );
 }
 
@@ -83,7 +83,7 @@ export type RollbackPlan =
   | { readonly ok: true; readonly changes: Changes; readonly to: number }
   | { readonly ok: false; readonly reason: string };
 
-export interface RollbackWish {
+export interface RollbackRequest {
   /** One owner's slice; everybody's when absent. */
   readonly owner?: string | undefined;
   /** Back to how things were after this generation; before the last change when absent. */
@@ -91,7 +91,7 @@ export interface RollbackWish {
 }
 
 /** Which slices must change so that things are as they were. */
-export function planRollback(publication: Publication, { owner, to }: RollbackWish): RollbackPlan {
+export function planRollback(publication: Publication, { owner, to }: RollbackRequest): RollbackPlan {
   const concerned =
     owner === undefined ? publication.owners : publication.owners.filter((each) => each.owner === owner);
   if (concerned.length === 0) {

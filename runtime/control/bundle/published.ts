@@ -1,7 +1,7 @@
 /**
- * The published slices as the store has them: read together, so that the set was judged together, and followed.
+ * The published slices as the store has them: read together, so that the set was validated together, and followed.
  *
- * Trusted: the store. What is read here was judged before it was written (publisher.ts), and is judged again by every
+ * Trusted: the store. What is read here was validated before it was written (publisher.ts), and is validated again by every
  * process with its own files before it goes in force.
  */
 import { GatewayError } from "../../shared/errors.ts";

@@ -1,7 +1,7 @@
 /**
- * Publishing: a slice is judged together with everything else, stored in one step, and awaited until it is live.
+ * Publishing: a slice is validated together with everything else, stored in one step, and awaited until it is live.
  *
- * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not judged
+ * Untrusted input: the texts; whoever may publish is a team, not the gateway's operator. Promises: what was not validated
  * good is never stored; a change that others made meanwhile is never overwritten unseen; a change is stored whole or
  * not at all, whatever dies in between; `live` means that every process that shows signs of life has it in force.
  */
@@ -12,7 +12,7 @@ import type { Problem } from "../../config/load.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
-import type { Judge, Judgement } from "./validation/validate-candidates.ts";
+import type { ValidateCandidates, CandidateValidation } from "./validation/validate-candidates.ts";
 import { PRESENCE_TAG, type PresenceRow } from "./presence.ts";
 import {
   currentSlice,
@@ -23,7 +23,7 @@ import {
   type Changes,
   type CurrentSlice,
   type Publication,
-  type RollbackWish,
+  type RollbackRequest,
 } from "./publication.ts";
 import { publishedName } from "./validation/protocol.ts";
 import { PUBLICATION_FEED, PUBLICATION_KEY, readPublication, sliceKey, type PublishedSlice } from "./published.ts";
@@ -74,14 +74,14 @@ export interface Publisher {
   ): Promise<PublishOutcome>;
   /** All of them in one step, or none. @param changes of different owners */
   publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome>;
-  rollback(wish: RollbackWish): Promise<PublishOutcome>;
+  rollback(request: RollbackRequest): Promise<PublishOutcome>;
   /** Who has this generation in force by now, as far as these owners' slices go. */
   liveness(generation: number, owners: readonly string[]): Promise<Liveness>;
 }
 
 export interface PublisherDeps {
   readonly store: Store;
-  readonly judge: Judge;
+  readonly validate: ValidateCandidates;
   readonly clock: Clock;
   /** A change was stored: processes that this one can wake shall look now. */
   readonly onStored?: () => void;
@@ -98,10 +98,10 @@ const MAX_ROUNDS = 20;
 const FEED_ENTRY_SECONDS = 3_600;
 
 type Plan =
-  | { readonly ok: true; readonly wished: Changes; readonly texts: ReadonlyMap<string, string> }
+  | { readonly ok: true; readonly wanted: Changes; readonly texts: ReadonlyMap<string, string> }
   | Extract<PublishOutcome, { readonly ok: false }>;
 
-export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_MS }: PublisherDeps): Publisher {
+export function createPublisher({ store, validate, clock, onStored, waitMs = WAIT_MS }: PublisherDeps): Publisher {
   return {
     async publication() {
       return (await readPublication(store)).publication;
@@ -117,18 +117,18 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
     },
     publish: (owner, slice, expected) => publishAll([{ owner, slice, expected }]),
     publishAll,
-    rollback: (wish) =>
+    rollback: (request) =>
       change((publication) => {
-        const plan = planRollback(publication, wish);
+        const plan = planRollback(publication, request);
         if (!plan.ok) return { ok: false, reason: "no-such-generation", message: plan.reason };
-        return { ok: true, wished: plan.changes, texts: new Map() };
+        return { ok: true, wanted: plan.changes, texts: new Map() };
       }),
     liveness,
   };
 
   function publishAll(changes: readonly SliceChange[]): Promise<PublishOutcome> {
     return change((publication) => {
-      const wished = new Map<string, string | null>();
+      const wanted = new Map<string, string | null>();
       const texts = new Map<string, string>();
       for (const { owner, slice, expected } of changes) {
         const current = currentSlice(publication, owner);
@@ -138,10 +138,10 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
         if ((current?.digest ?? null) !== digest && !asExpected(current, expected)) {
           return { ok: false, reason: "stale", owner, current };
         }
-        wished.set(owner, digest);
+        wanted.set(owner, digest);
         if (slice) texts.set(slice.digest, slice.text);
       }
-      return { ok: true, wished, texts };
+      return { ok: true, wanted, texts };
     });
   }
 
@@ -150,25 +150,29 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
       const { publication, version } = await readPublication(store);
       const planned = plan(publication);
       if (!planned.ok) return planned;
-      const changes = realChanges(publication, planned.wished);
+      const changes = realChanges(publication, planned.wanted);
       const next = changes.size === 0 ? publication : withChanges(publication, changes, epochSeconds(clock));
-      const judgement = await judgeAll(next, changes, planned.texts);
-      if (judgement.problems.some(({ severity }) => severity === "error") && changes.size > 0) {
-        return { ok: false, reason: "invalid", problems: judgement.problems };
+      const validation = await validateAll(next, changes, planned.texts);
+      if (validation.problems.some(({ severity }) => severity === "error") && changes.size > 0) {
+        return { ok: false, reason: "invalid", problems: validation.problems };
       }
       if (changes.size > 0 && !(await commit(next, version, planned.texts))) continue;
       if (changes.size > 0) await announce(publication, next);
-      // Others' warnings are told to others.
+      // Others' warnings are reported to others.
       const names = new Set([...changes.keys()].map(publishedName));
-      const warnings = judgement.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
-      const generation = generationOf(next, planned.wished);
-      const outcome = { changed: changes.size > 0, generation, slices: planned.wished, warnings };
-      return { ok: true, ...outcome, ...(await awaitLive(generation, [...planned.wished.keys()])) };
+      const warnings = validation.problems.filter(({ severity, file }) => severity === "warning" && names.has(file));
+      const generation = generationOf(next, planned.wanted);
+      const outcome = { changed: changes.size > 0, generation, slices: planned.wanted, warnings };
+      return { ok: true, ...outcome, ...(await awaitLive(generation, [...planned.wanted.keys()])) };
     }
     throw new GatewayError("publish.busy", "Cannot publish: others publish at the same time, try again");
   }
 
-  async function judgeAll(next: Publication, changes: Changes, texts: ReadonlyMap<string, string>): Promise<Judgement> {
+  async function validateAll(
+    next: Publication,
+    changes: Changes,
+    texts: ReadonlyMap<string, string>,
+  ): Promise<CandidateValidation> {
     if (changes.size === 0) return { problems: [] };
     const slices = await Promise.all(
       currentSlices(next).map(async ({ owner, digest }) => {
@@ -178,13 +182,13 @@ export function createPublisher({ store, judge, clock, onStored, waitMs = WAIT_M
         return { owner, digest, text, candidate: changes.has(owner) };
       }),
     );
-    return judge(slices, [...changes.keys()]);
+    return validate(slices, [...changes.keys()]);
   }
 
   /** @returns false when somebody else was faster */
   async function commit(next: Publication, version: number, texts: ReadonlyMap<string, string>): Promise<boolean> {
     const fresh = currentSlices(next).filter(({ digest }) => texts.has(digest));
-    // First the text, then the record that names it: a reader finds everything it is told of.
+    // First the text, then the record that names it: a reader finds everything it names.
     for (const { owner, digest } of fresh) await putText(owner, digest, texts);
     const { ok } = await store.put(PUBLICATION_KEY, next, { ifVersion: version });
     if (!ok) return false;
@@ -247,9 +251,9 @@ function asExpected(current: CurrentSlice | undefined, expected: Expected): bool
   }
 }
 
-/** When the wished slices came: what everybody must have reached. */
-function generationOf(publication: Publication, wished: Changes): number {
-  const concerned = publication.owners.filter(({ owner }) => wished.has(owner));
+/** When the wanted slices came: what everybody must have reached. */
+function generationOf(publication: Publication, wanted: Changes): number {
+  const concerned = publication.owners.filter(({ owner }) => wanted.has(owner));
   return Math.max(0, ...concerned.map(({ versions }) => versions.at(-1)?.generation ?? 0));
 }
 

@@ -19,7 +19,7 @@ export interface Refused {
   keepOf(owners: readonly string[]): void;
 }
 
-/** One is enough for the owner to give way; a few are told. */
+/** One is enough for the owner to give way; a few are reported. */
 const MAX_OF_ONE_OWNER = 10;
 
 interface Entry extends Failure {

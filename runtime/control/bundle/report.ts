@@ -1,9 +1,9 @@
-/** What is told of loading the configuration: the status for operators, and log lines that are not repeated. */
+/** What is reported of loading the configuration: the status for operators, and log lines that are not repeated. */
 import type { Snapshot } from "../../config/snapshot.ts";
 import { formatProblem, type Problem } from "../../config/load.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import type { DegradedOwner, Findings, SliceStatus } from "./validation/protocol.ts";
+import type { DegradedOwner, ValidationReport, SliceStatus } from "./validation/protocol.ts";
 import type { Stale } from "./build.ts";
 import type { Validation } from "./validation/validator.ts";
 
@@ -47,7 +47,7 @@ export interface DegradedStatus {
 }
 
 export interface Report {
-  /** The files were read and judged. */
+  /** The files were read and validated. */
   found(found: Exclude<Validation, { readonly kind: "unchanged" }>): void;
   /** Nothing of what was found is put in force. */
   failed(problems: readonly Problem[]): void;
@@ -63,7 +63,11 @@ const MAX_LOGGED = 20;
 
 export function createReport({ log, clock }: { readonly log: Log; readonly clock: Clock }): Report {
   /** As validated; `slices` has what went wrong afterwards too. */
-  let judged: Pick<Findings, "slices" | "degraded" | "currentOwners"> = { slices: [], degraded: [], currentOwners: 0 };
+  let validated: Pick<ValidationReport, "slices" | "degraded" | "currentOwners"> = {
+    slices: [],
+    degraded: [],
+    currentOwners: 0,
+  };
   let slices: readonly SliceStatus[] = [];
   let degraded: readonly DegradedStatus[] = [];
   let currentOwners = 0;
@@ -76,22 +80,22 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
 
   const report: Report = {
     found(found) {
-      judged = found;
+      validated = found;
       ({ slices } = found);
       warn(found.problems.filter(({ severity }) => severity === "warning").map(formatProblem));
       if (found.kind === "bad") report.failed(found.problems);
     },
     failed(problems) {
-      slices = judged.slices.map((slice) => withProblems(slice, problems));
+      slices = validated.slices.map((slice) => withProblems(slice, problems));
       tell(problems.map(formatProblem), "configuration refused, the last good one stays");
     },
     loaded({ digest, generation, routes }, stale, tookMs) {
       ok++;
       loadedAt = epochSeconds(clock);
       log.info({ digest, generation, routes: routes.length, ms: Math.round(tookMs) }, "configuration in force");
-      settle(stale);
+      updateDegraded(stale);
     },
-    recovered: settle,
+    recovered: updateDegraded,
     restartNeeded(needed) {
       if (needed && !needsRestart) log.warn("boot settings changed, they take effect at the next start");
       needsRestart = needed;
@@ -110,17 +114,17 @@ export function createReport({ log, clock }: { readonly log: Log; readonly clock
   };
   return report;
 
-  /** What was judged last is in force as far as it is good. */
-  function settle(stale: readonly Stale[]): void {
+  /** What was validated last is in force as far as it is good. */
+  function updateDegraded(stale: readonly Stale[]): void {
     const problems = stale.map(({ problem }) => problem);
-    slices = judged.slices.map((slice) => withProblems(slice, problems));
+    slices = validated.slices.map((slice) => withProblems(slice, problems));
     const known = new Map(degraded.map((each) => [identityOf(each), each.since]));
-    degraded = withStale(judged.degraded, stale).map((each) => ({
+    degraded = withStale(validated.degraded, stale).map((each) => ({
       ...each,
       since: known.get(identityOf(each)) ?? epochSeconds(clock),
       problems: each.problems.map(formatProblem),
     }));
-    currentOwners = judged.currentOwners - (degraded.length - judged.degraded.length);
+    currentOwners = validated.currentOwners - (degraded.length - validated.degraded.length);
     const lines = degraded.flatMap((each) => each.problems);
     if (lines.length > 0) return tell(lines, "not every owner is served as written, the others are", { partial: true });
     if (lastError) log.info("configuration is again what is in force");

@@ -35,7 +35,7 @@ export interface Sealing {
 
 const MAX_SECRET_BYTES = 64 * 1024;
 
-type Found = { readonly value: string } | { readonly fault: string; readonly cause?: unknown };
+type Found = { readonly value: string } | { readonly failure: string; readonly cause?: unknown };
 
 export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise<ResolvedSecrets> {
   const found = new Map<string, Found>();
@@ -53,31 +53,31 @@ export async function readSecrets(needs: SecretNeeds, deps: SecretDeps): Promise
 
 function valueOf(result: Found | undefined, name: string): string {
   if (result && "value" in result) return result.value;
-  const { fault, cause } = result ?? { fault: "nobody asked for it in time" };
-  throw new GatewayError("config.secret", `Cannot read ${name}: ${fault}`, { cause });
+  const { failure, cause } = result ?? { failure: "nobody asked for it in time" };
+  throw new GatewayError("config.secret", `Cannot read ${name}: ${failure}`, { cause });
 }
 
 async function readReference(ref: string, env: SecretDeps["env"]): Promise<Found> {
   if (ref.startsWith("env:")) {
     const value = env[ref.slice("env:".length)];
-    return value === undefined ? { fault: "the environment variable is not set" } : { value };
+    return value === undefined ? { failure: "the environment variable is not set" } : { value };
   }
   if (ref.startsWith("file:/")) return readSecretFile(ref.slice("file:".length));
-  return { fault: 'it must begin with "env:" or "file:/"' };
+  return { failure: 'it must begin with "env:" or "file:/"' };
 }
 
 async function readSecretFile(path: string): Promise<Found> {
   try {
     await using file = await open(path, "r");
     const about = await file.stat();
-    if (!about.isFile()) return { fault: "it is not a file" };
-    if (about.size > MAX_SECRET_BYTES) return { fault: `it has more than ${MAX_SECRET_BYTES} bytes` };
+    if (!about.isFile()) return { failure: "it is not a file" };
+    if (about.size > MAX_SECRET_BYTES) return { failure: `it has more than ${MAX_SECRET_BYTES} bytes` };
     // Editors and `echo` end a file with a newline that nobody means.
     return { value: (await file.readFile("utf8")).replace(/\r?\n$/, "") };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return {
-      fault: code === "ENOENT" ? "the file does not exist" : `the file cannot be read (${code ?? "error"})`,
+      failure: code === "ENOENT" ? "the file does not exist" : `the file cannot be read (${code ?? "error"})`,
       cause: error,
     };
   }
@@ -91,11 +91,11 @@ export async function secretDirectories(refs: readonly string[]): Promise<readon
 }
 
 async function openSealed(sealed: string, sealing: Sealing | undefined): Promise<Found> {
-  if (!sealing) return { fault: 'this gateway has no "shared_secret", from which the key to it is made' };
+  if (!sealing) return { failure: 'this gateway has no "shared_secret", from which the key to it is made' };
   try {
     return { value: await sealing.open(sealed) };
   } catch (error) {
-    return { fault: "it was not sealed to this gateway's key, or was changed", cause: error };
+    return { failure: "it was not sealed to this gateway's key, or was changed", cause: error };
   }
 }
 

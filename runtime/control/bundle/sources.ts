@@ -3,7 +3,7 @@
  *
  * A path is a file, or a directory with one boot file (`gateway.yaml`, `.yml` or `.json`) and slices beside it. Names
  * that begin with a dot are nobody's slice: editors, publishers and Kubernetes keep their temporary and `..data` entries
- * there. What cannot be read is a problem like a wrong setting, so that all problems are told at once.
+ * there. What cannot be read is a problem like a wrong setting, so that all problems are reported at once.
  */
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -129,7 +129,7 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
   return { files, problems, unread, signature, states, directories: [...directories], newestMs };
 
   async function add(file: string, boot: boolean): Promise<void> {
-    const faults = boot ? problems : unread;
+    const into = boot ? problems : unread;
     try {
       const found = await stat(file, { bigint: true });
       const { dev, ino, size, mtimeNs, ctimeNs } = found;
@@ -137,11 +137,11 @@ async function list(path: string, mayBoot: boolean): Promise<Listing> {
       newestMs = Math.max(newestMs, Number(ctimeNs / 1_000_000n));
       // The directory of the file behind a symbolic link sees changes that the link's directory does not.
       directories.add(dirname(await realpath(file)));
-      if (!found.isFile()) faults.push(problem(file, "is not a file"));
-      else if (size > MAX_FILE_BYTES) faults.push(problem(file, "is larger than 64 MiB"));
+      if (!found.isFile()) into.push(problem(file, "is not a file"));
+      else if (size > MAX_FILE_BYTES) into.push(problem(file, "is larger than 64 MiB"));
       else files.push({ path: file, boot });
     } catch (error) {
-      faults.push(problem(file, unreadable(error)));
+      into.push(problem(file, unreadable(error)));
     }
   }
 }

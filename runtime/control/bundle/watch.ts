@@ -17,7 +17,7 @@ export interface WatchDeps {
   readonly log: Log;
   /** True for files that the gateway itself writes: a log beside the configuration changes all the time. */
   readonly isOwnOutput?: (path: string) => boolean;
-  /** Pause that must follow a change before it is told. */
+  /** Pause that must follow a change before it is reported. */
   readonly quietMs?: number;
   readonly pollEveryMs?: number;
 }
@@ -28,12 +28,12 @@ export interface Watch {
   close(): void;
 }
 
-/** However busy a directory is, its changes are told after this many quiet periods. */
+/** However busy a directory is, its changes are reported after this many quiet periods. */
 const MOST_QUIET_PERIODS = 10;
 
 export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryMs = 5_000 }: WatchDeps): Watch {
   const watched = new Map<string, { readonly watcher: FSWatcher; readonly identity: string }>();
-  const complained = new Set<string>();
+  const warned = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let busySinceMs: number | undefined;
   let closed = false;
@@ -67,12 +67,12 @@ export function createWatch({ onHint, log, isOwnOutput, quietMs = 50, pollEveryM
         drop(directory);
       });
       watched.set(directory, { watcher, identity });
-      // What changed between the last look and this moment was told to nobody.
+      // What changed between the last look and this moment was reported to nobody.
       changed();
     } catch (error) {
-      // Most often the limit of inotify watches; told once, tried again at every poll.
-      if (!complained.has(directory)) log.warn({ directory, reason: errorText(error) }, "directory cannot be watched");
-      complained.add(directory);
+      // Most often the limit of inotify watches; logged once, tried again at every poll.
+      if (!warned.has(directory)) log.warn({ directory, reason: errorText(error) }, "directory cannot be watched");
+      warned.add(directory);
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * `gateway run --workers N`: forks the workers and speaks for all of them on the admin port.
  *
- * The supervisor handles no request of users. It judges and stores what is published, wakes its workers, and answers
+ * The supervisor handles no request of users. It validates and stores what is published, wakes its workers, and answers
  * when they, and all other replicas of the store, have it in force. When it dies its workers end with it, so that
  * whatever started it starts all of them again.
  */
@@ -13,7 +13,7 @@ import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
 import { openAdminCertificates } from "../admin/tls.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
-import { createJudge, publishedSources } from "../bundle/validation/validate-candidates.ts";
+import { createCandidateValidation, publishedSources } from "../bundle/validation/validate-candidates.ts";
 import { presenceKey, processName } from "../bundle/presence.ts";
 import { createKeptStore } from "../bundle/kept-store.ts";
 import type { SealedSlice } from "../bundle/validation/protocol.ts";
@@ -68,7 +68,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     );
     const { slices } = await createPublishedSlices({ store }).read();
     const kept = (): Promise<readonly SealedSlice[]> => createKeptStore({ store }).read();
-    const { problems } = await validator.judge(publishedSources(slices), [], await kept());
+    const { problems } = await validator.validate(publishedSources(slices), [], await kept());
     if (problems.some(({ severity }) => severity === "error")) {
       throw new GatewayError("config.invalid", problems.map(formatProblem).join("\n"));
     }
@@ -85,7 +85,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     own({ close: () => fleet.stop(settings.drainTimeoutMs + STOP_GRACE_MS) });
     const publisher = createPublisher({
       store,
-      judge: createJudge(validator, () => ({ env: process.env, sealing }), kept),
+      validate: createCandidateValidation(validator, () => ({ env: process.env, sealing }), kept),
       clock: systemClock,
       onStored: () => fleet.tell({ type: "look" }),
     });
@@ -131,12 +131,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
 
 /** What each worker would have for itself alone, and must not. */
 function refuseAlone({ settings, sealing }: Boot, workers: number): void {
-  const wish = (what: string): GatewayError =>
+  const refusal = (what: string): GatewayError =>
     new GatewayError("workers.shared", `Cannot run ${workers} workers: ${what}, or run one worker`);
   if (settings.storageUrl === "memory:") {
-    throw wish('"storage_url" is "memory:", which every worker has for itself; use sqlite or PostgreSQL');
+    throw refusal('"storage_url" is "memory:", which every worker has for itself; use sqlite or PostgreSQL');
   }
   if (!sealing) {
-    throw wish('"shared_secret" is not set, so every worker would make its own; set one');
+    throw refusal('"shared_secret" is not set, so every worker would make its own; set one');
   }
 }

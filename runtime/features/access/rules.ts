@@ -2,7 +2,7 @@
 import { ACCESS_KEYS } from "../../policy/access-keys.ts";
 import { hasCriteria } from "../../policy/validate-rules.ts";
 import { type ActionDoc, isList, type PolicyDoc } from "../../policy/parse.ts";
-import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import type { AccessDoc } from "./settings.ts";
 
 const LISTS = ["allowed_users", "allowed_domains", "allowed_idp_claims"] as const;
@@ -17,62 +17,62 @@ export function* accessRules(
   route: Partial<AccessDoc>,
   wrote: (name: keyof AccessDoc) => boolean,
   mcp: "server" | "client" | undefined,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   if (!wrote("policy") && !ACCESS_KEYS.some((key) => wrote(key))) {
-    yield doubt([], 'has no "policy", so everything is denied');
+    yield warningAt([], 'has no "policy", so everything is denied');
   }
   const [isPublic, isAnybody] = WIDE;
   if (route[isPublic] === true && route[isAnybody] === true)
-    yield fault([isAnybody], `cannot stand beside "${isPublic}", must be one of them`);
+    yield errorAt([isAnybody], `cannot stand beside "${isPublic}", must be one of them`);
   for (const list of LISTS) {
     const values = route[list];
     if (values === undefined) continue;
     const wide = WIDE.find((each) => route[each] === true);
-    if (wide !== undefined) yield fault([list], `cannot stand beside "${wide}", which lets everybody pass anyway`);
+    if (wide !== undefined) yield errorAt([list], `cannot stand beside "${wide}", which lets everybody pass anyway`);
     yield* emptyList(list, values);
   }
   for (const name of ["bearer_token_format", "idp_access_token_allowed_audiences", "show_error_details"] as const) {
     const isOrdinary = name === "show_error_details" ? mcp !== "server" : mcp === undefined;
     if (!isOrdinary && wrote(name))
-      yield fault([name], "cannot stand on an MCP route, whose callers show External Tokens");
+      yield errorAt([name], "cannot stand on an MCP route, whose callers show External Tokens");
   }
   if (route.idp_access_token_allowed_audiences?.length === 0)
-    yield fault(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
+    yield errorAt(["idp_access_token_allowed_audiences"], "is an empty list, must have an audience or be left out");
   yield* criteriaOfOthers(route, mcp === "server");
   for (const { path, criteria, block } of listsOf(route.policy)) {
     if (criteria.length === 0 && hasCriteria(block))
-      yield doubt(path, "is an empty list and adds nothing, should be left out");
+      yield warningAt(path, "is an empty list and adds nothing, should be left out");
   }
 }
 
 function* emptyList(
   name: string,
   values: readonly string[] | Readonly<Record<string, readonly string[]>>,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const message = "is empty and lets nobody in, must have at least one value or be left out";
-  if (Object.keys(values).length === 0) yield fault([name], message);
+  if (Object.keys(values).length === 0) yield errorAt([name], message);
   for (const [claim, of] of Object.entries(values) as (readonly [string, unknown])[]) {
-    if (Array.isArray(of) && of.length === 0) yield fault([name, claim], message);
+    if (Array.isArray(of) && of.length === 0) yield errorAt([name, claim], message);
   }
 }
 
 /** Criteria that can never hold on a route of this kind. */
-function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<Finding> {
+function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<UnplacedProblem> {
   for (const { path, name, action } of criteriaOf(route.policy)) {
     if (name === "mcp_tool" && !isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
       // Under deny it does no harm where one policy serves routes of both kinds.
-      yield action === "allow" ? fault(path, message) : doubt(path, message);
+      yield action === "allow" ? errorAt(path, message) : warningAt(path, message);
     }
     if (name === "device" && isMcpServer)
-      yield doubt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450");
+      yield warningAt(path, "can never be known: clients of MCP servers cannot prove a device, and are answered 450");
     if (name === "cors_preflight" && isMcpServer) {
-      yield doubt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
+      yield warningAt(path, "can never match: preflight requests of MCP server routes are answered by the gateway");
     }
   }
   if (route.cors_allow_preflight === true && isMcpServer) {
     const message = "changes nothing on an MCP server route, whose preflight requests the gateway answers";
-    yield doubt(["cors_allow_preflight"], message);
+    yield warningAt(["cors_allow_preflight"], message);
   }
 }
 
@@ -80,15 +80,15 @@ function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Ite
 export function* certificateRules(
   route: Partial<AccessDoc>,
   mtls: { readonly enforcement?: string } | undefined,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   for (const { path, name } of criteriaOf(route.policy)) {
     const isAboutCertificates = name === "client_certificate" || name === "invalid_client_certificate";
     if (!isAboutCertificates) continue;
     if (!mtls)
-      yield fault(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"');
+      yield errorAt(path, 'can never be judged: clients are not asked for a certificate, needs "downstream_mtls"');
     else if (name === "invalid_client_certificate" && mtls.enforcement !== "policy") {
       const enforcement = quote(mtls.enforcement ?? "policy_with_default_deny");
-      yield doubt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} refuses such requests before`);
+      yield warningAt(path, `never matches: "downstream_mtls.enforcement" ${enforcement} refuses such requests before`);
     }
   }
 }

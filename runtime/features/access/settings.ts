@@ -1,5 +1,5 @@
 /** Who may use a route, beside its policy, and how they show who they are. Rules between them are in access-rules.ts. */
-import { quotedWish, wishOf } from "../../settings/types/checks.ts";
+import { quotedProblem, parseErrorOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { ACCESS } from "../../settings/groups.ts";
 import { choice, flag } from "../../settings/types/scalar.ts";
@@ -50,9 +50,9 @@ export const accessShape = {
       unset: "only the policy allows",
       annotation: "allowed_domains",
       check: (value) =>
-        quotedWish(
+        quotedProblem(
           value,
-          value.includes("*") ? "must be a domain without wildcard" : wishOf(() => parseDomainPattern(value)),
+          value.includes("*") ? "must be a domain without wildcard" : parseErrorOf(() => parseDomainPattern(value)),
         ),
     }),
     allowed_idp_claims: textListMap({

@@ -14,7 +14,7 @@ export interface Outliers {
 }
 
 /** What says nothing about the upstream: the client's doing, or ours. */
-const NOT_ITS_FAULT: ReadonlySet<UpstreamFailure> = new Set([
+const UNCOUNTED_FAILURES: ReadonlySet<UpstreamFailure> = new Set([
   "overloaded",
   "request-body",
   "closed",
@@ -28,7 +28,7 @@ export function createOutliers(settings: OutlierDetection, all: readonly Upstrea
   // A share that rounds down to none would be a setting without effect.
   const mostEjected = Math.max(1, Math.floor((all.length * maxEjectionPercent) / 100));
 
-  const judge = (state: UpstreamState, isGatewayError: boolean, nowMs: number): boolean => {
+  const countError = (state: UpstreamState, isGatewayError: boolean, nowMs: number): boolean => {
     state.errorsInARow += 1;
     state.gatewayErrorsInARow = isGatewayError ? state.gatewayErrorsInARow + 1 : 0;
     const isOutlier =
@@ -57,13 +57,13 @@ export function createOutliers(settings: OutlierDetection, all: readonly Upstrea
 
   return {
     answered(state, status, nowMs) {
-      if (status >= 500) return judge(state, status >= 502 && status <= 504, nowMs);
+      if (status >= 500) return countError(state, status >= 502 && status <= 504, nowMs);
       state.errorsInARow = 0;
       state.gatewayErrorsInARow = 0;
       return false;
     },
     failed(state, failure, nowMs) {
-      return !NOT_ITS_FAULT.has(failure) && judge(state, true, nowMs);
+      return !UNCOUNTED_FAILURES.has(failure) && countError(state, true, nowMs);
     },
   };
 }

@@ -1,9 +1,9 @@
 /** Settings of the checks that are made of a route's upstreams. */
-import { quotedWish, readable } from "../../settings/types/checks.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
 import { count, duration, text } from "../../settings/types/scalar.ts";
 import type { DocOf } from "../../settings/types/registry.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { parseHostHeader, parseRoutePath } from "../../settings/values.ts";
 
 /** More would ask each upstream without end. */
@@ -12,7 +12,7 @@ const MAX_PAYLOAD_BYTES = 1_024;
 const MAX_PAYLOADS = 16;
 
 const hostHeader = (value: string): string | undefined =>
-  quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined);
+  quotedProblem(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined);
 
 const httpHealthCheck = block(
   {
@@ -39,7 +39,7 @@ const payload = {
     doc: 'Bytes as hexadecimal digits, such as "50494e470d0a".',
     unset: "`utf8` is given",
     check: (value) =>
-      quotedWish(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
+      quotedProblem(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
   }),
   utf8: text({
     doc: 'Bytes as text, such as "PING\\r\\n".',
@@ -111,18 +111,18 @@ type PayloadDoc = NonNullable<NonNullable<HealthCheckDoc["tcp_health_check"]>["s
 
 const KINDS = ["http_health_check", "tcp_health_check", "grpc_health_check"] as const;
 
-export function* healthCheckRules(checks: readonly HealthCheckDoc[]): Iterable<Finding> {
+export function* healthCheckRules(checks: readonly HealthCheckDoc[]): Iterable<UnplacedProblem> {
   if (checks.length > MAX_CHECKS)
-    yield fault(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
+    yield errorAt(["health_checks"], `has ${checks.length} checks, must have at most ${MAX_CHECKS}`);
   for (const [index, check] of checks.entries()) {
     const path = ["health_checks", index];
     const [first, ...more] = KINDS.filter((kind) => check[kind] !== undefined);
     if (first === undefined)
-      yield fault(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"');
-    for (const other of more) yield fault([...path, other], `cannot stand beside "${first}"`);
+      yield errorAt(path, 'must have "http_health_check", "tcp_health_check" or "grpc_health_check"');
+    for (const other of more) yield errorAt([...path, other], `cannot stand beside "${first}"`);
     for (const [at, { start, end }] of (check.http_health_check?.expected_statuses ?? []).entries()) {
       if (start >= end)
-        yield fault(
+        yield errorAt(
           [...path, "http_health_check", "expected_statuses", at, "end"],
           `is ${end}, must be above "start", which is ${start}`,
         );
@@ -131,21 +131,24 @@ export function* healthCheckRules(checks: readonly HealthCheckDoc[]): Iterable<F
   }
 }
 
-function* tcpRules({ tcp_health_check: tcp }: HealthCheckDoc, path: Finding["path"]): Iterable<Finding> {
+function* tcpRules(
+  { tcp_health_check: tcp }: HealthCheckDoc,
+  path: UnplacedProblem["path"],
+): Iterable<UnplacedProblem> {
   const { send, receive = [] } = tcp ?? {};
   if (send && receive.length === 0)
-    yield fault([...path, "send"], 'needs "receive" beside it: without an answer it says nothing');
+    yield errorAt([...path, "send"], 'needs "receive" beside it: without an answer it says nothing');
   if (receive.length > MAX_PAYLOADS)
-    yield fault([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`);
+    yield errorAt([...path, "receive"], `has ${receive.length} parts, must have at most ${MAX_PAYLOADS}`);
   if (send) yield* payloadRules(send, [...path, "send"]);
   for (const [at, each] of receive.entries()) yield* payloadRules(each, [...path, "receive", at]);
 }
 
-function* payloadRules(doc: PayloadDoc, path: Finding["path"]): Iterable<Finding> {
-  if (doc.hex === undefined && doc.utf8 === undefined) yield fault(path, 'must have "hex" or "utf8"');
-  if (doc.hex !== undefined && doc.utf8 !== undefined) yield fault([...path, "utf8"], 'cannot stand beside "hex"');
+function* payloadRules(doc: PayloadDoc, path: UnplacedProblem["path"]): Iterable<UnplacedProblem> {
+  if (doc.hex === undefined && doc.utf8 === undefined) yield errorAt(path, 'must have "hex" or "utf8"');
+  if (doc.hex !== undefined && doc.utf8 !== undefined) yield errorAt([...path, "utf8"], 'cannot stand beside "hex"');
   const bytes = payloadHex(doc).length / 2;
-  if (bytes > MAX_PAYLOAD_BYTES) yield fault(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`);
+  if (bytes > MAX_PAYLOAD_BYTES) yield errorAt(path, `has ${bytes} bytes, must have at most ${MAX_PAYLOAD_BYTES}`);
 }
 
 /** The bytes in hexadecimal digits. */

@@ -4,7 +4,7 @@ import { block } from "../../settings/types/block.ts";
 import { choice, count, duration } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { MAX_MAGLEV_TABLE_SIZE, type MaglevDoc, maglevRules } from "./rules.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 
 export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ring_hash", "maglev"] as const;
 
@@ -106,13 +106,13 @@ export const balancingShape = {
 /** What of a route is about which upstream takes a request. */
 export type BalancingDoc = ShapeDoc<typeof balancingShape>;
 
-export function* balancingRules(route: Partial<BalancingDoc> & MaglevDoc): Iterable<Finding> {
+export function* balancingRules(route: Partial<BalancingDoc> & MaglevDoc): Iterable<UnplacedProblem> {
   yield* maglevRules(route);
   yield* healthCheckRules(route.health_checks ?? []);
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
-    yield fault(["outlier_detection"], "looks at nothing, must have a threshold above 0");
+    yield errorAt(["outlier_detection"], "looks at nothing, must have a threshold above 0");
   const limits = route.circuit_breaker_thresholds;
   if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
-    yield fault(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
+    yield errorAt(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
 }

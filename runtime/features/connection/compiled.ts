@@ -16,7 +16,7 @@ export interface UpstreamConnect {
   /** Equal for equal settings of one origin: connections are shared by it. */
   readonly poolKey: string;
   readonly http2: boolean;
-  /** Where connections may go, judged when they are opened; absent: anywhere. */
+  /** Where connections may go, validated when they are opened; absent: anywhere. */
   readonly reach?: UpstreamReach;
   /** Of one route alone, which then has connections of its own. */
   readonly limits?: UpstreamLimits;

@@ -1,13 +1,13 @@
 /** Rules of the settings about connections to upstreams. */
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import type { ConnectionDoc } from "./settings.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules of the `tls_…` settings. */
-export function* upstreamTlsRules(route: Partial<ConnectionDoc>): Iterable<Finding> {
+export function* upstreamTlsRules(route: Partial<ConnectionDoc>): Iterable<UnplacedProblem> {
   const has = (name: "tls_client_cert" | "tls_client_key"): boolean => hasSecret(route, name);
   if (has("tls_client_cert") && !has("tls_client_key"))
-    yield fault(["tls_client_cert"], 'needs "tls_client_key" beside it');
+    yield errorAt(["tls_client_cert"], 'needs "tls_client_key" beside it');
   if (has("tls_client_key") && !has("tls_client_cert"))
-    yield fault(["tls_client_key"], 'needs "tls_client_cert" beside it');
+    yield errorAt(["tls_client_key"], 'needs "tls_client_cert" beside it');
 }

@@ -1,5 +1,5 @@
 /** Settings of a route about where its requests go, how connections are made and how long is waited. */
-import { quotedWish } from "../../settings/types/checks.ts";
+import { quotedProblem } from "../../settings/types/checks.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { duration, flag, text } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
@@ -39,7 +39,7 @@ export const protocolShape = {
     unset: "the host of `to`",
     annotation: "tls_server_name",
     check: (value) =>
-      quotedWish(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
+      quotedProblem(value, canonicalHost(value) === value ? undefined : "must be a host name in lower case"),
   }),
   ...secret("tls_custom_ca", {
     doc: "PEM of the authorities that may have signed the upstream's certificate, instead of the usual ones.",

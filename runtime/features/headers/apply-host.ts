@@ -28,7 +28,7 @@ function chooseHost(request: HostRequest, rule: HostRule): string | undefined {
     case "fixed":
       return rule.value;
     case "header": {
-      // Two different values are no value: the upstream would see another one than we judged.
+      // Two different values are no value: the upstream would see another one than the policy read.
       const value = request.header(rule.name.toLowerCase())?.trim();
       return value !== undefined && isHost(value) ? value : undefined;
     }

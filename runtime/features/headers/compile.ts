@@ -2,7 +2,7 @@
 import type { HeaderDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { HeaderRules, HostRule, ResponseHeaderRules } from "./compiled.ts";
-import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { compileHostRegex } from "./host-regex.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { parseStaticValue, parseTemplate } from "./template.ts";
@@ -36,9 +36,9 @@ export function compileRequestHeaders(doc: HeaderDoc, secrets: SecretSource): He
 
 /** The template of a secret value, in which `$` means itself. @throws GatewayError `config.secret` */
 function secretHeader(name: string, value = ""): string {
-  const wish = headerValueWish(value);
-  if (wish !== undefined)
-    throw new GatewayError("config.secret", `Cannot use the secret of header "${name}": it ${wish}`);
+  const problem = headerValueProblem(value);
+  if (problem !== undefined)
+    throw new GatewayError("config.secret", `Cannot use the secret of header "${name}": it ${problem}`);
   return value.replaceAll("$", "$$$$");
 }
 

@@ -12,11 +12,11 @@ const OPEN_TO_SETTINGS = "proxy-authentication-info";
 /** Both names of the identity header; a request may also try their `_` spelling. */
 export const ASSERTION_HEADERS: ReadonlySet<string> = new Set(["x-gateway-assertion", "x-gateway-jwt-assertion"]);
 
-/** The wish when `set_request_headers` may not set this name. */
-export function setRequestHeaderWish(name: string): string | undefined {
+/** The problem when `set_request_headers` may not set this name. */
+export function setRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   return (
-    commonWish(name, lower) ??
+    commonProblem(name, lower) ??
     (ASSERTION_HEADERS.has(lower.replaceAll("_", "-"))
       ? "is an identity header, only the gateway may set it"
       : lower.startsWith("content-")
@@ -29,26 +29,26 @@ export function setRequestHeaderWish(name: string): string | undefined {
   );
 }
 
-/** The wish when `remove_request_headers` may not name this header. */
-export function removeRequestHeaderWish(name: string): string | undefined {
+/** The problem when `remove_request_headers` may not name this header. */
+export function removeRequestHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length" || lower === "transfer-encoding") return "frames the message and cannot be removed";
   // Other headers of the connection never go upstream anyway; naming them does no harm.
-  return isOfConnection(lower) ? undefined : commonWish(name, lower);
+  return isOfConnection(lower) ? undefined : commonProblem(name, lower);
 }
 
-/** The wish when a response header setting may not touch this name. */
-export function responseHeaderWish(name: string): string | undefined {
+/** The problem when a response header setting may not touch this name. */
+export function responseHeaderProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (lower === "content-length") return "frames the message, which only the upstream may do";
   if (lower === "content-encoding") return "describes the body, which is passed on unchanged";
   if (lower.startsWith("mcp-")) return "belongs to the MCP session, which the gateway seals";
   if (lower === "host") return undefined;
-  return commonWish(name, lower);
+  return commonProblem(name, lower);
 }
 
-/** The wish when `host_rewrite_header` cannot read the host from this name. */
-export function hostSourceWish(name: string): string | undefined {
+/** The problem when `host_rewrite_header` cannot read the host from this name. */
+export function hostSourceProblem(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (!isHeaderName(name)) return "must be a header name";
   if (lower === "host")
@@ -57,7 +57,7 @@ export function hostSourceWish(name: string): string | undefined {
   return undefined;
 }
 
-function commonWish(name: string, lower: string): string | undefined {
+function commonProblem(name: string, lower: string): string | undefined {
   if (name.startsWith(":"))
     return "is a pseudo-header; Host is chosen with the host settings, the path is never set here";
   if (!isHeaderName(name)) return "is not a header name";

@@ -1,10 +1,10 @@
 /** Rules between the header settings of a route. @see test/requirements.ts, "Header behavior on proxied requests"; DECISIONS.md D6 */
 import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../settings/re2.ts";
-import { doubt, fault, type Finding, quote } from "../../settings/problem.ts";
+import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import type { HeaderDoc } from "./settings.ts";
 
 /**
- * The rules no single setting can judge.
+ * The rules no single setting can validate.
  *
  * @param route  its sound members
  * @param wrote  whether the author wrote a member, sound or not
@@ -14,10 +14,10 @@ export function* headerRules(
   route: Partial<HeaderDoc>,
   wrote: (name: keyof HeaderDoc) => boolean,
   token: "External" | "Internal" | undefined,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const forms = hostForms(route, wrote);
   if (forms.length > 1) {
-    yield fault(
+    yield errorAt(
       [forms[1] ?? ""],
       `cannot be combined with "${forms[0]}", at most one setting may choose the Host header`,
     );
@@ -30,7 +30,7 @@ export function* headerRules(
   for (const [index, name] of (route.remove_request_headers ?? []).entries()) {
     if (set.has(name.toLowerCase())) {
       const message = `is ${quote(name)}, which "set_request_headers" sets too; it is removed and never sent`;
-      yield doubt(["remove_request_headers", index], message);
+      yield warningAt(["remove_request_headers", index], message);
     }
   }
   yield* authorizationRule(route, token);
@@ -38,12 +38,12 @@ export function* headerRules(
 }
 
 /** Header names that stand twice in one map in different case. */
-export function* twiceNamed(names: readonly string[], setting: string): Iterable<Finding> {
+export function* twiceNamed(names: readonly string[], setting: string): Iterable<UnplacedProblem> {
   const seen = new Map<string, string>();
   for (const name of names) {
     const first = seen.get(name.toLowerCase());
     if (first !== undefined)
-      yield fault([setting, name], `names the same header as ${quote(first)}, must be written once`);
+      yield errorAt([setting, name], `names the same header as ${quote(first)}, must be written once`);
     seen.set(name.toLowerCase(), name);
   }
 }
@@ -58,17 +58,17 @@ function hostForms(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => 
   return forms;
 }
 
-function* regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): Iterable<Finding> {
+function* regexPair(route: Partial<HeaderDoc>, wrote: (name: keyof HeaderDoc) => boolean): Iterable<UnplacedProblem> {
   const [pattern, substitution] = ["host_path_regex_rewrite_pattern", "host_path_regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield fault([present], `needs "${absent}" beside it`);
+    yield errorAt([present], `needs "${absent}" beside it`);
   }
   if (route[pattern] === undefined || route[substitution] === undefined) return;
   const groups = groupCount(parsePattern(route[pattern]));
   const wanted = highestGroup(parseSubstitution(route[substitution]));
   if (wanted > groups) {
-    yield fault(
+    yield errorAt(
       [substitution],
       `names group \\${wanted}, but the pattern has ${groups === 0 ? "no groups" : `only ${groups}`}`,
     );
@@ -81,25 +81,28 @@ export function setNames(route: Partial<HeaderDoc>): readonly (readonly [setting
   return settings.flatMap((setting) => Object.keys(route[setting] ?? {}).map((name) => [setting, name] as const));
 }
 
-function* secretHeaders(route: Partial<HeaderDoc>): Iterable<Finding> {
+function* secretHeaders(route: Partial<HeaderDoc>): Iterable<UnplacedProblem> {
   const secret = Object.keys(route.set_request_headers_secret ?? {});
   yield* twiceNamed(secret, "set_request_headers_secret");
   const plain = new Set(Object.keys(route.set_request_headers ?? {}).map((name) => name.toLowerCase()));
   for (const name of secret) {
     const path = ["set_request_headers_secret", name];
-    if (plain.has(name.toLowerCase())) yield fault(path, 'is in "set_request_headers" too, must be in one of them');
+    if (plain.has(name.toLowerCase())) yield errorAt(path, 'is in "set_request_headers" too, must be in one of them');
     const value: object = route.set_request_headers_secret?.[name] ?? {};
-    if (Object.keys(value).length === 0) yield fault(path, 'is empty, must have "secret_ref" or "secret_sealed"');
+    if (Object.keys(value).length === 0) yield errorAt(path, 'is empty, must have "secret_ref" or "secret_sealed"');
   }
 }
 
-function* authorizationRule(route: Partial<HeaderDoc>, token: "External" | "Internal" | undefined): Iterable<Finding> {
+function* authorizationRule(
+  route: Partial<HeaderDoc>,
+  token: "External" | "Internal" | undefined,
+): Iterable<UnplacedProblem> {
   const path = setNames(route).find(([, name]) => name.toLowerCase() === "authorization");
   if (path === undefined) return;
   if (token === "External")
-    yield fault(path, "cannot be set on an MCP client route, where it carries the External Token");
+    yield errorAt(path, "cannot be set on an MCP client route, where it carries the External Token");
   if (token === "Internal") {
-    yield fault(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
+    yield errorAt(path, 'cannot be set beside "mcp.server.upstream_oauth2", where it carries the Internal Token');
   }
 }
 
@@ -107,8 +110,8 @@ function* authorizationRule(route: Partial<HeaderDoc>, token: "External" | "Inte
 function* removedTokenRule(
   { remove_request_headers: removed = [] }: Partial<HeaderDoc>,
   token: "External" | "Internal" | undefined,
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const index = removed.findIndex((name) => name.toLowerCase() === "authorization");
   if (token === undefined || index === -1) return;
-  yield doubt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);
+  yield warningAt(["remove_request_headers", index], `removes the ${token} Token, so the upstream never gets it`);
 }

@@ -4,9 +4,14 @@
  *
  * @see test/requirements.ts, "Header settings (per route)" and "Header behavior on proxied requests"
  */
-import { quotedWish, wishOf } from "../../settings/types/checks.ts";
-import { headerValueWish } from "../../shared/http/header-syntax.ts";
-import { hostSourceWish, removeRequestHeaderWish, responseHeaderWish, setRequestHeaderWish } from "./names.ts";
+import { quotedProblem, parseErrorOf } from "../../settings/types/checks.ts";
+import { headerValueProblem } from "../../shared/http/header-syntax.ts";
+import {
+  hostSourceProblem,
+  removeRequestHeaderProblem,
+  responseHeaderProblem,
+  setRequestHeaderProblem,
+} from "./names.ts";
 import { HEADERS } from "../../settings/groups.ts";
 import { parsePattern, parseSubstitution } from "../../settings/re2.ts";
 import { blockList, labelled } from "../../settings/types/block.ts";
@@ -20,8 +25,9 @@ import { parseHostHeader } from "../../settings/values.ts";
 
 /** Static response headers; the same setting exists globally and per route. */
 export const responseHeaderMap = {
-  checkName: responseHeaderWish,
-  checkValue: (value: string): string | undefined => headerValueWish(value) ?? wishOf(() => parseStaticValue(value)),
+  checkName: responseHeaderProblem,
+  checkValue: (value: string): string | undefined =>
+    headerValueProblem(value) ?? parseErrorOf(() => parseStaticValue(value)),
 };
 
 export const headerShape = {
@@ -35,23 +41,23 @@ export const headerShape = {
     unset: "the host of `to`",
     annotation: "host_rewrite",
     check: (value) =>
-      quotedWish(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
+      quotedProblem(value, parseHostHeader(value) === undefined ? 'must be "host" or "host:port"' : undefined),
   }),
   ...grouped(HEADERS, {
     host_rewrite_header: text({
       doc: "Set the Host header from the value of the named incoming request header. When the header is missing, empty or no valid host, the host of `to` is used.",
       unset: "the host of `to`",
       annotation: "host_rewrite_header",
-      check: (value) => quotedWish(value, hostSourceWish(value)),
+      check: (value) => quotedProblem(value, hostSourceProblem(value)),
     }),
     host_path_regex_rewrite_pattern: text({
       doc: "RE2 regular expression applied to the request path (without query) to derive the Host header; the first match is replaced. Needs `host_path_regex_rewrite_substitution`.",
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_pattern",
       check: (value) =>
-        quotedWish(
+        quotedProblem(
           value,
-          wishOf(() => parsePattern(value)),
+          parseErrorOf(() => parsePattern(value)),
         ),
     }),
     host_path_regex_rewrite_substitution: text({
@@ -59,9 +65,9 @@ export const headerShape = {
       unset: "the host of `to`",
       annotation: "host_path_regex_rewrite_substitution",
       check: (value) =>
-        quotedWish(
+        quotedProblem(
           value,
-          wishOf(() => parseSubstitution(value)),
+          parseErrorOf(() => parseSubstitution(value)),
         ),
     }),
   }),
@@ -69,7 +75,7 @@ export const headerShape = {
     doc: 'Headers set on the upstream request, replacing what the client sent. Values may hold `${gateway.access_token}`, `${gateway.id_token}`, `${gateway.client_cert_fingerprint}`, `${gateway.jwt}` and `${gateway.request.headers["Name"]}`; a literal `$` is written `$$`.',
     unset: "no headers are set",
     annotation: "set_request_headers",
-    checkName: setRequestHeaderWish,
+    checkName: setRequestHeaderProblem,
     parse: parseTemplate,
   }),
   ...grouped(HEADERS, {
@@ -83,7 +89,7 @@ export const headerShape = {
       {
         doc: "Headers set on the upstream request like `set_request_headers`, whose values are secrets: by reference or sealed. By header name.",
         unset: "no headers are set",
-        checkName: setRequestHeaderWish,
+        checkName: setRequestHeaderProblem,
       },
     ),
   }),
@@ -91,7 +97,7 @@ export const headerShape = {
     doc: "Names of request headers removed before the request goes upstream. Applied after `set_request_headers`: a header named in both is removed.",
     unset: "no headers are removed",
     annotation: "remove_request_headers",
-    check: quotingName(removeRequestHeaderWish),
+    check: quotingName(removeRequestHeaderProblem),
   }),
   set_response_headers: textMap({
     doc: "Static response headers. They replace headers of the upstream and those of the global `set_response_headers`. A literal `$` may be written `$$`; `${` is refused.",
@@ -105,12 +111,12 @@ export const headerShape = {
         header: text({
           doc: "Name of the response header, such as `Location`.",
           required: true,
-          check: quotingName(responseHeaderWish),
+          check: quotingName(responseHeaderProblem),
         }),
         prefix: text({
           doc: "Literal text the value must begin with to be rewritten. Empty text matches every value.",
           required: true,
-          check: headerValueWish,
+          check: headerValueProblem,
         }),
         value: text({
           doc: "What the prefix is replaced by. A literal `$` may be written `$$`.",
@@ -127,8 +133,8 @@ export const headerShape = {
   }),
 };
 
-function quotingName(wish: (name: string) => string | undefined): (name: string) => string | undefined {
-  return (name) => quotedWish(name, wish(name));
+function quotingName(problem: (name: string) => string | undefined): (name: string) => string | undefined {
+  return (name) => quotedProblem(name, problem(name));
 }
 
 export const identityShape = {
@@ -150,7 +156,7 @@ export const headerSettingsShape = {
   jwt_claims_headers: textMap({
     doc: "Extra identity headers: header name to claim. Sent empty when the user lacks the claim, so that nobody can forge them, and not at all when the provider left the claim out. Lists are joined by commas, without elements that have one. The claims stand in the signed identity header too, as the provider gave them (4 KiB in all; never in the place of its own claims).",
     unset: "none",
-    checkName: setRequestHeaderWish,
+    checkName: setRequestHeaderProblem,
     checkValue: (claim) => (claim === "" ? "is empty, must be the name of a claim" : undefined),
   }),
   set_response_headers: textMap({

@@ -37,7 +37,7 @@ const KNOWN = 'access_token, id_token, client_cert_fingerprint, jwt or request.h
 /**
  * "Bearer ${gateway.access_token}" → parts. `$$` stands for one `$`; any other `$` must begin a known substitution.
  *
- * @throws TypeError with state and wish; never quotes the text, which may hold a secret
+ * @throws TypeError with state and what is expected; never quotes the text, which may hold a secret
  */
 export function parseTemplate(source: string): Template {
   const parts: TemplatePart[] = [];
@@ -98,7 +98,7 @@ export function renderTemplate(template: Template, values: TemplateValues): stri
 /**
  * A static response header value: `$$` is one `$`, `${` is refused because nothing is substituted there.
  *
- * @throws TypeError with state and wish
+ * @throws TypeError with state and what is expected
  */
 export function parseStaticValue(source: string): string {
   if (source.replaceAll("$$", "").includes("${")) {

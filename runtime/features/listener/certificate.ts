@@ -59,7 +59,7 @@ const CURVES = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 const MOST_RSA_BITS = 4096;
 
 /**
- * Judges what others than the operator bring.
+ * Validates what others than the operator bring.
  *
  * @param certificate which `certificateProblem` takes
  * @returns the certificate itself, without its chain

@@ -1,4 +1,4 @@
-/** A certificate that a slice brings → what the listener shows, judged with its key. */
+/** A certificate that a slice brings → what the listener shows, validated with its key. */
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import { checkPair } from "./certificate.ts";
 import type { HostCertificate } from "./compiled.ts";

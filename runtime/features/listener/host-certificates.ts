@@ -8,13 +8,13 @@
 import { X509Certificate } from "node:crypto";
 
 import { certificateProblem, coversHost, namesOf } from "./certificate.ts";
-import { wishOf } from "../../settings/types/checks.ts";
+import { parseErrorOf } from "../../settings/types/checks.ts";
 import { parseDomainPattern } from "../../settings/domains.ts";
 import { type DocOf, fieldsOf } from "../../settings/types/registry.ts";
 import { document, labelled } from "../../settings/types/block.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { text } from "../../settings/types/scalar.ts";
-import { fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
 
 export const HOST_CERTIFICATES = "host_certificates";
 
@@ -46,20 +46,25 @@ export const hostCertificateShape = {
 };
 
 function hostNameProblem(host: string): string | undefined {
-  const problem = wishOf(() => parseDomainPattern(host));
+  const problem = parseErrorOf(() => parseDomainPattern(host));
   if (problem !== undefined) return problem.replace(/^must/, "is no host, must");
   const { text: canonical, domain } = parseDomainPattern(host);
   if (/^[0-9.]+$|:/.test(domain)) return "is an address, must be a host name: clients name no addresses";
   return canonical === host ? undefined : `must be written ${quote(canonical)}`;
 }
 
-/** Judged alone. */
-export function* hostCertificateRules(written: Readonly<Record<string, HostCertificateDoc>>): Iterable<Finding> {
+/** Validated alone. */
+export function* hostCertificateRules(
+  written: Readonly<Record<string, HostCertificateDoc>>,
+): Iterable<UnplacedProblem> {
   for (const [host, doc] of Object.entries(written)) {
     if (!["certificate_key", "certificate_key_ref", "certificate_key_sealed"].some((name) => Object.hasOwn(doc, name)))
-      yield fault([HOST_CERTIFICATES, host], 'has no key, must have "certificate_key_sealed" or "certificate_key_ref"');
+      yield errorAt(
+        [HOST_CERTIFICATES, host],
+        'has no key, must have "certificate_key_sealed" or "certificate_key_ref"',
+      );
     const state = otherHosts(namesOf(new X509Certificate(doc.certificate)), host);
-    if (state !== undefined) yield fault([HOST_CERTIFICATES, host, "certificate"], state);
+    if (state !== undefined) yield errorAt([HOST_CERTIFICATES, host, "certificate"], state);
   }
 }
 

@@ -1,37 +1,37 @@
 /** Rules between the settings of the listeners. */
 import type { ListenerDoc } from "./settings.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { accepted, isLoopbackHost, parseListener } from "../../settings/values.ts";
 
 /** Development mode weakens the guarded fetch, so nobody else may reach it. */
 export function* developmentListeners(
   settings: Partial<ListenerDoc> & { readonly development?: boolean },
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   if (settings.development !== true) return;
   for (const name of ["address", "admin_address", "http_redirect_address"] as const) {
     const written = settings[name];
     if (written !== undefined && !isLoopbackHost(accepted(parseListener(written)).host)) {
-      yield fault([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
+      yield errorAt([name], 'must be on loopback with "development", such as "127.0.0.1:8080"');
     }
   }
 }
 
 /** One listener speaks either TLS or plain HTTP. */
-export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<Finding> {
+export function* tlsListener(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
   const { certificates, insecure_server: insecure, http_redirect_address: redirect, downstream_mtls: mtls } = settings;
-  if (certificates?.length === 0) yield fault(["certificates"], "is an empty list, must have a certificate");
+  if (certificates?.length === 0) yield errorAt(["certificates"], "is an empty list, must have a certificate");
   if (certificates && insecure === true)
-    yield fault(["certificates"], 'cannot stand beside "insecure_server": true, must be one of them');
-  if (mtls && !certificates) yield fault(["downstream_mtls"], 'needs "certificates" beside it');
+    yield errorAt(["certificates"], 'cannot stand beside "insecure_server": true, must be one of them');
+  if (mtls && !certificates) yield errorAt(["downstream_mtls"], 'needs "certificates" beside it');
   if (redirect !== undefined && !certificates)
-    yield fault(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
+    yield errorAt(["http_redirect_address"], 'needs "certificates" beside it, there is nothing to redirect to');
 }
 
 /** Without a proxy before us every client could write them. */
-export function* proxyHeaders(settings: Partial<ListenerDoc>): Iterable<Finding> {
+export function* proxyHeaders(settings: Partial<ListenerDoc>): Iterable<UnplacedProblem> {
   const { trusted_proxy_headers: names = [], xff_num_trusted_hops: hops = 0, use_proxy_protocol: proxied } = settings;
   if (names.length > 0 && hops === 0 && proxied !== true)
-    yield fault(
+    yield errorAt(
       ["trusted_proxy_headers"],
       'needs "xff_num_trusted_hops" above 0 or "use_proxy_protocol": true beside it',
     );

@@ -2,14 +2,14 @@
 import { isProxyClaimName } from "../../shared/http/proxy-claims.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseListener } from "../../settings/values.ts";
-import { quotedWish, readable } from "../../settings/types/checks.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { block, blockList } from "../../settings/types/block.ts";
 import { choice, count, duration, flag, text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 
-const fileWish = (path: string): string | undefined =>
-  path === "" || path.includes("\0") ? quotedWish(path, "must be the path of a file") : undefined;
+const filePathProblem = (path: string): string | undefined =>
+  path === "" || path.includes("\0") ? quotedProblem(path, "must be the path of a file") : undefined;
 
 export const streamShape = {
   max_streams_per_user: count({
@@ -35,9 +35,9 @@ export const listenerShape = {
       certificate_file: text({
         doc: "PEM file: the certificate, then those between it and the root.",
         required: true,
-        check: fileWish,
+        check: filePathProblem,
       }),
-      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: fileWish }),
+      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: filePathProblem }),
     },
     {
       doc: "Certificates of the public listener, chosen by the host a client asks for; the first is for all other hosts. The files are read anew when they change.",
@@ -49,7 +49,7 @@ export const listenerShape = {
       ca_file: text({
         doc: "PEM file of the authorities that sign client certificates; read anew when it changes.",
         required: true,
-        check: fileWish,
+        check: filePathProblem,
       }),
       enforcement: choice(["policy_with_default_deny", "policy", "reject_connection"], {
         doc: "Without a valid certificate: answer 495 on every route, let the policy judge, or refuse the connection.",
@@ -86,7 +86,7 @@ export const listenerShape = {
     check: (value) =>
       isProxyClaimName(value.toLowerCase())
         ? undefined
-        : quotedWish(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
+        : quotedProblem(value, "must be a header in which proxies say who their client is, like CF-Connecting-IP"),
   }),
   max_connections: count({
     doc: "Connections the public listener holds open at once, per process; more are closed at once. Each may need another one to an upstream, and `--workers` have a limit each.",
@@ -113,7 +113,7 @@ export const adminListenerShape = {
     unset: "no other name",
     check: (value) =>
       canonicalHost(value) === undefined || /[:[\]]/.test(value)
-        ? quotedWish(value, "must be a host name without port, such as gateway.internal.example.com")
+        ? quotedProblem(value, "must be a host name without port, such as gateway.internal.example.com")
         : undefined,
   }),
   admin_tls: block(
@@ -121,13 +121,13 @@ export const adminListenerShape = {
       certificate_file: text({
         doc: "PEM file: the certificate, then those between it and the root.",
         required: true,
-        check: fileWish,
+        check: filePathProblem,
       }),
-      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: fileWish }),
+      certificate_key_file: text({ doc: "PEM file of its private key.", required: true, check: filePathProblem }),
       client_ca_file: text({
         doc: "PEM file of the authorities that sign client certificates. Set: every path but `/healthz` and `/readyz` needs one, besides the token.",
         unset: "clients are not asked",
-        check: fileWish,
+        check: filePathProblem,
       }),
     },
     {

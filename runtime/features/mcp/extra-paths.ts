@@ -4,10 +4,10 @@
  * Each entry is one path below the route's base, as requests are compared with it, or ends in "/*" and means whatever lies
  * below. There is no entry for everything: the gateway's own credential goes along with each of these requests.
  */
-import { quotedWish, readable } from "../../settings/types/checks.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { OWN_PREFIXES } from "../routing/own-paths.ts";
-import { pathTextWish } from "../routing/path-rewrite.ts";
-import { fault, type Finding, quote } from "../../settings/problem.ts";
+import { pathTextProblem } from "../routing/path-rewrite.ts";
+import { errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import type { McpDoc } from "./settings.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
@@ -26,28 +26,28 @@ export function parseExtraPath(text: string): ExtraPath {
 }
 
 /** For `check` of the setting. */
-export function extraPathWish(text: string): string | undefined {
+export function extraPathProblem(text: string): string | undefined {
   const { path } = parseExtraPath(text);
   if (path === "" || path === "/")
-    return quotedWish(text, 'must name what is served below the base: "/sse", or "/files/*" for what lies below it');
-  if (path.includes("*")) return quotedWish(text, 'has a "*" that is not its last segment');
+    return quotedProblem(text, 'must name what is served below the base: "/sse", or "/files/*" for what lies below it');
+  if (path.includes("*")) return quotedProblem(text, 'has a "*" that is not its last segment');
   // Where servers cut parameters off the same request would have two readings.
-  if (/;|%3B/i.test(path)) return quotedWish(text, "has a path parameter, must be a path without one");
+  if (/;|%3B/i.test(path)) return quotedProblem(text, "has a path parameter, must be a path without one");
   if (/%(?:2F|5C)/i.test(path))
-    return quotedWish(text, "has an escaped separator (%2F, %5C), which no request may have");
-  return readable(parseRoutePath)(path) ?? quotedWish(text, pathTextWish(path));
+    return quotedProblem(text, "has an escaped separator (%2F, %5C), which no request may have");
+  return readable(parseRoutePath)(path) ?? quotedProblem(text, pathTextProblem(path));
 }
 
 /** Rules between the entries, and with the route. */
 export function* extraPathRules(
   route: Partial<McpDoc> & { readonly prefix?: string; readonly path?: string },
-): Iterable<Finding> {
+): Iterable<UnplacedProblem> {
   const { extra_paths: entries, path = "" } = route.mcp?.server ?? {};
   if (!entries) return;
   const place = ["mcp", "server", "extra_paths"];
   if (route.path !== undefined)
-    yield fault(place, 'needs a route with "prefix" or a whole host: nothing lies below "path" of the route');
-  if (entries.length > MAX_EXTRA_PATHS) yield fault(place, `has more than ${MAX_EXTRA_PATHS} entries`);
+    yield errorAt(place, 'needs a route with "prefix" or a whole host: nothing lies below "path" of the route');
+  if (entries.length > MAX_EXTRA_PATHS) yield errorAt(place, `has more than ${MAX_EXTRA_PATHS} entries`);
   const isWholeHost = (route.prefix ?? "/") === "/" && route.path === undefined;
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
@@ -55,9 +55,9 @@ export function* extraPathRules(
       ? OWN_PREFIXES.find((prefix) => entry === prefix || entry.startsWith(`${prefix}/`))
       : undefined;
     if (own !== undefined)
-      yield fault([...place, index], `is ${quote(entry)}, but the gateway itself answers below "${own}"`);
-    if (entry === path) yield fault([...place, index], `is ${quote(entry)}, which is "path" and served already`);
-    if (seen.has(entry)) yield fault([...place, index], `is ${quote(entry)}, which stands there twice`);
+      yield errorAt([...place, index], `is ${quote(entry)}, but the gateway itself answers below "${own}"`);
+    if (entry === path) yield errorAt([...place, index], `is ${quote(entry)}, which is "path" and served already`);
+    if (seen.has(entry)) yield errorAt([...place, index], `is ${quote(entry)}, which stands there twice`);
     seen.add(entry);
   }
 }

@@ -1,19 +1,19 @@
 /** Rules between the members of a route's `mcp` block, D5. */
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules between the members of the block. */
-export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<Finding> {
-  if (mcp.server && mcp.client) yield fault(["mcp"], 'has both "server" and "client", must have exactly one');
-  if (!mcp.server && !mcp.client) yield fault(["mcp"], 'is empty, must have "server" or "client"');
+export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedProblem> {
+  if (mcp.server && mcp.client) yield errorAt(["mcp"], 'has both "server" and "client", must have exactly one');
+  if (!mcp.server && !mcp.client) yield errorAt(["mcp"], 'is empty, must have "server" or "client"');
   const oauth = mcp.server?.upstream_oauth2;
   if (!oauth) return;
   const path = ["mcp", "server", "upstream_oauth2"];
   if (hasSecret(oauth, "client_secret") && oauth.client_id === undefined)
-    yield fault(path, 'has "client_secret" but no "client_id"');
+    yield errorAt(path, 'has "client_secret" but no "client_id"');
   if (oauth.endpoint && oauth.client_id === undefined) {
-    yield fault(
+    yield errorAt(
       [...path, "endpoint"],
       'needs "client_id" beside it, or must be left out so that everything is discovered',
     );

@@ -5,8 +5,8 @@
  */
 import { quote } from "../../settings/problem.ts";
 import { hasUnsafeCharacter, parseOrigin, parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";
-import { checkScope, quotedWish, readable } from "../../settings/types/checks.ts";
-import { extraPathWish } from "./extra-paths.ts";
+import { checkScope, quotedProblem, readable } from "../../settings/types/checks.ts";
+import { extraPathProblem } from "./extra-paths.ts";
 import { block } from "../../settings/types/block.ts";
 import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { domainPatternList, textList } from "../../settings/types/list.ts";
@@ -17,7 +17,7 @@ import { ownerPatternProblem } from "../process/owners.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
   const parsed = parseHttpUrl(value);
-  return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, wish: "must begin with https://" } : parsed;
+  return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, problem: "must begin with https://" } : parsed;
 };
 
 const endpointShape = {
@@ -105,13 +105,13 @@ const serverShape = {
     doc: "Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
     unset: "the MCP endpoint alone",
     annotation: "mcp_server_extra_paths",
-    check: extraPathWish,
+    check: extraPathProblem,
   }),
   allowed_applications: textList({
     doc: 'Other owners whose applications (MCP client routes) may call this server with the tokens that they get, beside its own owner\'s and those of the boot file: names such as "team-a", beginnings such as "kubernetes.*", or "*" for all. Where the boot file has no `owners`, all may.',
     unset: "applications of the same owner, and of the boot file",
     annotation: "mcp_server_allowed_applications",
-    check: (value) => (value === "*" ? undefined : quotedWish(value, ownerPatternProblem(value))),
+    check: (value) => (value === "*" ? undefined : quotedProblem(value, ownerPatternProblem(value))),
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer used when discovery fails. HTTPS only.",

@@ -7,7 +7,7 @@
 import type { ProcessDoc } from "./settings.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { PublishToken } from "./compiled.ts";
-import { fault, type Finding, type ValuePath } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 
 /** Whoever guesses it may publish, and so send every user's requests elsewhere; nobody types it by hand. */
@@ -18,8 +18,8 @@ interface Written {
   readonly token: string;
 }
 
-/** Tokens in plain text; references and sealed ones are judged when they are read. */
-export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<ProcessDoc>): Iterable<Finding> {
+/** Tokens in plain text; references and sealed ones are validated when they are read. */
+export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<ProcessDoc>): Iterable<UnplacedProblem> {
   const written: Written[] = token === undefined ? [] : [{ path: ["admin_token"], token }];
   for (const [entry, { publish_token: tokens = [] }] of Object.entries(owners)) {
     const path = ["owners", entry, "publish_token"];
@@ -29,7 +29,7 @@ export function* adminTokenRules({ admin_token: token, owners = {} }: Partial<Pr
   const known = new Set<string>();
   for (const each of written) {
     const problem = tokenProblem(each.token, known);
-    if (problem !== undefined) yield fault(each.path, problem);
+    if (problem !== undefined) yield errorAt(each.path, problem);
   }
 }
 

@@ -5,7 +5,7 @@ import { createPrivateKey } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
 import { decodeSharedSecret } from "./settings.ts";
 import type { ProcessSettings } from "./compiled.ts";
-import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { decodeBase64 } from "../../settings/values.ts";
 
@@ -21,9 +21,9 @@ export function compileTracing(
 ): ProcessSettings["tracing"] {
   const values = Object.entries(headers ?? {}).map(([name, header]) => {
     const value = secretValues(header, "value", secrets)[0];
-    const wish = value === undefined ? "must have a value" : headerValueWish(value);
-    if (value !== undefined && wish === undefined) return [name, value] as const;
-    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${wish}`);
+    const problem = value === undefined ? "must have a value" : headerValueProblem(value);
+    if (value !== undefined && problem === undefined) return [name, value] as const;
+    throw new GatewayError("config.secret", `Cannot use header "${name}" of "tracing": it ${problem}`);
   });
   return {
     endpoint,
@@ -43,12 +43,12 @@ export function sharedSecret(name: string, value: string): Buffer {
 /** PEM, or base64 of PEM so that it fits an environment variable. */
 export function signingKey(value: string): string {
   const pem = value.includes("-----BEGIN") ? value : (decodeBase64(value.replace(/\s/g, ""))?.toString("utf8") ?? "");
-  const fault = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';
+  const message = 'Cannot use "signing_key": it must be the PEM of a P-256 private key';
   try {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyDetails?.namedCurve === "prime256v1") return pem;
   } catch (error) {
-    throw new GatewayError("config.secret", fault, { cause: error });
+    throw new GatewayError("config.secret", message, { cause: error });
   }
-  throw new GatewayError("config.secret", fault);
+  throw new GatewayError("config.secret", message);
 }

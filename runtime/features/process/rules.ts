@@ -1,23 +1,23 @@
 /** Rules between the settings of one source. */
 import type { ProcessDoc } from "./settings.ts";
-import { fault, type Finding } from "../../settings/problem.ts";
+import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { decodeSharedSecret } from "./settings.ts";
 
-/** Only secrets in plain text can be judged here; the others are when the snapshot is made. */
-export function* sharedSecrets(settings: Partial<ProcessDoc>): Iterable<Finding> {
-  const wish = "must be base64 of at least 32 bytes, make one with `openssl rand -base64 32`";
+/** Only secrets in plain text can be validated here; the others are when the snapshot is made. */
+export function* sharedSecrets(settings: Partial<ProcessDoc>): Iterable<UnplacedProblem> {
+  const problem = "must be base64 of at least 32 bytes, make one with `openssl rand -base64 32`";
   const { shared_secret: current, previous_shared_secret: previous = [] } = settings;
-  if (current !== undefined && !decodeSharedSecret(current)) yield fault(["shared_secret"], wish);
+  if (current !== undefined && !decodeSharedSecret(current)) yield errorAt(["shared_secret"], problem);
   const earlier = typeof previous === "string" ? [previous] : previous;
   for (const [index, secret] of earlier.entries()) {
     const path = typeof previous === "string" ? [] : [index];
-    if (!decodeSharedSecret(secret)) yield fault(["previous_shared_secret", ...path], wish);
+    if (!decodeSharedSecret(secret)) yield errorAt(["previous_shared_secret", ...path], problem);
   }
 }
 
-export function* tracingHeaders({ tracing }: Partial<ProcessDoc>): Iterable<Finding> {
+export function* tracingHeaders({ tracing }: Partial<ProcessDoc>): Iterable<UnplacedProblem> {
   for (const [name, header] of Object.entries(tracing?.headers ?? {})) {
     if (Object.keys(header).length === 0)
-      yield fault(["tracing", "headers", name], 'has no value, must have "value", "value_ref" or "value_sealed"');
+      yield errorAt(["tracing", "headers", name], 'has no value, must have "value", "value_ref" or "value_sealed"');
   }
 }

@@ -3,7 +3,7 @@ import { ownerPatternProblem } from "./owners.ts";
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { quote } from "../../settings/problem.ts";
 import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
-import { quotedWish } from "../../settings/types/checks.ts";
+import { quotedProblem } from "../../settings/types/checks.ts";
 import { block, labelled } from "../../settings/types/block.ts";
 import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { domainPatternList, textList } from "../../settings/types/list.ts";
@@ -117,14 +117,14 @@ export const ownersShape = (liveNames: readonly string[]) => ({
         check: (value) =>
           value === "*" || liveNames.includes(value)
             ? undefined
-            : quotedWish(value, "must be the name of a live setting"),
+            : quotedProblem(value, "must be the name of a live setting"),
       }),
       allowed_tokens: textList({
         doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`.",
         unset: "none",
         itemValues: OWNER_TOKENS,
         check: (value) =>
-          OWNER_TOKENS.includes(value) ? undefined : quotedWish(value, 'must be "external" or "provider"'),
+          OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external" or "provider"'),
       }),
       allowed_refs: textList({
         doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',

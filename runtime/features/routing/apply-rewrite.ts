@@ -2,7 +2,7 @@
  * The path that an upstream sees, and the one a redirect leads to, where a route changes it.
  *
  * Promise: what comes out has one reading, like what the listener lets in. A pattern can put together what no client could
- * send (`//`, dot segments, half an escape): such a request is refused, not repaired, because the policy judged the path
+ * send (`//`, dot segments, half an escape): such a request is refused, not repaired, because the policy decided on the path
  * that came in and nobody can say which of the readings the upstream takes.
  */
 import type { PathRewrite, RoutedRoute } from "./compiled.ts";

@@ -8,7 +8,7 @@ export type PathMatch =
   /** RE2 on whole paths. */
   | (PatternStart & { readonly kind: "regex"; readonly pattern: string; readonly priority: number });
 
-/** How the path changes on its way upstream. What comes out still has to be judged. */
+/** How the path changes on its way upstream. What comes out still has to be validated. */
 export type PathRewrite =
   /** In place of the route's base, or of the whole path where the route is no prefix. */
   | { readonly kind: "prefix"; readonly text: string }

@@ -5,7 +5,7 @@
  * stands for nothing but whole leading labels, and addresses have none.
  */
 import { parseDomainPattern } from "../../settings/domains.ts";
-import { wishOf } from "../../settings/types/checks.ts";
+import { parseErrorOf } from "../../settings/types/checks.ts";
 import { parseOrigin, type Reading } from "../../settings/values.ts";
 
 export interface From {
@@ -29,7 +29,7 @@ export function parseFrom(text: string): Reading<From> {
   const read = parseOrigin(isWildcard ? text.replace(WILDCARD, `$1${STAND_IN}`) : text);
   if (!read.ok) {
     return !isWildcard && text.includes("*")
-      ? { ok: false, wish: 'has a "*" that is not the whole first label, must be like "https://*.example.com"' }
+      ? { ok: false, problem: 'has a "*" that is not the whole first label, must be like "https://*.example.com"' }
       : read;
   }
   const url = read.value;
@@ -37,8 +37,8 @@ export function parseFrom(text: string): Reading<From> {
     ? [`*.${url.host.slice(STAND_IN.length)}`, `*.${url.hostname.slice(STAND_IN.length)}`]
     : [url.host, url.hostname];
   if (isWildcard) {
-    const wish = wishOf(() => parseDomainPattern(hostname));
-    if (wish !== undefined) return { ok: false, wish };
+    const problem = parseErrorOf(() => parseDomainPattern(hostname));
+    if (problem !== undefined) return { ok: false, problem };
   }
   const scheme = url.protocol === "https:" ? "https" : "http";
   return {

@@ -20,7 +20,7 @@ export const MAX_PATTERN_WORK = 2000;
 /** What the automaton of one set may remember of the paths it has seen. */
 const MAX_MEMORY_BYTES = 262_144;
 
-/** @throws TypeError with state and wish */
+/** @throws TypeError with state and what is expected */
 export function parsePathPattern(pattern: string): RE2JS {
   const compiled = parsePattern(pattern);
   if (!compiled.test("/") && !/^\^?(?:\(\?[a-zA-Z]+\))*\(*[/.[(\\]/.test(pattern)) {

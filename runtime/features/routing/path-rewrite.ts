@@ -1,6 +1,6 @@
 /**
  * The pair `regex_rewrite_pattern` and `regex_rewrite_substitution`: every match in the path is replaced (as the RE2
- * library's GlobalReplace does), in linear time. What comes out is judged by the proxy before it is sent.
+ * library's GlobalReplace does), in linear time. What comes out is validated by the proxy before it is sent.
  */
 import { highestGroup, groupCount, parsePattern, parseSubstitution } from "../../settings/re2.ts";
 
@@ -13,22 +13,22 @@ const MAX_RESULT = 8192;
 const PATH_TEXT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/;
 
 /** @returns undefined when the text may stand in a path as it is */
-export function pathTextWish(text: string): string | undefined {
+export function pathTextProblem(text: string): string | undefined {
   return PATH_TEXT.test(text)
     ? undefined
     : "has a character that cannot stand in a path, must be percent-encoded with upper-case digits";
 }
 
-/** @throws TypeError with state and wish */
+/** @throws TypeError with state and what is expected */
 export function checkPathSubstitution(text: string): void {
   for (const part of parseSubstitution(text)) {
-    const wish = typeof part === "string" ? pathTextWish(part) : undefined;
-    if (wish !== undefined) throw new TypeError(wish);
+    const problem = typeof part === "string" ? pathTextProblem(part) : undefined;
+    if (problem !== undefined) throw new TypeError(problem);
   }
 }
 
 /** Both good by themselves. @returns what is wrong with them together */
-export function rewritePairWish(pattern: string, substitution: string): string | undefined {
+export function rewritePairProblem(pattern: string, substitution: string): string | undefined {
   const groups = groupCount(parsePattern(pattern));
   const wanted = highestGroup(parseSubstitution(substitution));
   if (wanted <= groups) return undefined;

@@ -1,8 +1,8 @@
 /** Rules between the settings of routing.ts and those of upstreams. */
 import type { From } from "./from.ts";
 import type { PatternWork } from "./pattern-conflicts.ts";
-import { rewritePairWish } from "./path-rewrite.ts";
-import { doubt, fault, type Finding, quote, type ValuePath } from "../../settings/problem.ts";
+import { rewritePairProblem } from "./path-rewrite.ts";
+import { warningAt, errorAt, type UnplacedProblem, quote, type ValuePath } from "../../settings/problem.ts";
 import type { RoutingDoc } from "./settings.ts";
 
 /** True for settings that say how an upstream is asked, which an answer of the route itself leaves without effect. */
@@ -38,100 +38,107 @@ const OF_UPSTREAMS =
   /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|set_request_|remove_request_|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
 
 /**
- * The rules no single setting can judge.
+ * The rules no single setting can validate.
  *
  * @param route  its sound members
  * @param wrote  whether the author wrote a member, sound or not
  * @param names  everything the author wrote
  */
-export function* routingRules(route: Routed, wrote: Wrote, names: readonly string[]): Iterable<Finding> {
+export function* routingRules(route: Routed, wrote: Wrote, names: readonly string[]): Iterable<UnplacedProblem> {
   yield* patternRules(route, wrote);
   yield* rewriteRules(route, wrote);
   yield* answerRules(wrote, names);
   if (route.redirect) yield* redirectRules(route, route.redirect);
   const { status, body = "" } = route.response ?? {};
   if (status !== undefined && BODILESS.includes(status) && body !== "") {
-    yield fault(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`);
+    yield errorAt(["response", "body"], `cannot stand beside status ${status}, whose answers have no body`);
   }
   yield* hostRules(route);
 }
 
-function* patternRules(route: Routed, wrote: Wrote): Iterable<Finding> {
+function* patternRules(route: Routed, wrote: Wrote): Iterable<UnplacedProblem> {
   if (wrote("regex")) {
     for (const other of ["prefix", "path"] as const) {
-      if (wrote(other)) yield fault(["regex"], `cannot stand beside "${other}", must be one of them`);
+      if (wrote(other)) yield errorAt(["regex"], `cannot stand beside "${other}", must be one of them`);
     }
     if (route.mcp)
-      yield fault(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
+      yield errorAt(["regex"], 'cannot stand beside "mcp", whose address is told to clients; write "prefix" or "path"');
     yield* costRule(route.parsed.pattern ?? {});
   } else if (wrote("regex_priority_order")) {
-    yield fault(["regex_priority_order"], 'needs "regex" beside it');
+    yield errorAt(["regex_priority_order"], 'needs "regex" beside it');
   }
 }
 
 /** Legal and bounded, but strangers choose the paths. */
-function* costRule({ work: size = 0 }: Partial<PatternWork>): Iterable<Finding> {
+function* costRule({ work: size = 0 }: Partial<PatternWork>): Iterable<UnplacedProblem> {
   if (size <= COSTLY_PATTERN) return;
-  const wish = "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
-  yield doubt(["regex"], `is a large pattern (${size} instructions), ${wish}`);
+  const problem =
+    "so a long path may hold the gateway for tens of milliseconds; should have fewer or smaller repetitions";
+  yield warningAt(["regex"], `is a large pattern (${size} instructions), ${problem}`);
 }
 
-function* rewriteRules(route: Routed, wrote: Wrote): Iterable<Finding> {
+function* rewriteRules(route: Routed, wrote: Wrote): Iterable<UnplacedProblem> {
   const [pattern, substitution] = ["regex_rewrite_pattern", "regex_rewrite_substitution"] as const;
   if (wrote(pattern) !== wrote(substitution)) {
     const [present, absent] = wrote(pattern) ? [pattern, substitution] : [substitution, pattern];
-    yield fault([present], `needs "${absent}" beside it`);
+    yield errorAt([present], `needs "${absent}" beside it`);
   }
   if (route[pattern] !== undefined && route[substitution] !== undefined) {
-    const wish = rewritePairWish(route[pattern], route[substitution]);
-    if (wish !== undefined) yield fault([substitution], wish);
+    const problem = rewritePairProblem(route[pattern], route[substitution]);
+    if (problem !== undefined) yield errorAt([substitution], problem);
   }
   if (wrote("prefix_rewrite") && wrote(pattern)) {
-    yield fault([pattern], 'cannot stand beside "prefix_rewrite", must be one of them');
+    yield errorAt([pattern], 'cannot stand beside "prefix_rewrite", must be one of them');
   }
   const rewrite = wrote("prefix_rewrite") ? "prefix_rewrite" : wrote(pattern) ? pattern : undefined;
   if (rewrite === undefined) return;
   if (route.mcp?.server) {
-    yield fault([rewrite], 'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"');
+    yield errorAt(
+      [rewrite],
+      'cannot stand beside "mcp.server", whose base is cut off and replaced by the path of "to"',
+    );
   }
   // Which of the two paths comes first is answered differently elsewhere: one way of saying it is enough.
   for (const { pathname, path } of route.parsed.upstreams) {
     if (pathname === "/") continue;
-    yield fault(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`);
+    yield errorAt(path, `has a path, which cannot stand beside "${rewrite}"; write the whole path there`);
   }
 }
 
 /** Exactly one thing answers. */
-function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<Finding> {
+function* answerRules(wrote: Wrote, names: readonly string[]): Iterable<UnplacedProblem> {
   if (wrote("redirect") && wrote("response"))
-    yield fault(["response"], 'cannot stand beside "redirect", must be one of them');
+    yield errorAt(["response"], 'cannot stand beside "redirect", must be one of them');
   const answer = wrote("redirect") ? "redirect" : wrote("response") ? "response" : undefined;
   if (answer === undefined) {
     if (!wrote("to"))
-      yield fault(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"');
+      yield errorAt(["to"], 'is missing, must be a URL or a list of URLs; or write "redirect" or "response"');
     return;
   }
   for (const name of names) {
-    if (asksUpstream(name)) yield fault([name], `cannot stand beside "${answer}", which asks no upstream`);
+    if (asksUpstream(name)) yield errorAt([name], `cannot stand beside "${answer}", which asks no upstream`);
   }
 }
 
-function* redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): Iterable<Finding> {
+function* redirectRules(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>): Iterable<UnplacedProblem> {
   const { response_code: code } = redirect;
   if (code !== undefined && !REDIRECT_CODES.includes(code)) {
-    yield fault(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`);
+    yield errorAt(["redirect", "response_code"], `is ${code}, must be 301, 302, 303, 307 or 308`);
   }
   if (redirect.https_redirect !== undefined && redirect.scheme_redirect !== undefined) {
-    yield fault(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them');
+    yield errorAt(["redirect", "scheme_redirect"], 'cannot stand beside "https_redirect", must be one of them');
   }
   if (redirect.path_redirect !== undefined && redirect.prefix_rewrite !== undefined) {
-    yield fault(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them');
+    yield errorAt(["redirect", "prefix_rewrite"], 'cannot stand beside "path_redirect", must be one of them');
   }
   if (Object.keys(route.set_response_headers ?? {}).some((name) => name.toLowerCase() === "location")) {
-    yield fault(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it');
+    yield errorAt(["set_response_headers"], 'cannot set "Location" beside "redirect", which sets it');
   }
   if (leadsBack(route, redirect)) {
-    yield fault(["redirect"], "leads back to where the request came from, must change the scheme, host, port or path");
+    yield errorAt(
+      ["redirect"],
+      "leads back to where the request came from, must change the scheme, host, port or path",
+    );
   }
 }
 
@@ -151,12 +158,12 @@ function leadsBack(route: Routed, redirect: NonNullable<RoutingDoc["redirect"]>)
   return redirect.prefix_rewrite === (route.path ?? (route.regex === undefined ? (route.prefix ?? "/") : undefined));
 }
 
-function* hostRules(route: Routed): Iterable<Finding> {
+function* hostRules(route: Routed): Iterable<UnplacedProblem> {
   if (route.parsed.from?.isWildcard !== true || !route.mcp) return;
   const what = route.mcp.server
     ? "is issuer and audience of the tokens of its clients"
     : "is the audience of its tokens";
-  yield fault(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
+  yield errorAt(["from"], `is ${quote(route.from)}, but the host of an MCP route ${what}, must name one host`);
 }
 
 function defaultPort(scheme: "http" | "https"): number {

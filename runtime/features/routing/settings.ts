@@ -2,30 +2,33 @@
  * Settings of a route that choose its requests by pattern, change their path on the way, or answer them without an
  * upstream. Rules between them are in routing-rules.ts.
  */
-import { quotedWish, readable, wishOf } from "../../settings/types/checks.ts";
+import { quotedProblem, readable, parseErrorOf } from "../../settings/types/checks.ts";
 import { block } from "../../settings/types/block.ts";
 import { choice, count, flag, text, url } from "../../settings/types/scalar.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { parseFrom } from "./from.ts";
 import { parsePathPattern } from "./path-pattern.ts";
-import { checkPathSubstitution, pathTextWish } from "./path-rewrite.ts";
+import { checkPathSubstitution, pathTextProblem } from "./path-rewrite.ts";
 import { parsePattern } from "../../settings/re2.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 
 /** A path that is written into requests or redirects as it stands. */
-function sentPathWish(value: string): string | undefined {
-  return readable(parseRoutePath)(value) ?? quotedWish(value, pathTextWish(value));
+function sentPathProblem(value: string): string | undefined {
+  return readable(parseRoutePath)(value) ?? quotedProblem(value, pathTextProblem(value));
 }
 
 /** "/path" or "/path?query". */
-function redirectPathWish(value: string): string | undefined {
+function redirectPathProblem(value: string): string | undefined {
   const mark = value.indexOf("?");
-  if (mark === -1) return sentPathWish(value);
+  if (mark === -1) return sentPathProblem(value);
   const query = value.slice(mark + 1);
   return (
-    sentPathWish(value.slice(0, mark)) ??
-    quotedWish(value, /^[!$-~]*$/.test(query) && !query.includes("#") ? undefined : "must be a path with a plain query")
+    sentPathProblem(value.slice(0, mark)) ??
+    quotedProblem(
+      value,
+      /^[!$-~]*$/.test(query) && !query.includes("#") ? undefined : "must be a path with a plain query",
+    )
   );
 }
 
@@ -34,9 +37,9 @@ export const routingShape = {
     doc: "The route takes requests whose whole path this RE2 regular expression matches; it goes before every `prefix`. Not together with `prefix` or `path`, and not on MCP routes.",
     unset: "every path of the host",
     check: (value) =>
-      quotedWish(
+      quotedProblem(
         value,
-        wishOf(() => parsePathPattern(value)),
+        parseErrorOf(() => parsePathPattern(value)),
       ),
   }),
   regex_priority_order: count({
@@ -49,16 +52,16 @@ export const routingShape = {
     doc: "Takes the place of `prefix` in the path that the upstream sees, by whole segments; with `path` and `regex` of the whole path.",
     unset: "the path is sent as it is",
     annotation: "prefix_rewrite",
-    check: sentPathWish,
+    check: sentPathProblem,
   }),
   regex_rewrite_pattern: text({
     doc: "RE2 regular expression; every match of it in the path (without query) is replaced for the upstream. Needs `regex_rewrite_substitution`.",
     unset: "the path is sent as it is",
     annotation: "regex_rewrite_pattern",
     check: (value) =>
-      quotedWish(
+      quotedProblem(
         value,
-        wishOf(() => parsePattern(value)),
+        parseErrorOf(() => parsePattern(value)),
       ),
   }),
   regex_rewrite_substitution: text({
@@ -66,9 +69,9 @@ export const routingShape = {
     unset: "the path is sent as it is",
     annotation: "regex_rewrite_substitution",
     check: (value) =>
-      quotedWish(
+      quotedProblem(
         value,
-        wishOf(() => checkPathSubstitution(value)),
+        parseErrorOf(() => checkPathSubstitution(value)),
       ),
   }),
   redirect: block(
@@ -85,7 +88,7 @@ export const routingShape = {
         doc: "Host to send to, without port.",
         unset: "the host of the request",
         check: (value) =>
-          quotedWish(
+          quotedProblem(
             value,
             value.startsWith("[") || canonicalHost(value) !== value
               ? "must be a host name in lower case, without port"
@@ -101,12 +104,12 @@ export const routingShape = {
       path_redirect: text({
         doc: "Path to send to. With a query of its own it replaces that of the request. Not together with `prefix_rewrite`.",
         unset: "the path of the request",
-        check: redirectPathWish,
+        check: redirectPathProblem,
       }),
       prefix_rewrite: text({
         doc: "Takes the place of the route's `prefix` in the path, by whole segments; with `path` and `regex` of the whole path.",
         unset: "the path of the request",
-        check: sentPathWish,
+        check: sentPathProblem,
       }),
       response_code: count({
         doc: "Status of the answer: 301, 302, 303, 307 or 308.",
@@ -138,7 +141,7 @@ export const routingShape = {
 };
 
 /** A route's name: part of its key, of log lines and of records, so printable and without the key's separator. */
-export function routeNameWish(name: string): string | undefined {
+export function routeNameProblem(name: string): string | undefined {
   if (name.length > 100) return "is longer than 100 characters";
   // Terraform has one name for two that differ in this alone.
   if (name !== name.normalize("NFC")) return "must have its letters composed (Unicode NFC)";
@@ -152,7 +155,7 @@ export const addressShape = {
     doc: "Name of the route: part of its key, and what lists and pages show.",
     unset: "made from `from` and the path",
     annotation: "name",
-    check: routeNameWish,
+    check: routeNameProblem,
   }),
   from: url({
     doc: "Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",

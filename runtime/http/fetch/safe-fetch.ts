@@ -3,7 +3,7 @@
  * documents.
  *
  * Untrusted input: the URL, what DNS says of its host, and the whole answer. Promises: a host that may not be contacted is
- * not even looked up; the address that was judged is the one connected to; no redirect is followed, no cookie or
+ * not even looked up; the address that was checked is the one connected to; no redirect is followed, no cookie or
  * credential of ours is added, no content coding is undone; size and total time are bounded. Nothing is thrown: every
  * refusal is a value, and it never quotes the answer.
  */
@@ -93,9 +93,9 @@ const MAX_HEADER_BYTES = 16_384;
 
 export function createSafeFetch({ development, resolve = resolveBySystem }: SafeFetchDeps): SafeFetch {
   return async (request) => {
-    const judged = judgeUrl(request, development);
-    if (!judged.ok) return judged;
-    const { url, isAllowed } = judged;
+    const validated = validateUrl(request, development);
+    if (!validated.ok) return validated;
+    const { url, isAllowed } = validated;
 
     const giveUp = new AbortController();
     const timer = setTimeout(() => giveUp.abort(), request.timeoutMs ?? DEFAULT_TIMEOUT_MS);
@@ -114,7 +114,7 @@ export function createSafeFetch({ development, resolve = resolveBySystem }: Safe
   };
 }
 
-type JudgedUrl =
+type ValidatedUrl =
   | { readonly ok: true; readonly url: URL; readonly isAllowed: (address: string) => boolean }
   | Extract<SafeAnswer, { ok: false }>;
 
@@ -123,7 +123,7 @@ function describeAddress(address: string): string {
 }
 
 /** Everything that can be said before the network is touched. */
-function judgeUrl({ url: text, target }: SafeRequest, development: boolean): JudgedUrl {
+function validateUrl({ url: text, target }: SafeRequest, development: boolean): ValidatedUrl {
   if (!URL.canParse(text)) return refuse("bad-url", "the address is no URL");
   const url = new URL(text);
   if (url.username !== "" || url.password !== "")
@@ -154,7 +154,7 @@ function judgeUrl({ url: text, target }: SafeRequest, development: boolean): Jud
 async function addressesOf(hostname: string, resolve: Resolve): Promise<readonly LookupAddress[] | string> {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const family = isIP(bare);
-  // Connecting to a literal address asks no resolver, so nothing else would judge it. The URL parser has made one
+  // Connecting to a literal address asks no resolver, so nothing else would check it. The URL parser has made one
   // spelling of all of them ("0x7f.1", "2130706433").
   if (family !== 0) return [{ address: bare, family }];
   try {
@@ -171,14 +171,14 @@ async function exchange(
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
 ): Promise<SafeAnswer> {
-  // A connection of its own: a pooled one would go to an address judged for an earlier request.
+  // A connection of its own: a pooled one would go to an address checked for an earlier request.
   const client = new Client(url.origin, {
     maxHeaderSize: MAX_HEADER_BYTES,
     pipelining: 0,
     allowH2: false,
     connect: {
       timeout: request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      // Only what was judged above: asking again could give another answer.
+      // Only what was checked above: asking again could give another answer.
       lookup: (_hostname, options, callback) => {
         const [first] = addresses;
         if (options.all === true) callback(null, [...addresses]);

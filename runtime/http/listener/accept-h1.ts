@@ -1,4 +1,4 @@
-/** Judges one request of HTTP/1.1: framing, header counts, target. What cannot be understood is answered here. */
+/** Checks one request of HTTP/1.1: framing, header counts, target. What cannot be understood is answered here. */
 import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 
 import type { Log } from "../../shared/log.ts";

@@ -1,5 +1,5 @@
 /**
- * Judges the head of one HTTP/2 request (RFC 9113 §8) and brings it into the form that HTTP/1.1 requests have.
+ * Checks the head of one HTTP/2 request (RFC 9113 §8) and brings it into the form that HTTP/1.1 requests have.
  *
  * nghttp2 has refused what breaks framing before: names in upper case, connection headers, pseudo-headers that are
  * unknown, repeated or late, a body of another length than declared. Here: a method that HTTP/1.1 has,
@@ -22,12 +22,12 @@ export interface Http2Head {
   readonly isWebSocket: boolean;
 }
 
-export type Http2Judgement =
+export type Http2HeadResult =
   | Http2Head
   | { readonly ok: false; readonly status: number; readonly reason: RequestRefusal };
 
 /** @param raw flat, pseudo-headers first, as node:http2 gives it; all names in lower case */
-export function judgeHead(raw: readonly string[]): Http2Judgement {
+export function parseRequestHead(raw: readonly string[]): Http2HeadResult {
   let method = "";
   let scheme: string | undefined;
   let authority: string | undefined;
@@ -122,6 +122,6 @@ export function judgeHead(raw: readonly string[]): Http2Judgement {
 const HOST = headerTraits("host");
 const COOKIE = headerTraits("cookie");
 
-function refuse(status: number, reason: RequestRefusal): Http2Judgement {
+function refuse(status: number, reason: RequestRefusal): Http2HeadResult {
   return { ok: false, status, reason };
 }

@@ -71,7 +71,7 @@ export async function openCertificates(
   let byName = indexOf(loaded);
   let listener: (fallback: SecureContextOptions) => void = () => {};
   /** So that a broken file is reported once, not with each look. */
-  let complaint = "";
+  let lastReason = "";
   /** Made with the first client that asks for the host, and with the authorities of now. */
   let contexts = new WeakMap<HostCertificate, SecureContext>();
 
@@ -88,7 +88,7 @@ export async function openCertificates(
     async reload() {
       try {
         const next = await loadCertificates(files, clients?.caFile, loaded);
-        complaint = "";
+        lastReason = "";
         if (next.every((each, index) => each === loaded[index])) return false;
         loaded = next;
         byName = indexOf(loaded);
@@ -98,8 +98,8 @@ export async function openCertificates(
         return true;
       } catch (error) {
         const reason = errorText(error);
-        if (reason !== complaint) log.error({ reason }, "certificates cannot be reloaded, the earlier ones stay");
-        complaint = reason;
+        if (reason !== lastReason) log.error({ reason }, "certificates cannot be reloaded, the earlier ones stay");
+        lastReason = reason;
         return false;
       }
     },
@@ -135,7 +135,7 @@ export async function openCertificates(
 }
 
 /**
- * Reads and judges the files, as they are when the listener opens.
+ * Reads and checks the files, as they are when the listener opens.
  *
  * @param earlier what the files held before, in their order; given back where they still do
  * @throws GatewayError `http.certificate`

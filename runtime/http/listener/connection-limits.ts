@@ -22,7 +22,7 @@ export function connectionLimits(configured: number | undefined, descriptors = d
   };
 }
 
-/** The soft limit of open descriptors of this process (which node raises to the hard one); undefined where it is not told. */
+/** The soft limit of open descriptors of this process (which node raises to the hard one); undefined where it is not known. */
 function descriptorLimit(): number | undefined {
   let text: string;
   try {

@@ -13,7 +13,7 @@ import { readProxyHeader } from "./proxy-protocol.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 export interface ProxiedConnections {
-  /** Gives a TLS connection the address that its head told. Call it before anything asks for the address. */
+  /** Gives a TLS connection the address that its head gave. Call it before anything asks for the address. */
   adopt(socket: TLSSocket): void;
   /** Cuts connections whose head has not come yet. */
   cutWaiting(): void;
@@ -29,7 +29,7 @@ export function expectProxyHeaders(server: Server, log: Log, timeoutMs = HEADER_
   const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
   const isTls = server instanceof TlsServer;
   const waiting = new Set<Socket>();
-  /** What heads told, by both ends of the connection: TLS makes another socket of it. */
+  /** What heads gave, by both ends of the connection: TLS makes another socket of it. */
   const sources = new Map<string, string>();
 
   const begin = (socket: Socket, source: string | undefined): void => {

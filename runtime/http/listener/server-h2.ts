@@ -9,7 +9,7 @@ import {
 import type { TLSSocket } from "node:tls";
 
 import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
-import { judgeHead } from "./accept-h2.ts";
+import { parseRequestHead } from "./accept-h2.ts";
 import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
 import { abortStream, Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
@@ -125,7 +125,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
   };
 
   function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): void {
-    const head = judgeHead(raw);
+    const head = parseRequestHead(raw);
     if (head.ok) {
       deps.handle(new Http2Exchange(stream, peer, head, hasBody));
       return;

@@ -28,7 +28,7 @@ export function createTlsServer(
     ...certificates.fallback,
     minVersion: "TLSv1.2",
     requestCert: certificates.clients !== undefined,
-    // Otherwise the policy judges, and the client gets an answer it can show.
+    // Otherwise the policy decides, and the client gets an answer it can show.
     rejectUnauthorized: certificates.clients?.rejectConnection === true,
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ["h2", "http/1.1"],

@@ -76,14 +76,14 @@ const HTTP_OPTIONS = {
 } as const;
 
 /** What a listener without a certificate is told. */
-export const NO_CERTIFICATE_WISH =
+export const NO_CERTIFICATE_PROBLEM =
   'no certificate is configured, expected "certificates", or insecure_server: true behind a terminating load balancer';
 
 /** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { certificates, log, forwardedFor } = options;
   if (!options.insecure && !certificates) {
-    throw new GatewayError("http.no-certificate", `Cannot listen: ${NO_CERTIFICATE_WISH}`);
+    throw new GatewayError("http.no-certificate", `Cannot listen: ${NO_CERTIFICATE_PROBLEM}`);
   }
   const asksForCertificates = certificates?.clients !== undefined;
   const owner = { secure: certificates !== undefined, asksForCertificates, draining: false };

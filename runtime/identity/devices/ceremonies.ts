@@ -70,8 +70,8 @@ export async function finishCeremony(
   if (typeof done === "string") return refuse(done);
   // 4. A registration is a proof too: the device signed this session's challenge.
   if (!(await proveToSession(deps, caller.sessionId, done))) return refuse("session-ended");
-  const told = { user: caller.principal.user.id, device: done.id, request: caller.requestId };
-  deps.log.info(told, challenge.purpose === "register" ? "device registered" : "device proven");
+  const fields = { user: caller.principal.user.id, device: done.id, request: caller.requestId };
+  deps.log.info(fields, challenge.purpose === "register" ? "device registered" : "device proven");
   return { ok: true, purpose: challenge.purpose, proof: done };
 }
 
@@ -113,7 +113,7 @@ async function prove(
     }
     isTaken ||= await take(deps, caller, challenge);
     if (!isTaken) return "ticket";
-    // Used elsewhere meanwhile: judged again, by the count as it is now.
+    // Used elsewhere meanwhile: checked again, by the count as it is now.
     if (await noteUse(deps, found, result.counter)) return found.proof;
   }
   return "answer";
@@ -134,8 +134,8 @@ function take(deps: CeremonyDeps, { principal }: Caller, { challenge, expiresAt 
 
 function tellRefused(deps: CeremonyDeps, { principal, requestId }: Caller, reason: string, device?: string): void {
   // What a browser sent may be long, and holds line ends where somebody wants them to.
-  const told = reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
-  deps.log.warn({ user: principal.user.id, device, request: requestId, reason: told }, "a device was refused");
+  const fields = reason.replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
+  deps.log.warn({ user: principal.user.id, device, request: requestId, reason: fields }, "a device was refused");
 }
 
 function refuse(reason: CeremonyRefusal): CeremonyResult {

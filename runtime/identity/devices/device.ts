@@ -87,9 +87,9 @@ export function createDevices(deps: DeviceModuleDeps): DeviceModule {
       return undefined;
     }
     if (!isForm && refuseScript(exchange)) return undefined;
-    const wish = addressWish(site);
-    if (wish !== undefined) {
-      respondError(exchange, 501, { code: "device.address", message: `Devices cannot be used here: ${wish}` });
+    const problem = deviceAddressProblem(site);
+    if (problem !== undefined) {
+      respondError(exchange, 501, { code: "device.address", message: `Devices cannot be used here: ${problem}` });
       return undefined;
     }
     const who = await session.browser.principal(exchange, snapshot);
@@ -196,7 +196,7 @@ function wayBack(snapshot: Snapshot, journey: Journey, caller: Caller): string |
 }
 
 /** What keeps browsers from binding keys to this host. */
-function addressWish({ hostname, secure }: Site): string | undefined {
+function deviceAddressProblem({ hostname, secure }: Site): string | undefined {
   if (isIP(hostname.replace(/^\[|\]$/g, "")) !== 0) return "the address must have a host name instead of an IP address";
   return secure || isLoopbackHost(hostname) ? undefined : "the address must begin with https";
 }

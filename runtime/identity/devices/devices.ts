@@ -74,7 +74,7 @@ export async function registerDevice(
 /**
  * Notes a use of a device.
  *
- * @returns false when the record has changed since it was read: the answer must be judged again by what it says now
+ * @returns false when the record has changed since it was read: the answer must be checked again by what it says now
  */
 export async function noteUse(deps: DeviceDeps, { proof, device }: LivingDevice, counter: number): Promise<boolean> {
   const record = await createRecords(deps.store).devices.get(proof.key);

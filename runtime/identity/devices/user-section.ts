@@ -69,8 +69,8 @@ export function createDeviceSection(deps: DeviceSectionDeps): DeviceSection {
       const own = await listDevices(deps, principal.user.id);
       const chosen = own.find(({ device }) => device.id === sent.values.get("device"));
       if (chosen && (await removeDevice({ ...deps, revocations: session.revocations }, chosen))) {
-        const told = { user: principal.user.id, device: chosen.proof.id, request: exchange.id };
-        deps.log.info(told, "device removed by its user");
+        const fields = { user: principal.user.id, device: chosen.proof.id, request: exchange.id };
+        deps.log.info(fields, "device removed by its user");
       }
       redirect(exchange, 303, `${sent.site.origin}/.gateway/`);
     },

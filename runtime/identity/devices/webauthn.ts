@@ -3,7 +3,7 @@
  *
  * Untrusted input: the answers. Promises: challenge, origin and RP ID are exactly ours; a counting device counts upwards;
  * `enclave_only` means a device that is part of the machine, asked its person and does not copy the key elsewhere, as far
- * as a browser can tell. Attestations are neither asked for nor looked at: to judge one, addresses that it names would be
+ * as a browser can tell. Attestations are neither asked for nor looked at: to check one, addresses that it names would be
  * fetched, and whoever signs in could make the gateway ask any address.
  *
  * @see WebAuthn Level 3 §7.1 (registration), §7.2 (authentication)
@@ -50,7 +50,7 @@ const TIMEOUT_MS = 300_000;
 /** @returns JSON for `PublicKeyCredential.parseCreationOptionsFromJSON` */
 export async function registrationOptions(
   party: RelyingParty,
-  wish: {
+  asked: {
     readonly challenge: string;
     readonly type: DeviceRecord["type"];
     readonly user: { readonly handle: Buffer; readonly name: string };
@@ -59,17 +59,17 @@ export async function registrationOptions(
   },
 ): Promise<object> {
   const { generateRegistrationOptions } = await library();
-  const isEnclave = wish.type === "enclave_only";
+  const isEnclave = asked.type === "enclave_only";
   return generateRegistrationOptions({
     rpName: party.rpId,
     rpID: party.rpId,
-    userID: new Uint8Array(wish.user.handle),
-    userName: wish.user.name,
-    userDisplayName: wish.user.name,
-    challenge: toBytes(wish.challenge),
+    userID: new Uint8Array(asked.user.handle),
+    userName: asked.user.name,
+    userDisplayName: asked.user.name,
+    challenge: toBytes(asked.challenge),
     timeout: TIMEOUT_MS,
     attestationType: "none",
-    excludeCredentials: wish.known.map(descriptor),
+    excludeCredentials: asked.known.map(descriptor),
     // Not discoverable: the gateway knows who asks, and such keys tend to stay on their device.
     authenticatorSelection: {
       residentKey: "discouraged",
@@ -83,15 +83,15 @@ export async function registrationOptions(
 /** @returns JSON for `PublicKeyCredential.parseRequestOptionsFromJSON` */
 export async function proofOptions(
   party: RelyingParty,
-  wish: { readonly challenge: string; readonly devices: readonly DeviceRecord[] },
+  asked: { readonly challenge: string; readonly devices: readonly DeviceRecord[] },
 ): Promise<object> {
   const { generateAuthenticationOptions } = await library();
   return generateAuthenticationOptions({
     rpID: party.rpId,
-    challenge: toBytes(wish.challenge),
+    challenge: toBytes(asked.challenge),
     timeout: TIMEOUT_MS,
-    allowCredentials: wish.devices.map(descriptor),
-    userVerification: wish.devices.every(({ type }) => type === "enclave_only") ? "required" : "preferred",
+    allowCredentials: asked.devices.map(descriptor),
+    userVerification: asked.devices.every(({ type }) => type === "enclave_only") ? "required" : "preferred",
   });
 }
 

@@ -18,9 +18,9 @@ export function isRefusedRefresh(_status: number, error: string): boolean {
 /**
  * The error to throw on, with a text that holds nothing of the request: causes of the library may carry tokens.
  *
- * @param refuses judges a protocol error by status (0 for an answer through the browser) and error code
+ * @param refuses checks a protocol error by status (0 for an answer through the browser) and error code
  */
-export function judge(
+export function providerError(
   error: unknown,
   action: string,
   refuses: (status: number, code: string) => boolean,

@@ -14,7 +14,7 @@ import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Discover } from "./idp-discovery.ts";
-import { judge } from "./idp-errors.ts";
+import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
 import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
@@ -53,7 +53,7 @@ export interface IdpTokenDeps {
 
 const CLOCK_TOLERANCE_SECONDS = 5;
 /** Of an opaque token whose end the provider does not tell. */
-const UNTOLD_SECONDS = 60;
+const NO_EXPIRY_SECONDS = 60;
 
 export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
   let keys: { readonly url: string; readonly find: jose.JWTVerifyGetKey } | undefined;
@@ -102,7 +102,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     try {
       return [await openid.fetchUserInfo(configuration, token, subject)];
     } catch (error) {
-      const refused = judge(error, "read the user of a token", (status) => status === 401);
+      const refused = providerError(error, "read the user of a token", (status) => status === 401);
       // 403: the token is good, but not for this.
       if (error instanceof openid.WWWAuthenticateChallengeError && error.status === 403) return [];
       throw refused;
@@ -124,10 +124,10 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       claims = verified.payload;
       expiresAt = verified.payload.exp ?? 0;
     } else {
-      const told = await introspect(configuration, token, audiences);
-      if (typeof told === "string") return { ok: false, reason: told };
-      claims = told;
-      expiresAt = told.exp ?? epochSeconds(deps.clock) + UNTOLD_SECONDS;
+      const introspected = await introspect(configuration, token, audiences);
+      if (typeof introspected === "string") return { ok: false, reason: introspected };
+      claims = introspected;
+      expiresAt = introspected.exp ?? epochSeconds(deps.clock) + NO_EXPIRY_SECONDS;
     }
     const subject = claims["sub"];
     if (typeof subject !== "string" || !isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
@@ -151,24 +151,24 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     audiences: readonly string[],
   ): Promise<openid.IntrospectionResponse | AuthFailureReason> => {
     if (configuration.serverMetadata().introspection_endpoint === undefined) return "malformed";
-    let told: openid.IntrospectionResponse;
+    let introspected: openid.IntrospectionResponse;
     try {
-      told = await openid.tokenIntrospection(configuration, token);
+      introspected = await openid.tokenIntrospection(configuration, token);
     } catch (error) {
-      throw judge(error, "ask about a token", () => false);
+      throw providerError(error, "ask about a token", () => false);
     }
-    if (!told.active) return "revoked";
-    if (told.exp !== undefined && told.exp <= epochSeconds(deps.clock)) return "expired";
+    if (!introspected.active) return "revoked";
+    if (introspected.exp !== undefined && introspected.exp <= epochSeconds(deps.clock)) return "expired";
     // A refresh token is active too, and lives for months.
-    const { token_type: type } = told;
+    const { token_type: type } = introspected;
     if (type !== undefined && !/^(bearer|dpop|access_token)$/i.test(type)) return "wrong-kind";
     // One that is bound to a key (RFC 7800) is worth nothing without the proof, which we cannot check.
-    if (told.cnf !== undefined) return "wrong-kind";
-    const { aud, client_id: client } = told;
+    if (introspected.cnf !== undefined) return "wrong-kind";
+    const { aud, client_id: client } = introspected;
     const meant = typeof aud === "string" ? [aud] : (aud ?? []);
     // Without an audience it was given to a client for the provider's own addresses.
     const fits = meant.length > 0 ? meant.some((each) => audiences.includes(each)) : audiences.includes(client ?? "");
-    return fits ? told : "wrong-audience";
+    return fits ? introspected : "wrong-audience";
   };
 
   const verifyIdToken = async (settings: IdpSettings, token: string): Promise<IdpTokenResult> => {

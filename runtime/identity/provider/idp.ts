@@ -11,7 +11,7 @@ import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
-import { detailOf, isRefusedCode, isRefusedRefresh, judge } from "./idp-errors.ts";
+import { detailOf, isRefusedCode, isRefusedRefresh, providerError } from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
 import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
@@ -138,7 +138,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkSignature(configuration, answer, isRefusedCode);
         return tokenSet(settings, answer);
       } catch (error) {
-        throw error instanceof GatewayError ? error : judge(error, "finish the sign-in", isRefusedCode);
+        throw error instanceof GatewayError ? error : providerError(error, "finish the sign-in", isRefusedCode);
       }
     },
 
@@ -149,7 +149,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         await checkSignature(configuration, answer, isRefusedRefresh);
         return tokenSet(settings, answer);
       } catch (error) {
-        throw error instanceof GatewayError ? error : judge(error, "refresh a user", isRefusedRefresh);
+        throw error instanceof GatewayError ? error : providerError(error, "refresh a user", isRefusedRefresh);
       }
     },
 
@@ -173,7 +173,7 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
         try {
           sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
         } catch (error) {
-          const failure = judge(error, "read a user", (status) => status === 401 || status === 403);
+          const failure = providerError(error, "read a user", (status) => status === 401 || status === 403);
           const isSignIn = subject === undefined;
           // A refresh waits: until userinfo is back, what it said before holds.
           if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {

@@ -99,18 +99,18 @@ export function withoutUnverifiedEmail<Facts extends { readonly email: string; r
  * The facts of an answer without an ID token (OpenID Connect Core §12.2: a refresh may bring none): what only that said
  * against an address, or of claims that were left out, holds until the provider says otherwise.
  */
-export function withEarlierDoubts(
+export function withEarlierUnverified(
   facts: ProfileFacts,
   earlier: Pick<ProfileFacts, "claims" | "leftOut">,
 ): ProfileFacts {
-  const isDoubted = earlier.claims["email_verified"] === false && !isVerified(facts.claims["email_verified"]);
+  const staysUnverified = earlier.claims["email_verified"] === false && !isVerified(facts.claims["email_verified"]);
   const { email: _, ...others } = facts.claims;
-  const settled = isDoubted ? { ...facts, email: "", claims: { ...others, email_verified: false } } : facts;
-  if (!earlier.leftOut) return settled;
-  const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(settled.claims, name)));
+  const kept = staysUnverified ? { ...facts, email: "", claims: { ...others, email_verified: false } } : facts;
+  if (!earlier.leftOut) return kept;
+  const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(kept.claims, name)));
   const claims = [...new Set([...missing, ...(facts.leftOut?.claims ?? [])])].sort();
   const groups = facts.leftOut?.groups === true || (earlier.leftOut.groups && facts.groups.length === 0);
-  const { leftOut: _leftOut, ...rest } = settled;
+  const { leftOut: _leftOut, ...rest } = kept;
   return claims.length === 0 && !groups ? rest : { ...rest, leftOut: { claims, groups } };
 }
 
@@ -130,7 +130,7 @@ function mergeClaims(sources: readonly Claims[]): Readonly<Record<string, Json>>
     }
   }
   merged.delete(CLAIM_SOURCES);
-  settleEmail(merged, sources);
+  mergeEmail(merged, sources);
   // Not by assignment: a claim named "__proto__" would become the prototype.
   return Object.fromEntries(merged);
 }
@@ -139,7 +139,7 @@ function mergeClaims(sources: readonly Claims[]): Readonly<Record<string, Json>>
  * Leaves an address only where no source calls it unverified, and the word about it only where it was said of this very
  * address: with two sources, the one that is strict about it wins, and neither vouches for the other's.
  */
-function settleEmail(merged: Map<string, Json>, sources: readonly Claims[]): void {
+function mergeEmail(merged: Map<string, Json>, sources: readonly Claims[]): void {
   const words = sources.map((source) => source["email_verified"]).filter((word) => word !== undefined);
   if (words.some((word) => !isVerified(word))) {
     // An address the provider itself calls unverified is whatever the user typed in: it must not open anything.

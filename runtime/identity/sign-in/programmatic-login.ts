@@ -6,7 +6,7 @@
  * 3. The browser goes to the program's redirect address with `gateway_jwt=<token>`.
  *
  * Untrusted input: the redirect address, the ticket, the form. Promises: a token leaves only to an address on
- * `programmatic_redirect_domain_whitelist` (loopback by default), judged again when it leaves; only after a yes from our
+ * `programmatic_redirect_domain_whitelist` (loopback by default), checked again when it leaves; only after a yes from our
  * own page, with the session's token, since a link can be sent to anybody; it is good for that host's ordinary routes
  * alone and ends with the session.
  */
@@ -55,7 +55,7 @@ export interface ProgrammaticLogin {
 }
 
 /** What a program asked for; sealed into the address that it got. */
-interface Wish {
+interface LoginRequest {
   readonly host: string;
   readonly redirectUri: string;
   readonly expiresAt: number;
@@ -65,14 +65,17 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
   const { clock } = deps;
   const sealer = deps.keys.sealer("programmatic-login");
 
-  const openWish = (text: string | undefined, snapshot: Snapshot): { wish: Wish; target: Site } | undefined => {
+  const openLoginRequest = (
+    text: string | undefined,
+    snapshot: Snapshot,
+  ): { asked: LoginRequest; target: Site } | undefined => {
     const bytes = text === undefined ? undefined : sealer.open(text, "wish");
     if (!bytes) return undefined;
-    const wish = JSON.parse(bytes.toString()) as Wish;
-    const target = findSite(snapshot, wish.host);
+    const asked = JSON.parse(bytes.toString()) as LoginRequest;
+    const target = findSite(snapshot, asked.host);
     // The configuration may have changed since.
-    const isGood = target && judgeRedirect(wish.redirectUri, snapshot.settings) !== undefined;
-    return isGood && wish.expiresAt > epochSeconds(clock) ? { wish, target } : undefined;
+    const isGood = target && allowedLoginRedirect(asked.redirectUri, snapshot.settings) !== undefined;
+    return isGood && asked.expiresAt > epochSeconds(clock) ? { asked, target } : undefined;
   };
 
   /** The yes, from our own page. */
@@ -80,12 +83,12 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
     exchange: Exchange,
     site: Site,
     principal: Principal,
-    found: { readonly wish: Wish; readonly target: Site },
+    found: { readonly asked: LoginRequest; readonly target: Site },
     form: ReadonlyMap<string, string>,
   ): Promise<void> => {
-    const { wish, target } = found;
-    if (!deps.csrf.verify(principal, formName(wish), form.get("csrf") ?? "")) return refuseForm(exchange);
-    const url = new URL(wish.redirectUri);
+    const { asked, target } = found;
+    if (!deps.csrf.verify(principal, formName(asked), form.get("csrf") ?? "")) return refuseForm(exchange);
+    const url = new URL(asked.redirectUri);
     if (form.get("decision") !== "approve") url.searchParams.append("error", "access_denied");
     else {
       const token = deps.externalTokens.mint({
@@ -113,15 +116,15 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         const message = `Programs get an address to sign in at with ${LOGIN_PATH}?${REDIRECT_PARAMETER}=…`;
         return respondError(exchange, query.ok ? 404 : 400, { code: "login.redirect-missing", message });
       }
-      const redirectUri = judgeRedirect(written, snapshot.settings);
+      const redirectUri = allowedLoginRedirect(written, snapshot.settings);
       if (redirectUri === undefined) {
         return respondError(exchange, 400, {
           code: "login.redirect-refused",
           message: `The ${REDIRECT_PARAMETER} is not an address that may be given a token here`,
         });
       }
-      const wish: Wish = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
-      const ticket = sealer.seal(JSON.stringify(wish), "wish");
+      const asked: LoginRequest = { host: site.host, redirectUri, expiresAt: epochSeconds(clock) + TICKET_SECONDS };
+      const ticket = sealer.seal(JSON.stringify(asked), "wish");
       respondText(exchange, 200, `${site.authenticateOrigin}${APPROVE_PATH}?request=${ticket}`);
     },
 
@@ -140,7 +143,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         const query = parseQuery(exchange.query);
         const ticket =
           form?.ok === true ? form.values.get("request") : query.ok ? query.values.get("request") : undefined;
-        const found = openWish(ticket, snapshot);
+        const found = openLoginRequest(ticket, snapshot);
         if (!found) {
           return respondError(exchange, 400, {
             code: "login.request",
@@ -158,12 +161,12 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
         const page = programAccessPage({
           user: principal.user.email || principal.user.id,
           address: found.target.origin,
-          redirectTarget: new URL(found.wish.redirectUri).host,
-          isLoopback: LOOPBACK.has(new URL(found.wish.redirectUri).hostname),
+          redirectTarget: new URL(found.asked.redirectUri).host,
+          isLoopback: LOOPBACK.has(new URL(found.asked.redirectUri).hostname),
           form: {
             action: APPROVE_PATH,
             request: ticket ?? "",
-            csrfToken: deps.csrf.token(principal, formName(found.wish)),
+            csrfToken: deps.csrf.token(principal, formName(found.asked)),
           },
         });
         respondHtml(exchange, 200, page);
@@ -172,7 +175,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
 }
 
 /** A token of one form is no token of another request's. */
-function formName({ host, redirectUri, expiresAt }: Wish): string {
+function formName({ host, redirectUri, expiresAt }: LoginRequest): string {
   return `programmatic-login ${host} ${redirectUri} ${expiresAt}`;
 }
 
@@ -181,7 +184,7 @@ function formName({ host, redirectUri, expiresAt }: Wish): string {
  *
  * @returns undefined for any but https (http on loopback), a user name, a fragment, or a host that is not listed
  */
-export function judgeRedirect(
+export function allowedLoginRedirect(
   text: string,
   settings: Pick<LiveSettings, "programmaticRedirectDomains">,
 ): string | undefined {

@@ -110,8 +110,8 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     const asker = earlier?.ok === true ? KNOWN : networkOf(peer ?? "");
     if (!questions.begin(asker)) return refusal("unavailable");
     const asking = deps.idpTokens.verify(idp, token, format, audiences).then(
-      (told) => {
-        const result = resultOf(told, key, earlier);
+      (idpResult) => {
+        const result = resultOf(idpResult, key, earlier);
         if (result.ok) presented.set(result.principal, { token, route });
         const holdsMs = result.ok ? FRESH_MS : REFUSED_MS;
         known.set(key, { result, askAgainAtMs: clock.now() + holdsMs, visited: false });
@@ -132,9 +132,9 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     return settled;
   };
 
-  const resultOf = (told: IdpTokenResult, key: string, earlier: AuthResult | undefined): AuthResult => {
-    if (!told.ok) return refusal(told.reason);
-    const { subject, profile, expiresAt } = told;
+  const resultOf = (idpResult: IdpTokenResult, key: string, earlier: AuthResult | undefined): AuthResult => {
+    if (!idpResult.ok) return refusal(idpResult.reason);
+    const { subject, profile, expiresAt } = idpResult;
     const user = { id: subject, ...profile, version: 1 };
     // The same object while nothing changed, since assertions are remembered by it.
     if (earlier?.ok && earlier.principal.expiresAt === expiresAt) {

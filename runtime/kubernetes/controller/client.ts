@@ -41,15 +41,15 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   let dispatcher: Dispatcher | undefined;
 
   return {
-    request: async <T>(wish: KubeRequest) => {
+    request: async <T>(asked: KubeRequest) => {
       const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
-      const signal = wish.signal ? AbortSignal.any([wish.signal, timeout]) : timeout;
-      const answer = await send(wish, signal);
-      return parse(await readAll(answer.body, MAX_ANSWER_BYTES, wish), wish) as T;
+      const signal = asked.signal ? AbortSignal.any([asked.signal, timeout]) : timeout;
+      const answer = await send(asked, signal);
+      return parse(await readAll(answer.body, MAX_ANSWER_BYTES, asked), asked) as T;
     },
-    async *watch(wish) {
-      const whole = { ...wish, method: "GET" } as const;
-      const { body } = await send(whole, wish.signal);
+    async *watch(asked) {
+      const whole = { ...asked, method: "GET" } as const;
+      const { body } = await send(whole, asked.signal);
       yield* lines(body, whole);
     },
     async close() {
@@ -58,20 +58,20 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
     },
   };
 
-  async function send(wish: KubeRequest, signal: AbortSignal | undefined): Promise<Dispatcher.ResponseData> {
-    const url = new URL(base + wish.path);
-    for (const [name, value] of Object.entries(wish.query ?? {})) url.searchParams.set(name, value);
+  async function send(asked: KubeRequest, signal: AbortSignal | undefined): Promise<Dispatcher.ResponseData> {
+    const url = new URL(base + asked.path);
+    for (const [name, value] of Object.entries(asked.query ?? {})) url.searchParams.set(name, value);
     const headers = await authorize(url);
     headers["accept"] = "application/json";
-    if (wish.body) {
-      headers["content-type"] = wish.method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    if (asked.body) {
+      headers["content-type"] = asked.method === "PATCH" ? "application/merge-patch+json" : "application/json";
     }
     let answer: Dispatcher.ResponseData;
     try {
       answer = await request(url, {
-        method: wish.method,
+        method: asked.method,
         headers,
-        ...(wish.body && { body: JSON.stringify(wish.body) }),
+        ...(asked.body && { body: JSON.stringify(asked.body) }),
         ...(dispatcher && { dispatcher }),
         ...(signal && { signal }),
         // Quiet watches are nothing wrong; who reads them bounds them.
@@ -79,12 +79,12 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
         headersTimeout: options.timeoutMs ?? TIMEOUT_MS,
       });
     } catch (error) {
-      throw unreachable(wish, error);
+      throw unreachable(asked, error);
     }
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
     // Certificates and tokens may have been replaced: the next request starts over with what is there then.
     if (answer.statusCode === 401) dispatcher = undefined;
-    throw await refusal(answer, wish);
+    throw await refusal(answer, asked);
   }
 
   /** Headers of this moment: tokens of service accounts are replaced every hour. */
@@ -108,14 +108,14 @@ async function loadLibrary(): Promise<Library> {
   try {
     return await import("@kubernetes/client-node");
   } catch (error) {
-    const wish = "install it beside gateform: npm install @kubernetes/client-node";
-    throw new GatewayError("kube.library", `Cannot load "@kubernetes/client-node": ${wish}`, { cause: error });
+    const expected = "install it beside gateform: npm install @kubernetes/client-node";
+    throw new GatewayError("kube.library", `Cannot load "@kubernetes/client-node": ${expected}`, { cause: error });
   }
 }
 
 export type { KubeConfig };
 
-async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, wish: KubeRequest): Promise<string> {
+async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, asked: KubeRequest): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -125,12 +125,12 @@ async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, wish: Kube
       chunks.push(chunk);
     }
   } catch (error) {
-    throw unreachable(wish, error);
+    throw unreachable(asked, error);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-async function* lines(body: AsyncIterable<Buffer>, wish: KubeRequest): AsyncGenerator<string> {
+async function* lines(body: AsyncIterable<Buffer>, asked: KubeRequest): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8");
   let rest = "";
   try {
@@ -141,13 +141,13 @@ async function* lines(body: AsyncIterable<Buffer>, wish: KubeRequest): AsyncGene
       for (const part of parts) if (part.trim() !== "") yield part;
     }
   } catch (error) {
-    throw unreachable(wish, error);
+    throw unreachable(asked, error);
   }
   // What came of a line that was cut off is no event; the object comes again with the next watch.
 }
 
-async function refusal(answer: Dispatcher.ResponseData, wish: KubeRequest): Promise<KubeError> {
-  const text = await readAll(answer.body, 1024 * 1024, wish).catch(() => "");
+async function refusal(answer: Dispatcher.ResponseData, asked: KubeRequest): Promise<KubeError> {
+  const text = await readAll(answer.body, 1024 * 1024, asked).catch(() => "");
   let status: Members = {};
   try {
     const value: unknown = JSON.parse(text);
@@ -157,18 +157,18 @@ async function refusal(answer: Dispatcher.ResponseData, wish: KubeRequest): Prom
   }
   const detail = typeof status["message"] === "string" ? status["message"] : `status ${answer.statusCode}`;
   const seconds = Number(answer.headers["retry-after"]);
-  return new KubeError(`Cannot ${wish.method} ${wish.path}: ${detail}`, {
+  return new KubeError(`Cannot ${asked.method} ${asked.path}: ${detail}`, {
     status: answer.statusCode,
     reason: typeof status["reason"] === "string" ? status["reason"] : "",
     retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
   });
 }
 
-function parse(text: string, wish: KubeRequest): unknown {
+function parse(text: string, asked: KubeRequest): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unreachable(wish, new Error("the answer is no JSON", { cause: error }));
+    throw unreachable(asked, new Error("the answer is no JSON", { cause: error }));
   }
 }
 

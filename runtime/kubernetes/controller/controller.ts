@@ -18,7 +18,7 @@ import { wholeNamespaces } from "../translate/assign.ts";
 import { createLeftAloneLog, whyLeftAlone } from "../translate/left-alone.ts";
 import { messageWithPath } from "../../settings/problem.ts";
 import { keyOf, type KubeObjects, type LoadBalancerAddress } from "../translate/objects.ts";
-import type { Complaint } from "../translate/ingress-problem.ts";
+import type { DraftProblem } from "../translate/ingress-problem.ts";
 import { type SlicePublisher, sliceTexts } from "./publisher.ts";
 import { renderSlices } from "../render.ts";
 import { createSeals } from "./seals.ts";
@@ -72,12 +72,14 @@ export function startController(options: ControllerOptions): Controller {
   const owner = options.translate.owner ?? DEFAULT_OWNER;
   const seals = createSeals((key, value, { namespace }) => sealSecret(key, value, ownerOf(owner, namespace)));
   const stop = new AbortController();
-  /** What was wished for when all went well last, and what the gateway refused of it. */
-  let settled: { readonly text: string; readonly refused: ReadonlyMap<string, readonly Complaint[]> } | undefined;
+  /** What was wanted for when all went well last, and what the gateway refused of it. */
+  let lastPublished:
+    | { readonly text: string; readonly refused: ReadonlyMap<string, readonly DraftProblem[]> }
+    | undefined;
   /** Certificates of Secrets when they were good last: one that goes bad leaves what it held. */
   let pairs: Translation["pairs"] = new Map();
   let wokenMs: number | undefined;
-  let ring: () => void = () => {};
+  let endRest: () => void = () => {};
   const view: ClusterView = createClusterView({ ...options.view, client, onChange: () => wake(), clock, log });
   const resync = setInterval(() => wake({ anew: true }), options.resyncMs ?? RESYNC_MS);
   resync.unref();
@@ -88,16 +90,16 @@ export function startController(options: ControllerOptions): Controller {
     async close() {
       stop.abort();
       clearInterval(resync);
-      ring();
+      endRest();
       await running;
       await view.close();
     },
   };
 
   function wake({ anew = false }: { readonly anew?: boolean } = {}): void {
-    if (anew) settled = undefined;
+    if (anew) lastPublished = undefined;
     wokenMs = performance.now();
-    ring();
+    endRest();
   }
 
   async function run(): Promise<void> {
@@ -125,7 +127,7 @@ export function startController(options: ControllerOptions): Controller {
 
   /** Until something changed and it has been quiet since, but not for ever. */
   async function rest(): Promise<void> {
-    if (wokenMs === undefined) await new Promise<void>((resolve) => (ring = resolve));
+    if (wokenMs === undefined) await new Promise<void>((resolve) => (endRest = resolve));
     const beganMs = performance.now();
     const { quietMs = QUIET_MS, mostMs = MOST_MS } = options;
     for (;;) {
@@ -141,39 +143,39 @@ export function startController(options: ControllerOptions): Controller {
     if (!objects) return { outcome: "waiting" };
     const seal = seals.begin(view.hasSecrets() ? (options.sealKey ?? (await publisher.sealKey())) : undefined);
     const about = { ...options.translate, ...(seal && { seal }), pairs, nowMs: clock.now() };
-    const translated = (refused: ReadonlyMap<string, readonly Complaint[]>): Promise<Translation> =>
+    const translated = (refused: ReadonlyMap<string, readonly DraftProblem[]>): Promise<Translation> =>
       translate(objects, { ...about, refused });
-    const wished = await translated(new Map());
+    const desired = await translated(new Map());
     // Reading what is named for the first time wakes us again.
-    if (view.follow({ secrets: wished.secrets, endpoints: wished.usesEndpoints })) {
-      return { outcome: "following", translation: wished };
+    if (view.follow({ secrets: desired.secrets, endpoints: desired.usesEndpoints })) {
+      return { outcome: "following", translation: desired };
     }
     seals.end();
-    ({ pairs } = wished);
-    if (!options.isLeader()) return { outcome: "waiting", translation: wished };
-    const text = renderSlices(wished, "json");
-    const isNew = settled?.text !== text;
+    ({ pairs } = desired);
+    if (!options.isLeader()) return { outcome: "waiting", translation: desired };
+    const text = renderSlices(desired, "json");
+    const isNew = lastPublished?.text !== text;
     const translation = isNew
-      ? await publish(wished, translated)
-      : settled && settled.refused.size > 0
-        ? await translated(settled.refused)
-        : wished;
+      ? await publish(desired, translated)
+      : lastPublished && lastPublished.refused.size > 0
+        ? await translated(lastPublished.refused)
+        : desired;
     await tell(objects, translation);
     return { outcome: isNew ? "published" : "unchanged", translation };
   }
 
   /** @throws GatewayError */
   async function publish(
-    wished: Translation,
-    translated: (refused: ReadonlyMap<string, readonly Complaint[]>) => Promise<Translation>,
+    desired: Translation,
+    translated: (refused: ReadonlyMap<string, readonly DraftProblem[]>) => Promise<Translation>,
   ): Promise<Translation> {
-    const refused = new Map<string, readonly Complaint[]>();
-    let translation = wished;
+    const refused = new Map<string, readonly DraftProblem[]>();
+    let translation = desired;
     // Ends: each time at least one Ingress, or its certificate, is left out, and soon one namespace, or its certificates.
     for (let refusals = 0; ; refusals++) {
       const answer = await publisher.publish(sliceTexts(translation.slices));
       if (answer.kind === "published") {
-        settled = { text: renderSlices(wished, "json"), refused };
+        lastPublished = { text: renderSlices(desired, "json"), refused };
         const served = translation.ingresses.filter((each) => each.served).length;
         const counts = { served, leftOut: translation.ingresses.length - served };
         log.info(
@@ -183,16 +185,14 @@ export function startController(options: ControllerOptions): Controller {
         return translation;
       }
       const { found, others } = translation.assign(answer.problems);
-      const named = new Map(
-        [...found].filter(([, complaints]) => complaints.some(({ severity }) => severity === "error")),
-      );
+      const named = new Map([...found].filter(([, problems]) => problems.some(({ severity }) => severity === "error")));
       if (named.size === 0) {
         const reasons = others.map(messageWithPath);
         throw new GatewayError("publish.invalid", `Cannot publish, the gateway refuses: ${reasons.join("; ")}`);
       }
       const keys = translation.ingresses.map(({ key }) => key);
       const bad = refusals < PATIENCE ? named : wholeNamespaces(named, keys);
-      for (const [key, complaints] of bad) refused.set(key, [...(refused.get(key) ?? []), ...complaints]);
+      for (const [key, problems] of bad) refused.set(key, [...(refused.get(key) ?? []), ...problems]);
       translation = await translated(refused);
     }
   }
@@ -217,8 +217,8 @@ export function startController(options: ControllerOptions): Controller {
     }
     leftAlone.tell(translation.foreign);
     for (const foreign of translation.foreign) {
-      const complaint = whyLeftAlone(foreign);
-      if (complaint) await events.tell(foreign.ingress, [complaint], false);
+      const problem = whyLeftAlone(foreign);
+      if (problem) await events.tell(foreign.ingress, [problem], false);
     }
     events.keepOnly(new Set(objects.ingresses.map(({ metadata }) => metadata.uid ?? "")));
     if (failure !== undefined) throw failure;

@@ -48,13 +48,13 @@ export function createDirectoryPublisher(directory: string, owner: string): Slic
   async function ownSlices(): Promise<readonly string[]> {
     const owners = (await fileNames()).flatMap((name) => /^(.+)\.json$/.exec(name)?.[1] ?? []);
     const candidates = owners.filter((each) => each === owner || namespaceIn(owner, each) !== undefined);
-    const judged = await Promise.all(
+    const removable = await Promise.all(
       candidates.map(async (each) => {
         const found = await targetOf(each).read();
         return found.kind === "slice" && found.document["owner"] === each && isMadeHere(owner, each, found.document);
       }),
     );
-    return candidates.filter((_, index) => judged[index]);
+    return candidates.filter((_, index) => removable[index]);
   }
 
   async function fileNames(): Promise<readonly string[]> {

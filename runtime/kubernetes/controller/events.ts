@@ -5,11 +5,11 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { collectionPath, isStatus, type KubeClient, objectPath } from "./kube-client.ts";
 import { type Ingress, keyOf, namespaceOf } from "../translate/objects.ts";
-import { type Complaint, problemText } from "../translate/ingress-problem.ts";
+import { type DraftProblem, problemText } from "../translate/ingress-problem.ts";
 
 export interface EventWriter {
   /** Says what is wrong with an Ingress, once per text; and once that all is well again. */
-  tell(ingress: Ingress, complaints: readonly Complaint[], served: boolean): Promise<void>;
+  tell(ingress: Ingress, problems: readonly DraftProblem[], served: boolean): Promise<void>;
   /** Forgets Ingresses that are gone. */
   keepOnly(uids: ReadonlySet<string>): void;
 }
@@ -33,16 +33,16 @@ interface Note {
 }
 
 export function createEventWriter({ client, clock, log }: EventOptions): EventWriter {
-  /** By uid: what was told last. */
-  const told = new Map<string, { readonly text: string; readonly served: boolean }>();
+  /** By uid: what was written last. */
+  const written = new Map<string, { readonly text: string; readonly served: boolean }>();
   /** By uid: what was logged last, since Events may have to be tried again. */
   const logged = new Map<string, string>();
 
   return {
-    async tell(ingress, complaints, served) {
+    async tell(ingress, problems, served) {
       const uid = ingress.metadata.uid ?? "";
-      const notes = notesOf(complaints);
-      const before = told.get(uid);
+      const notes = notesOf(problems);
+      const before = written.get(uid);
       if (served && before?.served === false) {
         notes.push({ type: "Normal", reason: "Served", message: "the gateway serves it" });
       }
@@ -52,14 +52,14 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
       logged.set(uid, text);
       try {
         for (const note of notes) await write(ingress, note);
-        told.set(uid, { text, served });
+        written.set(uid, { text, served });
       } catch (error) {
         // The next translation tells it again.
         log.warn({ ingress: ingress.metadata.name, reason: errorText(error) }, "event not written");
       }
     },
     keepOnly(uids) {
-      for (const known of [told, logged]) for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+      for (const known of [written, logged]) for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     },
   };
 
@@ -103,11 +103,11 @@ export function createEventWriter({ client, clock, log }: EventOptions): EventWr
   }
 }
 
-function notesOf(complaints: readonly Complaint[]): Note[] {
-  const notes = complaints.map((complaint): Note => {
-    const text = problemText(complaint);
+function notesOf(problems: readonly DraftProblem[]): Note[] {
+  const notes = problems.map((problem): Note => {
+    const text = problemText(problem);
     const message = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : text;
-    return { type: "Warning", reason: complaint.severity === "error" ? "Rejected" : "Questionable", message };
+    return { type: "Warning", reason: problem.severity === "error" ? "Rejected" : "Questionable", message };
   });
   return notes.slice(0, MAX_EVENTS);
 }

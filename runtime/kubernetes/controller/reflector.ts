@@ -61,7 +61,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
   let synced = false;
   let forbidden = false;
   /** So that what stays wrong is said once, not with each try. */
-  let complaint = "";
+  let lastReason = "";
   /** "" when the next step is a list. */
   let version = "";
   const running = run();
@@ -81,7 +81,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       try {
         if (version === "") await list();
         const lived = await watch();
-        complaint = "";
+        lastReason = "";
         // A server that ends each watch at once must not be asked without a pause.
         if (lived) backoff.reset();
         else await pause(backoff.next());
@@ -96,9 +96,9 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
         }
         const waitMs = Math.round((error instanceof KubeError && error.retryAfterMs) || backoff.next());
         const reason = errorText(error);
-        if (reason !== complaint)
+        if (reason !== lastReason)
           log.warn({ path, fieldSelector, reason, waitMs }, "cluster not reached, trying again");
-        complaint = reason;
+        lastReason = reason;
         if (isStatus(error, 403) && !forbidden) {
           forbidden = true;
           onChange();
@@ -133,7 +133,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
     version = listed;
     synced = true;
     forbidden = false;
-    complaint = "";
+    lastReason = "";
     onChange();
   }
 
@@ -154,7 +154,7 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions)
       for await (const line of client.watch({ path, query, signal })) {
         apply(line);
         lived = true;
-        complaint = "";
+        lastReason = "";
         backoff.reset();
       }
     } catch (error) {

@@ -46,7 +46,7 @@ export async function startIngressWatch(command: WatchCommand, log: Log = create
   const options = await translateOptions(rest);
   const publisher = publisherOf(command);
   const sealKey = sealKeyFile === undefined ? undefined : await readText(sealKeyFile);
-  // Judged now, so that a wrong file does not wait for the first Secret.
+  // Validated now, so that a wrong file does not wait for the first Secret.
   if (sealKey !== undefined) sealTo(sealKey);
   const [leaseNamespace = "", leaseName = ""] = objectName(
     "--lease",
@@ -121,7 +121,7 @@ function publisherOf({
   }
   if (publishDirectory !== undefined) return createDirectoryPublisher(publishDirectory, owner);
   const url = parseHttpUrl(publishUrl ?? "");
-  if (!url.ok) throw new GatewayError("ingress.option", `Cannot use --publish-url: it ${url.wish}`);
+  if (!url.ok) throw new GatewayError("ingress.option", `Cannot use --publish-url: it ${url.problem}`);
   if (adminTokenFile === undefined) {
     throw new GatewayError("ingress.option", "Cannot publish to --publish-url without --admin-token-file");
   }

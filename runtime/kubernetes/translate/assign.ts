@@ -1,14 +1,14 @@
 /** Problems that a gateway has with the slices, given back to the Ingresses that caused them. */
 import { HOST_CERTIFICATES } from "../../features/listener/host-certificates.ts";
-import { type Finding, messageWithPath, quote } from "../../settings/problem.ts";
+import { type UnplacedProblem, messageWithPath, quote } from "../../settings/problem.ts";
 import type { IngressDraft } from "./draft.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { namespaceOfKey } from "./objects.ts";
 import { assignProblems } from "./servable.ts";
 import { namespaceIn } from "./slices.ts";
 import { EVERY_HOST } from "./hosts/tls.ts";
 
-export interface SliceProblem extends Finding {
+export interface SliceProblem extends UnplacedProblem {
   /** Of the slice that has it; undefined when it is none of ours. */
   readonly owner: string | undefined;
 }
@@ -25,16 +25,17 @@ export interface Published {
 /** What is wrong with a whole slice (its owner has no rights) is wrong with each Ingress of the namespace. */
 export function assign(problems: readonly SliceProblem[], published: Published): AssignedProblems {
   const { served, owner } = published;
-  const all = new Map<string, readonly Complaint[]>();
-  const add = (key: string, complaint: Complaint): void => void all.set(key, [...(all.get(key) ?? []), complaint]);
+  const all = new Map<string, readonly DraftProblem[]>();
+  const add = (key: string, draftProblem: DraftProblem): void =>
+    void all.set(key, [...(all.get(key) ?? []), draftProblem]);
   const ours: SliceProblem[] = [];
   for (const problem of problems.filter((each) => each.owner !== undefined)) {
-    const found = certificateComplaints(problem, published);
+    const found = certificateProblems(problem, published);
     if (found.length === 0) ours.push(problem);
-    for (const [key, complaint] of found) add(key, complaint);
+    for (const [key, draftProblem] of found) add(key, draftProblem);
   }
   const { found, others } = assignProblems(ours, served);
-  for (const [key, complaints] of found) for (const complaint of complaints) add(key, complaint);
+  for (const [key, draftProblems] of found) for (const draftProblem of draftProblems) add(key, draftProblem);
   const strangers: SliceProblem[] = problems.filter((problem) => problem.owner === undefined);
   const blamed = new Set([...all].flatMap(([key, some]) => (some.some(isError) ? [namespaceOfKey(key)] : [])));
   for (const problem of others) {
@@ -43,21 +44,21 @@ export function assign(problems: readonly SliceProblem[], published: Published):
     if (problem.path.length === 0 && namespace !== undefined && blamed.has(namespace)) continue;
     const concerned = served.filter((draft) => draft.namespace === namespace);
     if (concerned.length === 0) strangers.push(problem);
-    const complaint = fault({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
-    for (const { key } of concerned) add(key, complaint);
+    const draftProblem = ingressError({}, `its namespace is refused by the gateway: ${messageWithPath(problem)}`);
+    for (const { key } of concerned) add(key, draftProblem);
   }
   return { found: all, others: strangers.filter(isError) };
 }
 
-function isError({ severity }: Pick<Finding, "severity">): boolean {
+function isError({ severity }: Pick<UnplacedProblem, "severity">): boolean {
   return severity === "error";
 }
 
 /** A certificate that is refused takes no route with it. [] for whatever is no problem of one. */
-function certificateComplaints(
+function certificateProblems(
   { severity, path, message, owner }: SliceProblem,
   published: Published,
-): readonly (readonly [string, Complaint])[] {
+): readonly (readonly [string, DraftProblem])[] {
   const [part, setting, label] = path;
   if (part !== "settings" || setting !== HOST_CERTIFICATES) return [];
   const host = label === undefined ? undefined : String(label);
@@ -67,8 +68,8 @@ function certificateComplaints(
   const concerned = host === undefined ? ofNamespace : ofNamespace.filter(([each]) => each === host);
   const what = host === undefined ? "certificates" : `the certificate for ${quote(host)}`;
   return concerned.map(([, key]) => {
-    const complaint = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
-    return [key, { severity, ...complaint, certificateOf: host ?? EVERY_HOST }] as const;
+    const draftProblem = { path: "spec.tls", message: `has ${what}, which the gateway refuses: ${message}` };
+    return [key, { severity, ...draftProblem, certificateOf: host ?? EVERY_HOST }] as const;
   });
 }
 
@@ -77,21 +78,21 @@ function certificateComplaints(
  * of its kind, a namespace has no end of them, and everybody waits. All its certificates where only those are refused.
  */
 export function wholeNamespaces(
-  refused: ReadonlyMap<string, readonly Complaint[]>,
+  refused: ReadonlyMap<string, readonly DraftProblem[]>,
   keys: readonly string[],
-): ReadonlyMap<string, readonly Complaint[]> {
+): ReadonlyMap<string, readonly DraftProblem[]> {
   const withRoutes = new Set<string>();
   const all = new Set<string>();
-  for (const [key, complaints] of refused) {
+  for (const [key, draftProblems] of refused) {
     all.add(namespaceOfKey(key));
-    if (complaints.some((each) => isError(each) && each.certificateOf === undefined))
+    if (draftProblems.some((each) => isError(each) && each.certificateOf === undefined))
       withRoutes.add(namespaceOfKey(key));
   }
-  const said = (key: string): Complaint => {
+  const said = (key: string): DraftProblem => {
     const what = "is left out: the gateway refuses one Ingress after the other";
-    if (withRoutes.has(namespaceOfKey(key))) return fault({}, `its namespace ${what}`);
+    if (withRoutes.has(namespaceOfKey(key))) return ingressError({}, `its namespace ${what}`);
     return {
-      ...fault({ path: "spec.tls" }, `has certificates, which the gateway refuses: one after the other`),
+      ...ingressError({ path: "spec.tls" }, `has certificates, which the gateway refuses: one after the other`),
       certificateOf: EVERY_HOST,
     };
   };
@@ -102,13 +103,13 @@ export function wholeNamespaces(
 
 /** Ingress → host → why the gateway refuses its certificate. */
 export function refusedCertificates(
-  refused: ReadonlyMap<string, readonly Complaint[]> = new Map(),
+  refused: ReadonlyMap<string, readonly DraftProblem[]> = new Map(),
 ): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(
-    [...refused].map(([key, complaints]) => [
+    [...refused].map(([key, draftProblems]) => [
       key,
       new Map(
-        complaints.flatMap(({ certificateOf, message }) =>
+        draftProblems.flatMap(({ certificateOf, message }) =>
           certificateOf === undefined ? [] : [[certificateOf, message.replace(/^.*?refuses: /, "")] as const],
         ),
       ),

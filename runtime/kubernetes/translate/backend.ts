@@ -3,7 +3,7 @@ import { canonicalHost } from "../../settings/domains.ts";
 import { quote } from "../../settings/problem.ts";
 import { readExternalName } from "./external-name.ts";
 import { type EndpointSlice, type IngressBackend, itemsOf, type Service } from "./objects.ts";
-import { type Complaint, doubt, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressWarning, ingressError } from "./ingress-problem.ts";
 
 export interface UpstreamOptions {
   readonly namespace: string;
@@ -24,8 +24,8 @@ export interface ClusterServices {
 }
 
 export type UpstreamReading =
-  | { readonly ok: true; readonly to: readonly string[]; readonly warnings: readonly Complaint[] }
-  | { readonly ok: false; readonly complaint: Complaint };
+  | { readonly ok: true; readonly to: readonly string[]; readonly warnings: readonly DraftProblem[] }
+  | { readonly ok: false; readonly problem: DraftProblem };
 
 /** @param path of the backend in the Ingress, for messages */
 export function readUpstream(
@@ -36,7 +36,7 @@ export function readUpstream(
 ): UpstreamReading {
   const refuse = (at: string, message: string): UpstreamReading => ({
     ok: false,
-    complaint: fault({ path: at === "" ? path : `${path}.${at}` }, message),
+    problem: ingressError({ path: at === "" ? path : `${path}.${at}` }, message),
   });
   if (backend?.resource !== undefined) return refuse("resource", "cannot be served, must be a Service");
   const wanted = backend?.service;
@@ -51,8 +51,8 @@ export function readUpstream(
   const scheme = options.secure ? "https" : "http";
   const isExternal = service.spec?.type === "ExternalName";
   if (isExternal && !options.externalNames) {
-    const wish = "which are only served where the operator says so (--external-names)";
-    return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${wish}`);
+    const expected = "which are only served where the operator says so (--external-names)";
+    return refuse("service.name", `is Service ${key}, which is of type ExternalName, ${expected}`);
   }
   const ports = itemsOf(service.spec?.ports).filter(({ protocol = "TCP" }) => protocol === "TCP");
   const found = ports.find((each) => (port.name === undefined ? each.port === port.number : each.name === port.name));
@@ -74,7 +74,9 @@ export function readUpstream(
   const to = ready.map((each) => address(scheme, each.host, each.port));
   if (to.length > 0) return { ok: true, to, warnings: [] };
   // Requests fail at the Service just as they would fail with no upstream at all, and the route stays what it is.
-  const warnings = [doubt({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which has no ready endpoints`)];
+  const warnings = [
+    ingressWarning({ path: `${path}.service.name` }, `is ${quote(wanted.name)}, which has no ready endpoints`),
+  ];
   return { ok: true, to: [own], warnings };
 }
 

@@ -1,9 +1,9 @@
-/** One Ingress by itself → routes as they would stand in a slice, not judged yet. */
+/** One Ingress by itself → routes as they would stand in a slice, not validated yet. */
 import { type AnnotationReading, readAnnotations } from "./annotations/annotations.ts";
-import { shapeFaults } from "./ingress-shape.ts";
+import { shapeProblems } from "./ingress-shape.ts";
 import { takesRegex } from "./annotations/known-annotations.ts";
 import { type Ingress, keyOf, namespaceOf, type Secret } from "./objects.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { routeName } from "./route-name.ts";
 import { type Place, readRules } from "./ingress-rules.ts";
 import { fillSecrets, type Seal } from "./secret-values.ts";
@@ -31,8 +31,8 @@ export interface IngressDraft {
   readonly length: number;
   /** Setting path → annotation that said it. */
   readonly annotations: ReadonlyMap<string, string>;
-  readonly complaints: readonly Complaint[];
-  /** What is missing would make sound settings look wrong, so the routes are not worth judging. */
+  readonly problems: readonly DraftProblem[];
+  /** What is missing would make sound settings look wrong, so the routes are not worth validating. */
   readonly partial: boolean;
   /** "namespace/name" of the Secrets that its annotations name. */
   readonly secrets: readonly string[];
@@ -53,21 +53,21 @@ export interface DraftContext extends ClusterServices {
 export async function draftIngress(ingress: Ingress, context: DraftContext): Promise<IngressDraft> {
   const key = keyOf(ingress);
   const namespace = namespaceOf(ingress);
-  const shape = shapeFaults(ingress);
+  const shape = shapeProblems(ingress);
   if (shape.length > 0) {
-    return { ...emptyDraft(key, namespace), complaints: shape, partial: true };
+    return { ...emptyDraft(key, namespace), problems: shape, partial: true };
   }
   const solver = readSolver(ingress);
   if (solver) return draftSolver(ingress, solver, context);
   const reading = readAnnotations(ingress.metadata.annotations ?? {});
-  const complaints = [...reading.complaints];
+  const problems = [...reading.problems];
   const missing = await fillSecrets(reading, { namespace, secrets: context.secrets, seal: context.seal });
-  complaints.push(...missing);
+  problems.push(...missing);
   const rules = readRules(ingress, { pathRegex: reading.pathRegex && takesRegex });
-  complaints.push(...rules.complaints);
+  problems.push(...rules.problems);
 
-  const { routes, length, complaints: wrong } = draftRoutes(ingress, rules.places, reading, context);
-  complaints.push(...wrong);
+  const { routes, length, problems: wrong } = draftRoutes(ingress, rules.places, reading, context);
+  problems.push(...wrong);
   return {
     key,
     namespace,
@@ -76,7 +76,7 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
     routes,
     length,
     annotations: reading.places,
-    complaints,
+    problems,
     partial: missing.length > 0,
     secrets: [...reading.secrets.values()].map((name) => `${namespace}/${name}`),
     tls: readTls(ingress, rules.hosts),
@@ -86,7 +86,7 @@ export async function draftIngress(ingress: Ingress, context: DraftContext): Pro
 
 function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftContext): IngressDraft {
   const nothing = { ...emptyDraft(keyOf(ingress), namespaceOf(ingress)), isSolver: true };
-  if (!solver.ok) return { ...nothing, complaints: [solver.complaint] };
+  if (!solver.ok) return { ...nothing, problems: [solver.problem] };
   const { host, hostPath } = solver.place;
   const reading = { settings: SOLVER_SETTINGS, secureUpstream: false, viaService: true };
   const drafted = draftRoutes(ingress, [solver.place], reading, context);
@@ -96,7 +96,7 @@ function draftSolver(ingress: Ingress, solver: SolverReading, context: DraftCont
 /** Of an Ingress of which nothing is known. */
 function emptyDraft(key: string, namespace: string): IngressDraft {
   const none = new Map<string, string>();
-  const nothing = { hosts: none, routes: [], length: 0, annotations: none, secrets: [], tls: [], complaints: [] };
+  const nothing = { hosts: none, routes: [], length: 0, annotations: none, secrets: [], tls: [], problems: [] };
   return { key, namespace, ...nothing, isSolver: false, partial: false, usesEndpoints: false };
 }
 
@@ -108,10 +108,10 @@ function draftRoutes(
     readonly settings: Readonly<Record<string, unknown>>;
   },
   context: DraftContext,
-): Pick<IngressDraft, "routes" | "length" | "complaints"> {
+): Pick<IngressDraft, "routes" | "length" | "problems"> {
   const namespace = namespaceOf(ingress);
   const routes = new Map<string, DraftRoute>();
-  const complaints: Complaint[] = [];
+  const problems: DraftProblem[] = [];
   const settingsLength = JSON.stringify(reading.settings).length;
   let length = 0;
   for (const place of places) {
@@ -123,13 +123,14 @@ function draftRoutes(
       externalNames: context.externalNames,
     });
     if (!upstream.ok) {
-      complaints.push(upstream.complaint);
+      problems.push(upstream.problem);
       continue;
     }
-    complaints.push(...upstream.warnings);
+    problems.push(...upstream.warnings);
     const { kind, path } = place.match;
     const name = routeName({ namespace, ingress: ingress.metadata.name, host: place.host, path, kind });
-    if (routes.has(name)) complaints.push(fault({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
+    if (routes.has(name))
+      problems.push(ingressError({ path: place.matchPath }, `repeats a path of host "${place.host}"`));
     const doc = {
       from: `${context.scheme}://${place.host}${context.port === undefined ? "" : `:${context.port}`}`,
       to: upstream.to.length === 1 ? upstream.to[0] : upstream.to,
@@ -139,5 +140,5 @@ function draftRoutes(
     routes.set(name, { name, doc, place });
     length += name.length + settingsLength + doc.from.length + upstream.to.join().length + path.length;
   }
-  return { routes: [...routes.values()], length, complaints };
+  return { routes: [...routes.values()], length, problems };
 }

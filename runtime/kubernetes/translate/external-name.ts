@@ -2,7 +2,7 @@
  * Where a Service of type ExternalName leads.
  *
  * Untrusted input: the name. Promise: it is no name of this machine or of the cluster, whichever way the resolver of a pod
- * completes it. What a name outside the cluster resolves to is judged by the gateway when it connects.
+ * completes it. What a name outside the cluster resolves to is validated by the gateway when it connects.
  */
 import { isIP } from "node:net";
 

@@ -9,20 +9,20 @@ export interface IngressProblem {
   readonly annotation?: string;
   /** Place in the object when it is no annotation: "spec.rules[0].http.paths[1].path". */
   readonly path?: string;
-  /** State, then wish, as for configuration files. Never holds a secret. */
+  /** State, then what is expected, as for configuration files. Never holds a secret. */
   readonly message: string;
   /** The gateway refuses the certificate for this host ("*": all of them), and nothing else. */
   readonly certificateOf?: string;
 }
 
 /** A problem before it is known whose it is. */
-export type Complaint = Omit<IngressProblem, "namespace" | "name">;
+export type DraftProblem = Omit<IngressProblem, "namespace" | "name">;
 
-export function fault(place: Pick<Complaint, "annotation" | "path">, message: string): Complaint {
+export function ingressError(place: Pick<DraftProblem, "annotation" | "path">, message: string): DraftProblem {
   return { severity: "error", ...place, message };
 }
 
-export function doubt(place: Pick<Complaint, "annotation" | "path">, message: string): Complaint {
+export function ingressWarning(place: Pick<DraftProblem, "annotation" | "path">, message: string): DraftProblem {
   return { severity: "warning", ...place, message };
 }
 
@@ -32,7 +32,7 @@ export function formatIngressProblem(problem: IngressProblem): string {
 }
 
 /** Without the object's name and the severity: the message of an Event, which has both. */
-export function problemText({ annotation, path, message }: Complaint): string {
+export function problemText({ annotation, path, message }: DraftProblem): string {
   if (annotation !== undefined) return `annotation "${ANNOTATION_PREFIX}${annotation}" ${message}`;
   return path === undefined ? message : `"${path}" ${message}`;
 }

@@ -1,7 +1,7 @@
 /** The rules of an Ingress → places (host and path) with their backends. */
 import { quote } from "../../settings/problem.ts";
 import type { Ingress, IngressBackend, IngressPath } from "./objects.ts";
-import { type Complaint, doubt, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressWarning, ingressError } from "./ingress-problem.ts";
 
 export interface Place {
   readonly host: string;
@@ -20,7 +20,7 @@ export interface RulesReading {
   readonly places: readonly Place[];
   /** Every host that the Ingress names, served or not → where it stands. */
   readonly hosts: ReadonlyMap<string, string>;
-  readonly complaints: readonly Complaint[];
+  readonly problems: readonly DraftProblem[];
 }
 
 /**
@@ -32,18 +32,18 @@ export interface RulesReading {
  */
 export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex: boolean }): RulesReading {
   const places: Place[] = [];
-  const complaints: Complaint[] = [];
+  const problems: DraftProblem[] = [];
   const hosts = new Map<string, string>();
 
   for (const [ruleIndex, rule] of (spec?.rules ?? []).entries()) {
     const rulePath = `spec.rules[${ruleIndex}]`;
     if (rule.host === undefined || rule.host === "") {
-      complaints.push(fault({ path: `${rulePath}.host` }, "is missing, must be a host: a route belongs to one"));
+      problems.push(ingressError({ path: `${rulePath}.host` }, "is missing, must be a host: a route belongs to one"));
       continue;
     }
     const host = rule.host;
     if (!hosts.has(host)) hosts.set(host, `${rulePath}.host`);
-    if (host.startsWith("*.")) complaints.push(doubt({ path: `${rulePath}.host` }, anyDepth(host)));
+    if (host.startsWith("*.")) problems.push(ingressWarning({ path: `${rulePath}.host` }, anyDepth(host)));
     for (const [index, path] of (rule.http?.paths ?? []).entries()) {
       const pathPath = `${rulePath}.http.paths[${index}]`;
       const match = readMatch(path, pathPath);
@@ -59,12 +59,12 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
     }
   }
   addDefault();
-  if (places.length === 0 && complaints.length === 0) {
-    complaints.push(
-      fault({ path: "spec" }, "has neither rules with paths nor a default backend, so nothing is served"),
+  if (places.length === 0 && problems.length === 0) {
+    problems.push(
+      ingressError({ path: "spec" }, "has neither rules with paths nor a default backend, so nothing is served"),
     );
   }
-  return { places, hosts, complaints };
+  return { places, hosts, problems };
 
   function readMatch({ path = "/", pathType }: IngressPath, at: string): Place["match"] | undefined {
     switch (pathType) {
@@ -76,8 +76,8 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
         return { kind: "prefix", path: path.replace(/\/$/, "") };
       default: {
         const state = pathType === undefined ? "is missing" : `is ${quote(pathType)}`;
-        complaints.push(
-          fault({ path: `${at}.pathType` }, `${state}, must be "Exact", "Prefix" or "ImplementationSpecific"`),
+        problems.push(
+          ingressError({ path: `${at}.pathType` }, `${state}, must be "Exact", "Prefix" or "ImplementationSpecific"`),
         );
         return undefined;
       }
@@ -92,8 +92,8 @@ export function readRules({ spec }: Ingress, { pathRegex }: { readonly pathRegex
       }
     }
     const at = "spec.defaultBackend";
-    if (hosts.size === 0 && complaints.length === 0) {
-      complaints.push(fault({ path: at }, "needs a host in a rule or in spec.tls, since a route belongs to one"));
+    if (hosts.size === 0 && problems.length === 0) {
+      problems.push(ingressError({ path: at }, "needs a host in a rule or in spec.tls, since a route belongs to one"));
     }
     for (const [host, hostPath] of hosts) {
       const isTaken = places.some(

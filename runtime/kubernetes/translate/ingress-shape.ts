@@ -1,10 +1,10 @@
 /** Whether an Ingress from a file has the shape that an API server would have insisted on. */
 import { describe } from "../../settings/problem.ts";
 import { isNamespace } from "./objects.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
-type Shape = (value: unknown, path: string) => Iterable<Complaint>;
+type Shape = (value: unknown, path: string) => Iterable<DraftProblem>;
 
 const text = leaf("text", (value) => typeof value === "string");
 const namespace = leaf("the name of a namespace", isNamespace);
@@ -22,21 +22,21 @@ const ingress = block({
   }),
 });
 
-/** Faults that would make reading it unsafe; other members may be there and are not looked at. */
-export function shapeFaults(value: unknown): readonly Complaint[] {
+/** Problems that would make reading it unsafe; other members may be there and are not looked at. */
+export function shapeProblems(value: unknown): readonly DraftProblem[] {
   return [...ingress(value, "")];
 }
 
-function leaf(wish: string, isRight: (value: unknown) => boolean): Shape {
+function leaf(expected: string, isRight: (value: unknown) => boolean): Shape {
   return function* (value, path) {
-    if (!isRight(value)) yield fault({ path }, `is ${describe(value)}, must be ${wish}`);
+    if (!isRight(value)) yield ingressError({ path }, `is ${describe(value)}, must be ${expected}`);
   };
 }
 
 function block(members: Readonly<Record<string, Shape>>): Shape {
   return function* (value, path) {
     if (!isRecord(value)) {
-      yield fault({ path }, `is ${describe(value)}, must be a block`);
+      yield ingressError({ path }, `is ${describe(value)}, must be a block`);
       return;
     }
     for (const [name, shape] of Object.entries(members)) {
@@ -47,7 +47,7 @@ function block(members: Readonly<Record<string, Shape>>): Shape {
 
 function list(item: Shape): Shape {
   return function* (value, path) {
-    if (!Array.isArray(value)) yield fault({ path }, `is ${describe(value)}, must be a list`);
+    if (!Array.isArray(value)) yield ingressError({ path }, `is ${describe(value)}, must be a list`);
     else for (const [index, each] of value.entries()) yield* item(each, `${path}[${index}]`);
   };
 }

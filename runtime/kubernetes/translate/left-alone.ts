@@ -1,12 +1,12 @@
 /**
- * Ingresses that are not ours, told once: whoever wonders why nothing happens finds the reason in the log, and where the
+ * Ingresses that are not ours, reported once: whoever wonders why nothing happens finds the reason in the log, and where the
  * Ingress has annotations of ours, in an Event.
  */
 import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
 import { quote } from "../../settings/problem.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Ingress } from "./objects.ts";
-import { type Complaint, doubt } from "./ingress-problem.ts";
+import { type DraftProblem, ingressWarning } from "./ingress-problem.ts";
 
 export interface ForeignIngress {
   readonly ingress: Ingress;
@@ -20,12 +20,13 @@ export interface ForeignIngress {
 const MOST_NAMED = 20;
 
 /** Why an Ingress that speaks of us is passed over; undefined when it does not, and is somebody else's. */
-export function whyLeftAlone({ ingress, className }: ForeignIngress): Complaint | undefined {
+export function whyLeftAlone({ ingress, className }: ForeignIngress): DraftProblem | undefined {
   const isMeant = Object.keys(ingress.metadata.annotations ?? {}).some((key) => key.startsWith(ANNOTATION_PREFIX));
   if (!isMeant) return undefined;
   const state = className === undefined ? "is missing" : `is ${quote(className)}`;
-  const wish = "so it is left alone with its annotations of this gateway, must be a class of this gateway to be served";
-  return doubt({ path: "spec.ingressClassName" }, `${state}, ${wish}`);
+  const expected =
+    "so it is left alone with its annotations of this gateway, must be a class of this gateway to be served";
+  return ingressWarning({ path: "spec.ingressClassName" }, `${state}, ${expected}`);
 }
 
 /** "shop/web (nginx)" */

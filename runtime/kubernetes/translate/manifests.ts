@@ -101,7 +101,7 @@ export function readManifests(sources: readonly ManifestSource[]): ManifestOutco
     if (first !== undefined) problems.push(`${place}: ${kind} ${name} stands in ${first} too, must be there once`);
     else {
       seen.set(`${kind} ${name}`, place);
-      // Judged field by field where it is read: the rest of the object is none of our business.
+      // Validated field by field where it is read: the rest of the object is none of our business.
       (lists[list] as KubeObject[]).push(value as unknown as KubeObject);
     }
   }

@@ -1,8 +1,8 @@
 /** From a problem of the slice back to the place in the Ingress that caused it. */
 import { annotationFields } from "../../config/surfaces/annotations.ts";
-import { type Finding, formatPath, type ValuePath } from "../../settings/problem.ts";
+import { type UnplacedProblem, formatPath, type ValuePath } from "../../settings/problem.ts";
 import type { DraftRoute, IngressDraft } from "./draft.ts";
-import type { Complaint } from "./ingress-problem.ts";
+import type { DraftProblem } from "./ingress-problem.ts";
 
 /** A route and the Ingress that it is of. */
 export interface Drafted {
@@ -11,17 +11,17 @@ export interface Drafted {
 }
 
 /** @param drafted by the names of the routes @returns undefined for a problem that is no route's */
-export function complaintOf(
-  problem: Finding,
+export function draftProblemOf(
+  problem: UnplacedProblem,
   drafted: ReadonlyMap<string, Drafted>,
-): { readonly key: string; readonly complaint: Complaint } | undefined {
+): { readonly key: string; readonly draftProblem: DraftProblem } | undefined {
   const name = routeNameIn(problem.path);
   const found = name === undefined ? undefined : drafted.get(name);
   if (name === undefined || !found) return undefined;
   const { draft, route } = found;
   const below = formatPath(problem.path.slice(2));
   const message = messageOf(problem, drafted);
-  return { key: draft.key, complaint: { severity: problem.severity, ...placed(below, message, draft, route) } };
+  return { key: draft.key, draftProblem: { severity: problem.severity, ...placed(below, message, draft, route) } };
 }
 
 /** `routes["a"].to` → "a". */
@@ -34,7 +34,7 @@ function placed(
   message: string,
   { annotations }: IngressDraft,
   { place }: DraftRoute,
-): Pick<Complaint, "annotation" | "path" | "message"> {
+): Pick<DraftProblem, "annotation" | "path" | "message"> {
   const covering = [...annotations]
     .filter(([setting]) => below === setting || below.startsWith(`${setting}.`) || below.startsWith(`${setting}[`))
     .toSorted(([a], [b]) => b.length - a.length)[0];
@@ -65,7 +65,7 @@ function placed(
 }
 
 /** Of a conflict with a route of ours, with the Ingress in the place of the route. */
-function messageOf({ message, rivals: [rival] = [] }: Finding, drafted: ReadonlyMap<string, Drafted>): string {
+function messageOf({ message, rivals: [rival] = [] }: UnplacedProblem, drafted: ReadonlyMap<string, Drafted>): string {
   const draft = rival && drafted.get(routeNameIn(rival.path) ?? "")?.draft;
   // Names of routes begin with their namespace: only its own slice has them.
   if (!draft || !rival?.around || !rival.file.endsWith(`.${draft.namespace}`)) return message;

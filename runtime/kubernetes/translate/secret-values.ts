@@ -8,7 +8,7 @@ import type { AnnotationReading } from "./annotations/annotations.ts";
 import { setAt } from "./annotations/annotations.ts";
 import { fieldAt, knownSecretAnnotations, type SecretMember } from "./annotations/known-annotations.ts";
 import type { Secret } from "./objects.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 
 /** Where a value comes from; never the value itself. */
 export interface SecretOrigin {
@@ -29,13 +29,16 @@ export interface SecretContext {
 }
 
 /** Fills the settings of an Ingress from the Secrets that its annotations name. */
-export async function fillSecrets(reading: AnnotationReading, context: SecretContext): Promise<readonly Complaint[]> {
-  const complaints: Complaint[] = [];
+export async function fillSecrets(
+  reading: AnnotationReading,
+  context: SecretContext,
+): Promise<readonly DraftProblem[]> {
+  const problems: DraftProblem[] = [];
   for (const [annotation, name] of reading.secrets) {
-    const complaint = await fill(annotation, name);
-    if (complaint !== undefined) complaints.push(fault({ annotation }, complaint));
+    const problem = await fill(annotation, name);
+    if (problem !== undefined) problems.push(ingressError({ annotation }, problem));
   }
-  return complaints;
+  return problems;
 
   /** @returns what is wrong */
   async function fill(annotation: string, name: string): Promise<string | undefined> {
@@ -48,7 +51,7 @@ export async function fillSecrets(reading: AnnotationReading, context: SecretCon
       const value = valueOf(secret, member.key);
       if (value === undefined && member.optional) continue;
       if (value === undefined) return `is ${quote(name)}, but Secret ${key} has no key ${quote(member.key)}`;
-      if (!value.ok) return `is ${quote(name)}, but ${quote(member.key)} of Secret ${key} ${value.wish}`;
+      if (!value.ok) return `is ${quote(name)}, but ${quote(member.key)} of Secret ${key} ${value.problem}`;
       const path = member.path;
       if (fieldAt(path)?.kind !== "secret" && !member.isSecret) setAt(reading.settings, path, value.text);
       else if (!context.seal)
@@ -71,7 +74,7 @@ function membersOf(annotation: string, secret: Secret): readonly (SecretMember &
     .map((key) => ({ key, path: [...members.labels, key, members.value], isSecret: true }));
 }
 
-export type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly wish: string };
+export type Value = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 
 export function valueOf(secret: Secret, key: string): Value | undefined {
   // As the API server would merge them.
@@ -80,15 +83,15 @@ export function valueOf(secret: Secret, key: string): Value | undefined {
   if (!Object.hasOwn(data, key)) return undefined;
   const written = String(data[key]).replaceAll(/\s/g, "");
   const bytes = written === "" ? Buffer.alloc(0) : decodeBase64(written);
-  return bytes ? textOf(bytes) : { ok: false, wish: "is not base64" };
+  return bytes ? textOf(bytes) : { ok: false, problem: "is not base64" };
 }
 
 function textOf(bytes: Buffer): Value {
   try {
     // `echo` ends what it writes with a line break that nobody means.
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
-    return text === "" ? { ok: false, wish: "is empty" } : { ok: true, text };
+    return text === "" ? { ok: false, problem: "is empty" } : { ok: true, text };
   } catch {
-    return { ok: false, wish: "is not UTF-8 text" };
+    return { ok: false, problem: "is not UTF-8 text" };
   }
 }

@@ -1,53 +1,54 @@
 /**
- * Drafts of Ingresses → those that can be served together, judged by the rules that the gateway itself will judge by.
+ * Drafts of Ingresses → those that can be served together, validated by the rules that the gateway itself will validate by.
  *
  * Each namespace has a slice of its own; each problem goes back to the Ingress that caused it.
  */
-import { judgeConflicts } from "../../config/rules/conflicts.ts";
-import { type Finding, formatProblem, type Problem } from "../../settings/problem.ts";
+import { validateConflicts } from "../../config/rules/conflicts.ts";
+import { type UnplacedProblem, formatProblem, type Problem } from "../../settings/problem.ts";
 import { type ReadRoute, type ReadSlice, readSlice } from "../../config/read-slice.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { IngressDraft } from "./draft.ts";
-import { complaintOf } from "./place.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { draftProblemOf } from "./place.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import { fileOf, slicesOf } from "./slices.ts";
 
 /** Those that can be served together. What is wrong with the others is added to `bad`. */
-export function settle(
+export function servableDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
-  bad: Map<string, readonly Complaint[]>,
+  bad: Map<string, readonly DraftProblem[]>,
 ): readonly IngressDraft[] {
-  // First each by itself, bad ones too, so that everything wrong is told at once. An Ingress that is bad anyway takes no
+  // First each by itself, bad ones too, so that everything wrong is reported at once. An Ingress that is bad anyway takes no
   // request from another one: conflicts are looked for among the good ones.
   const whole = drafts.filter(({ partial }) => !partial);
-  for (const [key, complaints] of judge(whole, owner, false)) addNew(bad, key, complaints);
+  for (const [key, draftProblems] of validateDrafts(whole, owner, false)) addNew(bad, key, draftProblems);
   for (;;) {
     const left = drafts.filter(({ key }) => !isBad(bad.get(key)));
-    const found = judge(left, owner, true);
-    for (const [key, complaints] of found) addNew(bad, key, complaints);
+    const found = validateDrafts(left, owner, true);
+    for (const [key, draftProblems] of found) addNew(bad, key, draftProblems);
     if (left.every(({ key }) => !isBad(found.get(key)))) return left;
   }
 }
 
-/** Judges the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
-function judge(
+/** Validates the routes as the gateway will, and gives each problem back to the Ingress that caused it. */
+function validateDrafts(
   drafts: readonly IngressDraft[],
   owner: string,
   withConflicts: boolean,
-): ReadonlyMap<string, readonly Complaint[]> {
+): ReadonlyMap<string, readonly DraftProblem[]> {
   const problems: Problem[] = [];
   const slices = slicesOf(drafts, owner).map((slice) => {
     return readSlice({ file: fileOf(slice.owner), value: slice, boot: false }, problems);
   });
-  if (withConflicts) judgeConflicts(byAge(slices, drafts));
+  if (withConflicts) validateConflicts(byAge(slices, drafts));
   const { found, others } = assignProblems(problems, drafts);
   if (others.length === 0) return found;
   // Something makes the whole slice unreadable (values nested too deeply are such a thing). Alone, it is the one to blame.
   const [draft] = drafts;
-  if (drafts.length === 1 && draft) return new Map([[draft.key, others.map(({ message }) => fault({}, message))]]);
-  const alone = drafts.flatMap((each) => [...judge([each], owner, false)]);
-  if (alone.some(([, complaints]) => isBad(complaints))) return new Map(alone);
+  if (drafts.length === 1 && draft)
+    return new Map([[draft.key, others.map(({ message }) => ingressError({}, message))]]);
+  const alone = drafts.flatMap((each) => [...validateDrafts([each], owner, false)]);
+  if (alone.some(([, draftProblems]) => isBad(draftProblems))) return new Map(alone);
   throw new GatewayError("kubernetes.slice", `Cannot make a slice: ${others.map(formatProblem).join("; ")}`);
 }
 
@@ -59,38 +60,42 @@ function byAge(slices: readonly (ReadSlice | undefined)[], drafts: readonly Ingr
 }
 
 /** Problems of slices by the Ingress ("namespace/name") that caused them; `others` are the errors that none did. */
-export function assignProblems<P extends Finding>(
+export function assignProblems<P extends UnplacedProblem>(
   problems: readonly P[],
   drafts: readonly IngressDraft[],
-): { readonly found: ReadonlyMap<string, readonly Complaint[]>; readonly others: readonly P[] } {
+): { readonly found: ReadonlyMap<string, readonly DraftProblem[]>; readonly others: readonly P[] } {
   const others: P[] = [];
-  const found = new Map<string, Complaint[]>();
+  const found = new Map<string, DraftProblem[]>();
   const drafted = new Map(
     drafts.flatMap((draft) => draft.routes.map((route) => [route.name, { draft, route }] as const)),
   );
   for (const problem of problems) {
-    const complaint = complaintOf(problem, drafted);
-    if (!complaint) {
+    const draftProblem = draftProblemOf(problem, drafted);
+    if (!draftProblem) {
       if (problem.severity === "error") others.push(problem);
       continue;
     }
-    const known = found.get(complaint.key);
-    if (known) known.push(complaint.complaint);
-    else found.set(complaint.key, [complaint.complaint]);
+    const known = found.get(draftProblem.key);
+    if (known) known.push(draftProblem.draftProblem);
+    else found.set(draftProblem.key, [draftProblem.draftProblem]);
   }
   // All of an Ingress at once: it may have as many problems as it has paths.
-  return { found: new Map([...found].map(([key, complaints]) => [key, unique(complaints)])), others };
+  return { found: new Map([...found].map(([key, draftProblems]) => [key, unique(draftProblems)])), others };
 }
 
-function addNew(target: Map<string, readonly Complaint[]>, key: string, complaints: readonly Complaint[]): void {
-  target.set(key, unique([...(target.get(key) ?? []), ...complaints]));
+function addNew(
+  target: Map<string, readonly DraftProblem[]>,
+  key: string,
+  draftProblems: readonly DraftProblem[],
+): void {
+  target.set(key, unique([...(target.get(key) ?? []), ...draftProblems]));
 }
 
 /** Routes of one Ingress share its annotations, so what is wrong with one is wrong with all: said once. */
-function unique(complaints: readonly Complaint[]): readonly Complaint[] {
-  return [...new Map(complaints.map((each) => [JSON.stringify(each), each])).values()];
+function unique(draftProblems: readonly DraftProblem[]): readonly DraftProblem[] {
+  return [...new Map(draftProblems.map((each) => [JSON.stringify(each), each])).values()];
 }
 
-function isBad(complaints: readonly Complaint[] = []): boolean {
-  return complaints.some(({ severity }) => severity === "error");
+function isBad(draftProblems: readonly DraftProblem[] = []): boolean {
+  return draftProblems.some(({ severity }) => severity === "error");
 }

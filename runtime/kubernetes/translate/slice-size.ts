@@ -2,7 +2,7 @@
  * How large the slice of one namespace may become. All slices are published in one request, and settings of an Ingress
  * stand on each of its routes: without a bound one namespace could make a request that no gateway takes, for all.
  */
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 
 /** Characters of its JSON. */
 export const MAX_SLICE_LENGTH: number = 8 * 1024 * 1024;
@@ -32,9 +32,9 @@ export function createSliceSizes(): SliceSizes {
   };
 }
 
-export function tooLarge(namespace: string): Complaint {
+export function tooLarge(namespace: string): DraftProblem {
   const most = `${MAX_SLICE_LENGTH / 1024 / 1024} MiB`;
-  return fault(
+  return ingressError(
     {},
     `makes the configuration of namespace ${namespace} larger than ${most}, must have fewer paths or shorter annotations`,
   );

@@ -10,7 +10,7 @@
 import { ANNOTATION_PREFIX } from "../../config/surfaces/annotations.ts";
 import { quote } from "../../settings/problem.ts";
 import type { Ingress } from "./objects.ts";
-import { type Complaint, fault } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError } from "./ingress-problem.ts";
 import type { Place } from "./ingress-rules.ts";
 
 const SOLVER_LABEL = "acme.cert-manager.io/http01-solver";
@@ -25,7 +25,7 @@ export const SOLVER_SETTINGS: Readonly<Record<string, unknown>> = {
 
 export type SolverReading =
   | { readonly ok: true; readonly place: Place }
-  | { readonly ok: false; readonly complaint: Complaint };
+  | { readonly ok: false; readonly problem: DraftProblem };
 
 /** @returns undefined for an ordinary Ingress: one that says something by our annotations is ordinary, whatever its label */
 export function readSolver({ metadata, spec }: Ingress): SolverReading | undefined {
@@ -39,8 +39,8 @@ export function readSolver({ metadata, spec }: Ingress): SolverReading | undefin
   if (!path || !isOne) return refuse("spec", `is labelled ${SOLVER_LABEL}, must have one rule with one path`);
   if (host === "" || host.includes("*")) return refuse("spec.rules[0].host", `is ${quote(host)}, must be one host`);
   if (!CHALLENGE_PATH.test(path.path ?? "")) {
-    const wish = "must be /.well-known/acme-challenge/ and a token, which alone is public";
-    return refuse(`${at}.path`, `is ${quote(path.path ?? "")}, ${wish}`);
+    const expected = "must be /.well-known/acme-challenge/ and a token, which alone is public";
+    return refuse(`${at}.path`, `is ${quote(path.path ?? "")}, ${expected}`);
   }
   return {
     ok: true,
@@ -57,5 +57,5 @@ export function readSolver({ metadata, spec }: Ingress): SolverReading | undefin
 }
 
 function refuse(path: string, message: string): SolverReading {
-  return { ok: false, complaint: fault({ path }, message) };
+  return { ok: false, problem: ingressError({ path }, message) };
 }

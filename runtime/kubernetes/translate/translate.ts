@@ -2,7 +2,7 @@
  * Ingresses of our class → a slice for each namespace, and what is wrong with each of the others.
  *
  * Untrusted input: every object; whoever may write an Ingress is a team, not the gateway's operator. Promises: a bad
- * Ingress is left out whole and named with its place and a wish, and changes nothing for the others; a host serves one
+ * Ingress is left out whole and named with its place and what is expected, and changes nothing for the others; a host serves one
  * namespace (host-claims.ts); of two Ingresses that claim the same requests the older one keeps them; no value of a
  * Secret is in a slice or in a message. Does no I/O; equal objects give equal slices, seals apart.
  *
@@ -15,10 +15,10 @@ import { type IngressDraft, draftIngress } from "./draft.ts";
 import { classOf, createClassFilter, DEFAULT_INGRESS_CLASS } from "./ingress-class.ts";
 import type { ForeignIngress } from "./left-alone.ts";
 import { type EndpointSlice, type Ingress, keyOf, type KubeObject, type KubeObjects, namespaceOf } from "./objects.ts";
-import { type Complaint, fault, type IngressProblem } from "./ingress-problem.ts";
+import { type DraftProblem, ingressError, type IngressProblem } from "./ingress-problem.ts";
 import type { Seal } from "./secret-values.ts";
 import { canonicalPattern, createHostClaims, type HostClaims, type HostList } from "./hosts/host-claims.ts";
-import { settle } from "./servable.ts";
+import { servableDrafts } from "./servable.ts";
 import { createSliceSizes, tooLarge } from "./slice-size.ts";
 import { DEFAULT_OWNER, slicesOf } from "./slices.ts";
 import { type KeyPair, readCertificates } from "./hosts/tls.ts";
@@ -45,7 +45,7 @@ export interface TranslateOptions {
   /** Epoch milliseconds, for what is said of expiry. */
   readonly nowMs?: number;
   /** What the gateway itself said of Ingresses ("namespace/name") that it refused: they, or their certificates, are left out too. */
-  readonly refused?: ReadonlyMap<string, readonly Complaint[]>;
+  readonly refused?: ReadonlyMap<string, readonly DraftProblem[]>;
 }
 
 export interface TlsRequest {
@@ -67,7 +67,7 @@ export interface Translation {
   readonly foreign: readonly ForeignIngress[];
   /** What Ingresses say about TLS. */
   readonly tls: readonly TlsRequest[];
-  /** Secret → certificate and key, now or when it was good last. Never to be published or told. */
+  /** Secret → certificate and key, now or when it was good last. Never to be published or logged. */
   readonly pairs: ReadonlyMap<string, KeyPair>;
   /** "namespace/name" of every Secret that annotations and `spec.tls` name, there or not. */
   readonly secrets: readonly string[];
@@ -101,17 +101,17 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
   for (const ingress of ours) {
     const draft = await draftIngress(ingress, context);
     if (sizes.take(draft)) drafts.push(draft);
-    else drafts.push({ ...draft, routes: [], partial: true, complaints: [tooLarge(draft.namespace)] });
+    else drafts.push({ ...draft, routes: [], partial: true, problems: [tooLarge(draft.namespace)] });
   }
 
-  const bad = new Map<string, readonly Complaint[]>();
+  const bad = new Map<string, readonly DraftProblem[]>();
   const claims = createHostClaims(options.hosts);
   // Last: a solver claims no host, and needs one that its namespace has.
   for (const draft of drafts.toSorted((a, b) => Number(a.isSolver) - Number(b.isSolver))) {
     const refused = (options.refused?.get(draft.key) ?? []).filter((each) => each.certificateOf === undefined);
-    bad.set(draft.key, [...draft.complaints, ...hostFaults(draft, claims), ...refused]);
+    bad.set(draft.key, [...draft.problems, ...hostProblems(draft, claims), ...refused]);
   }
-  const served = settle(drafts, owner, bad);
+  const served = servableDrafts(drafts, owner, bad);
   const tls = await readCertificates(usesTls ? served : [], {
     secrets: context.secrets,
     seal: options.seal,
@@ -121,7 +121,7 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
     nowMs: options.nowMs,
     sizes,
   });
-  for (const [key, complaints] of tls.complaints) bad.set(key, [...(bad.get(key) ?? []), ...complaints]);
+  for (const [key, draftProblems] of tls.problems) bad.set(key, [...(bad.get(key) ?? []), ...draftProblems]);
   return {
     slices: slicesOf(served, owner, tls.certificates),
     problems: drafts.flatMap(({ key }) => problemsOf(key, bad.get(key) ?? [])),
@@ -136,13 +136,13 @@ export async function translate(objects: KubeObjects, options: TranslateOptions 
 }
 
 /** Hosts that belong to other namespaces. */
-function hostFaults({ key, namespace, hosts, isSolver }: IngressDraft, claims: HostClaims): readonly Complaint[] {
+function hostProblems({ key, namespace, hosts, isSolver }: IngressDraft, claims: HostClaims): readonly DraftProblem[] {
   return [...hosts].flatMap(([host, path]) => {
     if (isSolver && claims.holds(host, namespace)) return [];
     const message = isSolver
       ? `is ${quote(host)}, which no other Ingress of namespace ${namespace} has, must be a host of its namespace to answer a challenge there`
       : claims.claim({ host, namespace, ingress: key });
-    return message === undefined ? [] : [fault({ path }, message)];
+    return message === undefined ? [] : [ingressError({ path }, message)];
   });
 }
 
@@ -181,9 +181,9 @@ function foreignIngress(ingress: Ingress): ForeignIngress {
   };
 }
 
-function problemsOf(key: string, complaints: readonly Complaint[]): readonly IngressProblem[] {
+function problemsOf(key: string, draftProblems: readonly DraftProblem[]): readonly IngressProblem[] {
   const [namespace = "", name = ""] = key.split("/");
-  return complaints.map((complaint) => ({ ...complaint, namespace, name }));
+  return draftProblems.map((problem) => ({ ...problem, namespace, name }));
 }
 
 function tlsOf(ingress: Ingress): readonly TlsRequest[] {

@@ -18,7 +18,7 @@ export interface ConnectionChange {
 }
 
 export interface ConnectionChanges {
-  /** Tells this process at once and the others through the feed. Never fails: what the store does not take is told later. */
+  /** Tells this process at once and the others through the feed. Never fails: what the store does not take is sent later. */
   tell(change: ConnectionChange): Promise<void>;
   subscribe(listener: (change: ConnectionChange) => void): void;
   /** Grows with every change: what was read from the store before one may not be remembered after it. */

@@ -91,7 +91,7 @@ export interface FlowRecord {
 
 /** Where the browser goes when all is connected. */
 export interface Journey {
-  /** Judged when the journey began. */
+  /** Checked when the journey began. */
   readonly returnTo: string;
   /** Routes that are still to be connected, by key, the one under way first. */
   readonly routes: readonly string[];

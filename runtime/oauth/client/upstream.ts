@@ -73,7 +73,7 @@ export interface UpstreamModule extends Closable {
   /**
    * Where a browser connects what is missing of these routes of one host, and comes back.
    *
-   * @param returnTo address of our own, already judged
+   * @param returnTo address of our own, already checked
    * @returns undefined when nothing is missing
    */
   connectUrl(

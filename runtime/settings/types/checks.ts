@@ -1,27 +1,27 @@
-/** Judges of single texts. Each gives the predicate of `"<setting>" …`, state then wish, or undefined when all is well. */
+/** Checks of single texts. Each gives the predicate of `"<setting>" …`, state then what is expected, or undefined when all is well. */
 import { describe, quote } from "../problem.ts";
 import type { Reading } from "../values.ts";
 
 export type Check = (value: string) => string | undefined;
 
 /** A value of the wrong type, or none. Does not quote text, which may be a secret in the wrong place. */
-export function wrongType(input: unknown, wish: string): string {
-  return input === undefined ? "is missing" : `is ${describe(input)}, must be ${wish}`;
+export function wrongType(input: unknown, problem: string): string {
+  return input === undefined ? "is missing" : `is ${describe(input)}, must be ${problem}`;
 }
 
 /** As wrongType, quoting text: for settings that never hold a secret. */
-export function wrongValue(input: unknown, wish: string): string {
-  return typeof input === "string" ? `is ${quote(input)}, must be ${wish}` : wrongType(input, wish);
+export function wrongValue(input: unknown, problem: string): string {
+  return typeof input === "string" ? `is ${quote(input)}, must be ${problem}` : wrongType(input, problem);
 }
 
 /** The value and what is wrong with it: `is "x y", which is not a header name`. */
-export function quotedWish(value: string, wish: string | undefined): string | undefined {
-  if (wish === undefined) return undefined;
-  return `is ${quote(value)}, ${/^(must|has|begins|did) /.test(wish) ? wish : `which ${wish}`}`;
+export function quotedProblem(value: string, problem: string | undefined): string | undefined {
+  if (problem === undefined) return undefined;
+  return `is ${quote(value)}, ${/^(must|has|begins|did) /.test(problem) ? problem : `which ${problem}`}`;
 }
 
 /** What a parser that throws TypeError says about a text. */
-export function wishOf(parse: () => unknown): string | undefined {
+export function parseErrorOf(parse: () => unknown): string | undefined {
   try {
     parse();
     return undefined;
@@ -37,11 +37,11 @@ export function readable(read: (value: string) => Reading<unknown>): Check {
     const reading = read(value);
     if (reading.ok) return undefined;
     // A URL that may hold a password is not repeated.
-    return value.includes("@") ? reading.wish : quotedWish(value, reading.wish);
+    return value.includes("@") ? reading.problem : quotedProblem(value, reading.problem);
   };
 }
 
-/** Where a secret is read from. One spelling per file: who may use which is judged by the text of the reference. */
+/** Where a secret is read from. One spelling per file: who may use which is validated by the text of the reference. */
 export function checkReference(value: string): string | undefined {
   if (/^env:[A-Za-z_][A-Za-z0-9_]*$/.test(value)) return undefined;
   const path = /^file:\/([^\0]+)$/.exec(value)?.[1];

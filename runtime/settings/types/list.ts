@@ -1,7 +1,7 @@
 /** Settings that are lists of texts. */
 import { str, checked } from "./scalar.ts";
 import * as z from "zod";
-import { type Check, quotedWish, readable, wishOf, wrongType } from "./checks.ts";
+import { type Check, quotedProblem, readable, parseErrorOf, wrongType } from "./checks.ts";
 import { parseDomainPattern } from "../domains.ts";
 import type { Reading } from "../values.ts";
 import { type About, type Made, made, found } from "./registry.ts";
@@ -15,9 +15,9 @@ export function urlList<const A extends About & { readonly read: (value: string)
 
 export function domainPatternList<const A extends About>(about: A): Made<z.ZodArray<z.ZodString>, A> {
   const check: Check = (value) =>
-    quotedWish(
+    quotedProblem(
       value,
-      wishOf(() => parseDomainPattern(value)),
+      parseErrorOf(() => parseDomainPattern(value)),
     );
   return made(
     listOf(checked(str("a domain pattern"), check), "a list of domain patterns"),
@@ -37,18 +37,18 @@ export function textList<
   return made(listOf(checked(str(), about.check), "a list of texts"), "text-list", about, itemValues && { itemValues });
 }
 
-export function listOf<T extends z.ZodType>(item: T, wish: string): z.ZodArray<T> {
-  return z.array(item, { error: (issue) => wrongType(issue.input, wish) });
+export function listOf<T extends z.ZodType>(item: T, expected: string): z.ZodArray<T> {
+  return z.array(item, { error: (issue) => wrongType(issue.input, expected) });
 }
 
-/** One text or a non-empty list of texts. Judged in one check: a zod union would hide which branch was meant. */
-export function oneOrMany(check: Check, wish: string): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
+/** One text or a non-empty list of texts. Validated in one check: a zod union would hide which branch was meant. */
+export function oneOrMany(check: Check, expected: string): z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> {
   const schema = z.unknown().check(({ value, issues }) => {
     const push = (message: string, path: number[] = []): void => {
       issues.push(found(value, message, path));
     };
-    if (typeof value !== "string" && !Array.isArray(value)) return push(wrongType(value, wish));
-    if (value.length === 0 && Array.isArray(value)) return push(`is an empty list, must be ${wish}`);
+    if (typeof value !== "string" && !Array.isArray(value)) return push(wrongType(value, expected));
+    if (value.length === 0 && Array.isArray(value)) return push(`is an empty list, must be ${expected}`);
     const items: readonly unknown[] = typeof value === "string" ? [value] : value;
     for (const [index, item] of items.entries()) {
       const message = typeof item === "string" ? check(item) : wrongType(item, "text");

@@ -2,13 +2,13 @@
 import { listOf } from "./list.ts";
 import { str } from "./scalar.ts";
 import * as z from "zod";
-import { type Check, wishOf, wrongType } from "./checks.ts";
-import { headerValueWish } from "../../shared/http/header-syntax.ts";
+import { type Check, parseErrorOf, wrongType } from "./checks.ts";
+import { headerValueProblem } from "../../shared/http/header-syntax.ts";
 import { type About, type Made, made, found } from "./registry.ts";
 
 type Entries = z.ZodRecord<z.ZodString, z.ZodString>;
 
-/** Names to texts. `checkName` and `checkValue` tell wishes; values are not quoted unless their own wish does. */
+/** Names to texts. `checkName` and `checkValue` give problems; values are not quoted unless their own problem does. */
 export function textMap<const A extends About & { readonly checkName?: Check; readonly checkValue?: Check }>(
   about: A,
 ): Made<Entries, A> {
@@ -29,26 +29,26 @@ export function textListMap<const A extends About>(
 export function templateMap<
   const A extends About & { readonly checkName: Check; readonly parse: (value: string) => unknown },
 >(about: A): Made<Entries, A> {
-  const checkValue: Check = (value) => headerValueWish(value) ?? wishOf(() => about.parse(value));
+  const checkValue: Check = (value) => headerValueProblem(value) ?? parseErrorOf(() => about.parse(value));
   return made(mapOf(about.checkName, checkValue), "template-map", about);
 }
 
-/** Judged in one check, because zod stops before the names once a value has the wrong type. */
+/** Validated in one check, because zod stops before the names once a value has the wrong type. */
 function mapOf(checkName: Check | undefined, checkValue: Check | undefined): Entries {
-  const judgeNames = names(checkName);
+  const checkNames = names(checkName);
   const schema = z.record(z.string(), z.unknown(), {
     error: (issue) => wrongType(issue.input, "a block of names and texts"),
   });
-  const judged = schema.check(judgeNames, ({ value, issues }) => {
+  const checked = schema.check(checkNames, ({ value, issues }) => {
     for (const [name, each] of Object.entries(value)) {
       const message = typeof each === "string" ? checkValue?.(each) : wrongType(each, "text");
       if (message !== undefined) issues.push(found(each, message, [name]));
     }
   });
-  return judged as unknown as Entries;
+  return checked as unknown as Entries;
 }
 
-/** Judges the keys of a record; zod's own key schema would stop the values from being judged. */
+/** Validates the keys of a record; zod's own key schema would stop the values from being validated. */
 export function names(
   checkName: Check | undefined,
 ): (payload: z.core.ParsePayload<Readonly<Record<string, unknown>>>) => void {

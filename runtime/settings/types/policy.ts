@@ -9,7 +9,7 @@ import { type About, made, found } from "./registry.ts";
 export function policy(about: About): z.ZodExactOptional<z.ZodType<PolicyDoc>> {
   const schema = z.unknown().check(({ value, issues }) => {
     const parsed = parsePolicy(value);
-    // What cannot be read is not judged.
+    // What cannot be read is not validated.
     for (const problem of parsed.ok ? validatePolicy(parsed.policy) : parsed.problems) {
       issues.push(found(value, problem.message, [...parsePath(problem.path)]));
     }

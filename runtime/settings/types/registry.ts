@@ -6,7 +6,7 @@
  * Field. None uses default, transform or preprocess: parsing keeps what was written, canonical.ts folds shorthands, and
  * `withDefaults` fills defaults when a configuration is compiled.
  *
- * Issue messages are the predicate of `"<setting>" …`: state, then wish. They never quote a secret.
+ * Issue messages are the predicate of `"<setting>" …`: state, then what is expected. They never quote a secret.
  */
 import * as z from "zod";
 
@@ -106,7 +106,7 @@ export type DocOf<S extends z.ZodType> = z.infer<S>;
 /** What may be written with the settings of a shape. */
 export type ShapeDoc<S extends Shape> = z.infer<z.ZodObject<Writeable<S>, z.core.$strict>>;
 
-/** Judges values of one type, see judge.ts. */
+/** Validates values of one type, see validate.ts. */
 export type Schema<T> = z.ZodType<T>;
 
 /** Unknown member → its problem text, with the nearest known name. */
@@ -139,7 +139,7 @@ export function rest(about: About): Pick<Entry, "default" | "unset" | "annotatio
   };
 }
 
-/** `continue` keeps the judging going: every problem is reported at once. */
+/** `continue` keeps the validating going: every problem is reported at once. */
 export function found(input: unknown, message: string, path: (string | number)[] = []): z.core.$ZodRawIssue {
   return { code: "custom", input, path, message, continue: true };
 }

@@ -19,10 +19,10 @@ export function flag<const A extends About & { readonly default?: boolean }>(abo
 export function count<
   const A extends About & { readonly default?: number; readonly min: number; readonly max: number },
 >(about: A): Made<z.ZodNumber, A> {
-  const wish = `a whole number from ${about.min} to ${about.max}`;
-  const schema = z.number({ error: (issue) => wrongValue(issue.input, wish) }).check(({ value, issues }) => {
+  const expected = `a whole number from ${about.min} to ${about.max}`;
+  const schema = z.number({ error: (issue) => wrongValue(issue.input, expected) }).check(({ value, issues }) => {
     if (!Number.isInteger(value) || value < about.min || value > about.max) {
-      issues.push(found(value, `is ${quote(value)}, must be ${wish}`));
+      issues.push(found(value, `is ${quote(value)}, must be ${expected}`));
     }
   });
   return made(schema, "count", about);
@@ -33,7 +33,7 @@ export function duration<const A extends About & { readonly default?: string; re
 ): Made<z.ZodString, A> {
   const check: Check = (value) => {
     const parsed = parseDuration(value);
-    if (!parsed.ok) return `is ${quote(value)}, ${parsed.wish}`;
+    if (!parsed.ok) return `is ${quote(value)}, ${parsed.problem}`;
     return parsed.value < (about.minMs ?? 0)
       ? `is ${quote(value)}, must be at least ${(about.minMs ?? 0) / 1000}s`
       : undefined;
@@ -51,19 +51,19 @@ export function choice<
   const V extends readonly [string, ...string[]],
   const A extends About & { readonly default?: V[number] },
 >(values: V, about: A): Made<z.ZodEnum<{ [K in V[number]]: K }>, A> {
-  const wish = values.map((value) => quote(value)).join(values.length === 2 ? " or " : ", ");
+  const expected = values.map((value) => quote(value)).join(values.length === 2 ? " or " : ", ");
   const schema = z.enum(values, {
     error: ({ input }) => {
       const meant = values.find((value) => typeof input === "string" && value === input.toLowerCase());
       if (meant !== undefined) return `is ${quote(input)}, did you mean ${quote(meant)}?`;
-      return wrongValue(input, `${values.length === 2 ? "" : "one of "}${wish}`);
+      return wrongValue(input, `${values.length === 2 ? "" : "one of "}${expected}`);
     },
   });
   return made(schema, "choice", about, { values });
 }
 
-export function str(wish = "text"): z.ZodString {
-  return z.string({ error: (issue) => wrongType(issue.input, wish) });
+export function str(expected = "text"): z.ZodString {
+  return z.string({ error: (issue) => wrongType(issue.input, expected) });
 }
 
 export function checked(schema: z.ZodString, check: Check | undefined): z.ZodString {

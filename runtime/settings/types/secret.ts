@@ -9,7 +9,7 @@ import { type About, type Entry, registry, rest } from "./registry.ts";
 type SecretText<Many> = Many extends true ? z.ZodUnion<readonly [z.ZodString, z.ZodArray<z.ZodString>]> : z.ZodString;
 
 /**
- * A secret in its three spellings, of which at most one may be written (secret-spellings.ts judges that).
+ * A secret in its three spellings, of which at most one may be written (secret-spellings.ts validates that).
  * Spread into a shape: `{ ...secret("client_secret", { … }) }`.
  */
 export function secret<const N extends string, const A extends About & { readonly many?: true }>(

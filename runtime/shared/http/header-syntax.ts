@@ -8,7 +8,7 @@ export function isHeaderName(name: string): boolean {
 }
 
 /** Text that may stand as a header value: no control characters but tab, nothing outside latin1 (it could not be sent). */
-export function headerValueWish(value: string): string | undefined {
+export function headerValueProblem(value: string): string | undefined {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value))
     return "has a control character or line break, must be one line of text";

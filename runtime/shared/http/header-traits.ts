@@ -2,7 +2,7 @@
  * Which header names mean something to the gateway, in one place, each with its reason.
  *
  * Untrusted input: header names as the client or the upstream wrote them. Promise: a name that only looks different
- * (`X_Gateway_Assertion`, `x-GATEWAY-assertion`) is judged like the name an upstream framework would take it for: many
+ * (`X_Gateway_Assertion`, `x-GATEWAY-assertion`) is checked like the name an upstream framework would take it for: many
  * turn "-" into "_" or the reverse, so both spellings reach the same variable there.
  */
 
@@ -42,7 +42,7 @@ const REQUEST_FRAMING = [
  */
 const FORWARDED = ["forwarded", "via", "x-request-id"] as const;
 
-/** Frameworks route by these instead of the request line: the policy would have judged another request. */
+/** Frameworks route by these instead of the request line: the policy would have decided on another request. */
 const OVERRIDES = [
   "x-original-url",
   "x-original-uri",

@@ -82,7 +82,7 @@ export function canonicalTarget(target: string, host: string | undefined, defaul
   return { ok: true, path: result.path, query, host: canonicalHost };
 }
 
-/** Hosts repeat: a Host that was judged good before is good again. By default port; bounded, since clients choose them. */
+/** Hosts repeat: a Host that was checked good before is good again. By default port; bounded, since clients choose them. */
 const knownHosts: Readonly<Record<string, Map<string, string>>> = { "80": new Map(), "443": new Map() };
 const MAX_KNOWN_HOSTS = 1024;
 

@@ -1,7 +1,7 @@
 /**
  * Fields behind a body: which may be sent on, and how many.
  *
- * Untrusted input: trailers as the client or the upstream sent them. Whoever reads them after the message was judged may
+ * Untrusted input: trailers as the client or the upstream sent them. Whoever reads them after the message was checked may
  * merge them into its head (some servers do). Promise: no trailer says anything that has to be known before the body, or
  * that a header could not say here: framing, where the message goes and whose it is, how it is to be treated and read, and
  * what browsers and caches obey. Everything else passes, since gRPC lets applications choose names freely.
@@ -83,7 +83,7 @@ const NEVER_PREFIXES = [
 /** Known only behind the body, and meant for there (RFC 9530 §2). */
 const ALLOWED_ALL_THE_SAME: ReadonlySet<string> = new Set(["content-digest"]);
 
-/** Judged like the name an upstream framework may take it for, see `foldHeaderName()`. */
+/** Checked like the name an upstream framework may take it for, see `foldHeaderName()`. */
 export function mayBeTrailer(name: string): boolean {
   const traits = headerTraits(name);
   if (traits.dropFromRequest || traits.dropFromResponse || traits.singleBit !== 0 || traits.special !== "none")

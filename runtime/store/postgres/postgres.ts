@@ -1,7 +1,7 @@
 /**
  * The store in PostgreSQL, for replicas on several machines.
  *
- * The server's clock judges every expiry and lease, so replicas whose clocks differ agree. Each operation is one
+ * The server's clock checks every expiry and lease, so replicas whose clocks differ agree. Each operation is one
  * statement where that suffices; a statement whose connection broke is not repeated, since it may have been done.
  */
 import type { PoolClient } from "pg";

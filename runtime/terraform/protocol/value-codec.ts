@@ -186,8 +186,11 @@ function decimalText(value: number): string {
 }
 
 /** @throws GatewayError `terraform.value`; the value itself is not quoted, it may be a secret */
-function mismatch(wish: string, trail: Trail): never {
-  throw new GatewayError("terraform.value", `Cannot convert a Terraform value: "${formatPath(trail)}" must be ${wish}`);
+function mismatch(expected: string, trail: Trail): never {
+  throw new GatewayError(
+    "terraform.value",
+    `Cannot convert a Terraform value: "${formatPath(trail)}" must be ${expected}`,
+  );
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 
-/** What a gateway's certificate is judged by, and what is shown to it. PEM; {} = as the system has it. */
+/** What a gateway's certificate is validated by, and what is shown to it. PEM; {} = as the system has it. */
 export interface GatewayTls {
   /** Authorities, instead of the usual ones. */
   readonly ca?: string | undefined;

@@ -8,12 +8,12 @@ import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
 /** @param file the other target, beside which there is none */
 export function* httpProblems(http: Value | undefined, file: Value | undefined): Iterable<Diagnostic> {
   if (!isMap(http)) return;
-  if (isMap(file)) yield fault([], 'A bundle is published to "http" or to "file", not to both.');
+  if (isMap(file)) yield invalidBundle([], 'A bundle is published to "http" or to "file", not to both.');
   for (const { severity, attribute, detail } of addressProblems(http)) {
     const path = blockPath([{ attribute }]);
     if (severity === "warning") yield { severity, summary: "Doubtful gateway bundle", detail, path };
     // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
-    else yield { ...fault([{ attribute }], detail), pointAt: blockPath([]) };
+    else yield { ...invalidBundle([{ attribute }], detail), pointAt: blockPath([]) };
   }
 }
 
@@ -26,8 +26,8 @@ export interface AddressProblem {
 /** What is wrong with an address, and with where the token for it is. */
 export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<AddressProblem> {
   if (typeof url === "string") {
-    const wish = urlWish(url);
-    if (wish !== undefined) yield { severity: "error", attribute: "url", detail: `"url" ${wish}.` };
+    const problem = publishUrlProblem(url);
+    if (problem !== undefined) yield { severity: "error", attribute: "url", detail: `"url" ${problem}.` };
     else if (!isPrivate(new URL(url))) {
       const detail = `"url" begins with http://, so the admin token crosses the network in clear text; use https:// or a tunnel.`;
       yield { severity: "warning", attribute: "url", detail };
@@ -40,7 +40,7 @@ export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<Ad
 }
 
 /** What an address of a gateway must be; undefined when it is. */
-export function urlWish(text: string): string | undefined {
+export function publishUrlProblem(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
     return "must be an address such as http://127.0.0.1:9901";
@@ -63,7 +63,7 @@ function isReference(text: string): boolean {
   return /^env:[A-Za-z_][A-Za-z0-9_]*$/.test(text);
 }
 
-function fault(path: AttributePath, detail: string): Diagnostic {
+function invalidBundle(path: AttributePath, detail: string): Diagnostic {
   return { severity: "error", summary: "Invalid gateway bundle", detail, path: blockPath(path) };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Publishing to a running gateway: its admin address takes the slice, judges it with everything else, and answers when
+ * Publishing to a running gateway: its admin address takes the slice, validates it with everything else, and answers when
  * it is live in every process. The gateway keeps what it has when it refuses, so nothing is ever half published.
  *
  * Untrusted: the answers, which are bounded and read as data. The token is read when it is needed and never repeated.
@@ -20,14 +20,14 @@ export interface HttpTargetOptions {
   readonly tls?: () => Promise<GatewayTls>;
 }
 
-/** One finding of the gateway about a slice. */
+/** One problem of the gateway about a slice. */
 export interface RefusedPart {
   /** `routes["app"].from`; "" when it concerns the whole slice. */
   readonly path: string;
   readonly message: string;
 }
 
-/** The gateway judged the slice and will not have it. Code `publish.refused`. */
+/** The gateway validated the slice and will not have it. Code `publish.refused`. */
 export class PublishRefusal extends GatewayError {
   readonly parts: readonly RefusedPart[];
 

@@ -16,7 +16,7 @@ export function renderSlice(bundle: ValueMap, options: ToDocument): Doc {
   const settings = toDocument(bundleFields, bundle, ["settings"], options);
   const routes: Record<string, Doc> = {};
   for (const [label, route] of Object.entries(allRoutes(bundle))) {
-    // A route that is wholly unknown (a dynamic block over unknown things) cannot be judged, and is left out.
+    // A route that is wholly unknown (a dynamic block over unknown things) cannot be validated, and is left out.
     if (isMap(route)) routes[label] = toDocument(routeFields, route, ["routes", label], options);
   }
   const owner = bundle["owner"];

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 import { GatewayError } from "../../shared/errors.ts";
 import { adminToken, type Connection } from "../publish/admin-token.ts";
 import { publishedValues } from "./bundle-document.ts";
-import { urlWish } from "../publish/http-rules.ts";
+import { publishUrlProblem } from "../publish/http-rules.ts";
 import { gatewayTls } from "../publish/gateway-tls.ts";
 import type { StateOutcome } from "../protocol/provider.ts";
 import { createHttpTarget } from "../publish/publish-http.ts";
@@ -94,8 +94,8 @@ export function sliceInDirectory(directory: string, owner: string): SlicePlace {
 
 /** @throws GatewayError `terraform.import` */
 export function sliceOfGateway(url: string, owner: string, connection: Connection): SlicePlace {
-  const wish = urlWish(url);
-  if (wish !== undefined) throw importRefusal(owner, `"url" ${wish}`);
+  const problem = publishUrlProblem(url);
+  if (problem !== undefined) throw importRefusal(owner, `"url" ${problem}`);
   const target = createHttpTarget({
     url,
     owner,

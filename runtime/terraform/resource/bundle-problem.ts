@@ -14,7 +14,7 @@ export function sentence(text: string): string {
   return text.endsWith("?") ? text : `${text}.`;
 }
 
-/** Where Terraform shall point for a finding about the path: it prints the line that it points at. */
+/** Where Terraform shall point for a problem about the path: it prints the line that it points at. */
 export function placeToPointAt(path: AttributePath): AttributePath {
   const [first, last, before] = [path[0], path.at(-1), path.at(-2)];
   if (first && "attribute" in first && first.attribute === ROUTES_ATTRIBUTE) return placeInRoutes(path);

@@ -120,7 +120,7 @@ function plannedContent(config: ValueMap, prior: ValueMap | null): { values: Val
 
 /** What follows from wholly known content. */
 function computedValues(bundle: ValueMap, prior: ValueMap | null): ValueMap {
-  const slice = renderSlice(bundle, { standIn: noStandIn, faults: [] });
+  const slice = renderSlice(bundle, { standIn: noStandIn, problems: [] });
   const sha256 = digestOf(slice);
   const generation = typeof prior?.["generation"] === "number" ? prior["generation"] : 0;
   if (prior?.["sha256"] === sha256) return { sha256, generation, bundle_json: prior["bundle_json"] ?? null };

@@ -17,7 +17,7 @@ export function publishingProblems(bundle: ValueMap, caller: Caller): readonly D
   const key = bundle["seal_key"] ?? null;
   if (typeof key === "string") {
     const checked = checkSealKey(key);
-    if (!checked.ok) problems.push(bundleProblem([{ attribute: "seal_key" }], `"seal_key" ${checked.wish}.`));
+    if (!checked.ok) problems.push(bundleProblem([{ attribute: "seal_key" }], `"seal_key" ${checked.problem}.`));
   }
   for (const place of allSecretPlaces(bundle)) problems.push(...writeOnlyProblems(place, key, caller));
   const { owner, file, http } = bundle;

@@ -94,7 +94,7 @@ export function createPublishToken(connection: Connection): EphemeralResource {
 
 function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
   const { owner, lifetime } = config;
-  const fault = (attribute: string, detail: string): Diagnostic => ({
+  const invalidToken = (attribute: string, detail: string): Diagnostic => ({
     severity: "error",
     summary: "Invalid publish token",
     detail,
@@ -102,12 +102,12 @@ function* problemsOf(config: ValueMap): Iterable<Diagnostic> {
   });
   for (const { severity, attribute, detail } of addressProblems(config)) {
     // Terraform prints the line that it points at, and this one may hold a password, or the token itself.
-    if (severity === "error") yield { ...fault(attribute, detail), pointAt: [] };
+    if (severity === "error") yield { ...invalidToken(attribute, detail), pointAt: [] };
     else yield { severity, summary: "Doubtful publish token", detail, path: [{ attribute }] };
   }
-  if (typeof owner === "string" && !isOwner(owner)) yield fault("owner", `"owner" ${OWNER_EXPECTED}.`);
+  if (typeof owner === "string" && !isOwner(owner)) yield invalidToken("owner", `"owner" ${OWNER_EXPECTED}.`);
   const read = typeof lifetime === "string" ? parseTokenLifetime(lifetime) : undefined;
-  if (read?.ok === false) yield fault("lifetime", `"lifetime" ${read.wish}.`);
+  if (read?.ok === false) yield invalidToken("lifetime", `"lifetime" ${read.problem}.`);
 }
 
 /** After a quarter of the lifetime, by this machine's clock: the gateway's may be another, or be out of reach for a while. */

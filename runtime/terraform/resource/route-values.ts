@@ -76,15 +76,15 @@ function valueOf(field: Field, value: Value, place: Place, report: Report): Valu
   if (value === null && field.kind === "block-list") return [];
   if (value === null && field.kind === "labelled") return {};
   const expected = EXPECTED[field.kind] ?? EXPECTED[shapeOf(field)] ?? TEXT;
-  const misfit = (misplaced: Value, where: Place, wish: string): Value => {
-    report(where(), `is ${describeValue(misplaced)}, must be ${wish}`);
+  const misfit = (misplaced: Value, where: Place, wanted: string): Value => {
+    report(where(), `is ${describeValue(misplaced)}, must be ${wanted}`);
     return UNKNOWN;
   };
-  const leaf = (item: Value, where: Place, convert: Convert, wish = TEXT): Value =>
-    item === null || item instanceof Unknown ? item : (convert(item) ?? misfit(item, where, wish));
-  const list = (items: Value, where: Place, each: Each, wish = expected): Value => {
+  const leaf = (item: Value, where: Place, convert: Convert, wanted = TEXT): Value =>
+    item === null || item instanceof Unknown ? item : (convert(item) ?? misfit(item, where, wanted));
+  const list = (items: Value, where: Place, each: Each, wanted = expected): Value => {
     if (items === null || items instanceof Unknown) return items;
-    if (!isList(items)) return misfit(items, where, wish);
+    if (!isList(items)) return misfit(items, where, wanted);
     return items.map((item, index) => each(item, () => [...where(), { index }]));
   };
   const map = (items: Value, each: Each): Value => {

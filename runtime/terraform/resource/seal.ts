@@ -8,27 +8,28 @@ import { createPublicKey, type webcrypto } from "node:crypto";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 
-export type SealFault = { readonly ok: false; readonly wish: string };
+export type SealKeyProblem = { readonly ok: false; readonly problem: string };
 
 /** Whether the text is a public key that secrets can be sealed to. Private keys are refused: they belong nowhere near a state. */
-export function checkSealKey(text: string): { readonly ok: true } | SealFault {
+export function checkSealKey(text: string): { readonly ok: true } | SealKeyProblem {
   let key: unknown;
   try {
     key = JSON.parse(text);
   } catch {
-    return { ok: false, wish: "must be the gateway's public key as JWK JSON" };
+    return { ok: false, problem: "must be the gateway's public key as JWK JSON" };
   }
   const { kty, crv, d } = (key ?? {}) as Readonly<Record<string, unknown>>;
-  if (d !== undefined) return { ok: false, wish: 'has the member "d", must be the public key and not the private one' };
+  if (d !== undefined)
+    return { ok: false, problem: 'has the member "d", must be the public key and not the private one' };
   const isUsable = (kty === "EC" && crv === "P-256") || (kty === "OKP" && crv === "X25519");
   if (!isUsable)
-    return { ok: false, wish: 'must be a JWK with "kty": "EC", "crv": "P-256" or "kty": "OKP", "crv": "X25519"' };
+    return { ok: false, problem: 'must be a JWK with "kty": "EC", "crv": "P-256" or "kty": "OKP", "crv": "X25519"' };
   try {
     createPublicKey({ key: key as webcrypto.JsonWebKey, format: "jwk" });
   } catch {
     return {
       ok: false,
-      wish: "is a JWK whose coordinates are no point of its curve, must be the gateway's public key",
+      problem: "is a JWK whose coordinates are no point of its curve, must be the gateway's public key",
     };
   }
   return { ok: true };
@@ -38,7 +39,7 @@ export function checkSealKey(text: string): { readonly ok: true } | SealFault {
  * @param owner whose slices may carry the seal. It stands in the protected header, which the seal authenticates: whoever
  *              copies the seal into a slice of another owner, to have the secret sent elsewhere, is refused
  * @throws GatewayError `terraform.seal`; the secret is not quoted
- * @see settings/secret-spellings.ts, which judges it
+ * @see settings/secret-spellings.ts, which validates it
  */
 export async function sealSecret(keyText: string, secret: string, owner?: string): Promise<string> {
   // Loaded when needed: most runs of the provider seal nothing, and every run counts its milliseconds.

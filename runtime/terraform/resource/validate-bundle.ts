@@ -2,8 +2,8 @@
  * Checks a bundle's values with the loader of the gateway itself, also while parts are not known yet.
  *
  * Unknown values are replaced by something harmless of their kind. What is reported must be wrong whatever they turn
- * out to be: findings about a stand-in are dropped, and where another value of a choice, or leaving the value out (it may
- * turn out to be null), changes the verdict, only findings of all readings count.
+ * out to be: problems about a stand-in are dropped, and where another value of a choice, or leaving the value out (it may
+ * turn out to be null), changes the verdict, only problems of all readings count.
  */
 import type { Field } from "../../settings/field.ts";
 import { findProblems, type Problem } from "../../config/load.ts";
@@ -12,7 +12,7 @@ import type { RouteMemory } from "../../config/read-route.ts";
 import { attributePath, renderSlice } from "./bundle-document.ts";
 import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";
 import { type Diagnostic, pathText } from "../protocol/diagnostics.ts";
-import type { Doc, DocumentFault, StandIn } from "../schema/document.ts";
+import type { Doc, DocumentProblem, StandIn } from "../schema/document.ts";
 import { readRoutes, routesProblems } from "./routes-attribute.ts";
 import { ROUTES_ATTRIBUTE } from "../schema/schema.ts";
 import type { ValueMap } from "../protocol/value.ts";
@@ -22,15 +22,15 @@ const WARNING_SUMMARY = "Doubtful gateway bundle";
 /** Name of the source in loader problems; never shown. */
 const SOURCE = "bundle";
 
-/** @param memory of earlier judgements of this bundle: an apply judges it when it validates and when it publishes */
+/** @param memory of earlier validations of this bundle: an apply validates it when it validates and when it publishes */
 export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly Diagnostic[] {
   const unknown: Unknowns = { places: new Map(), choices: 1 };
-  const faults: DocumentFault[] = [];
-  const filled = renderSlice(bundle, { standIn: fill(unknown), faults });
+  const unrendered: DocumentProblem[] = [];
+  const filled = renderSlice(bundle, { standIn: fill(unknown), problems: unrendered });
   let problems = loadProblems(filled, memory);
   if (unknown.places.size > 0) {
     const read = (standIn: StandIn): readonly Problem[] =>
-      loadProblems(renderSlice(bundle, { standIn, faults: [] }), memory);
+      loadProblems(renderSlice(bundle, { standIn, problems: [] }), memory);
     // A stand-in that is refused is as good as none, and two routes might differ in nothing else.
     const asPath = new Set(problems.map(({ path }) => formatPath(path)).filter((place) => unknown.places.has(place)));
     if (asPath.size > 0) problems = read(fill(unknown, { asPath }));
@@ -46,7 +46,7 @@ export function validateBundle(bundle: ValueMap, memory: RouteMemory): readonly 
   const { holdsSecret } = readRoutes(bundle);
   const diagnostics = [
     ...routesProblems(bundle),
-    ...faults.map(({ path, message }) => diagnostic(bundle, "error", path, message)),
+    ...unrendered.map(({ path, message }) => diagnostic(bundle, "error", path, message)),
     ...problems.map(({ severity, path, message }) => diagnostic(bundle, severity, path, message)),
   ];
   return shortened(holdsSecret ? diagnostics.map(withoutLine) : diagnostics);
@@ -59,7 +59,7 @@ function withoutLine(diagnostic: Diagnostic): Diagnostic {
     : diagnostic;
 }
 
-/** Terraform reads the source again for every finding: a thousand warnings take it longer than the rest of the plan. */
+/** Terraform reads the source again for every diagnostic: a thousand warnings take it longer than the rest of the plan. */
 const MOST_WARNINGS = 10;
 
 function shortened(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {

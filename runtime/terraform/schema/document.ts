@@ -21,14 +21,14 @@ export type Doc = Record<string, unknown>;
 export type StandIn = (field: Field, path: ValuePath, item: boolean) => unknown;
 
 /** Something that cannot be put into a document: JSON text that is none. */
-export interface DocumentFault {
+export interface DocumentProblem {
   readonly path: ValuePath;
   readonly message: string;
 }
 
 export interface ToDocument {
   readonly standIn: StandIn;
-  readonly faults: DocumentFault[];
+  readonly problems: DocumentProblem[];
 }
 
 /** @throws TypeError when a value is unknown; for values that were checked to be known */
@@ -79,9 +79,9 @@ function toMember(field: Field, value: Value, above: ValuePath, name: string, op
 }
 
 /** Terraform's numbers have no bounds; JSON's end. Those that it would round are found when the document is read. */
-function countMember(value: number, path: ValuePath, { faults }: ToDocument): number | undefined {
+function countMember(value: number, path: ValuePath, { problems }: ToDocument): number | undefined {
   if (Number.isFinite(value)) return value;
-  faults.push({ path, message: "is a number that JSON cannot carry, must be smaller" });
+  problems.push({ path, message: "is a number that JSON cannot carry, must be smaller" });
   return undefined;
 }
 
@@ -101,10 +101,10 @@ function textsMember(field: Field, list: Value, path: ValuePath, { standIn }: To
   );
 }
 
-function policyMember(text: string, path: ValuePath, { faults }: ToDocument): unknown {
+function policyMember(text: string, path: ValuePath, { problems }: ToDocument): unknown {
   const reading = readPolicy(text);
   if (reading.ok) return reading.policy;
-  faults.push({ path, message: reading.fault });
+  problems.push({ path, message: reading.problem });
   // Not left out, or the policy would be called missing as well.
   return [];
 }

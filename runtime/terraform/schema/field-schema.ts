@@ -64,7 +64,7 @@ function referenceAttributes(field: Field): SchemaAttribute[] {
   });
 }
 
-/** Four ways to give one secret, at most one of them; the loader judges that and whether it is required. */
+/** Four ways to give one secret, at most one of them; the loader validates that and whether it is required. */
 function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
   return [
     {

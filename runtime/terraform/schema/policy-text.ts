@@ -29,7 +29,7 @@ function comparablePolicy(policy: unknown): string {
   return canonicalJson(parsed.ok ? canonicalPolicy(parsed.policy) : policy);
 }
 
-type PolicyReading = { readonly ok: true; readonly policy: unknown } | { readonly ok: false; readonly fault: string };
+type PolicyReading = { readonly ok: true; readonly policy: unknown } | { readonly ok: false; readonly problem: string };
 
 /** The policy in a Terraform string, or what keeps the text from being one policy to every reader. */
 export function readPolicy(text: string): PolicyReading {
@@ -47,13 +47,13 @@ const readings = new Map<string, PolicyReading>();
 const MOST_READINGS = 10_000;
 
 function readPolicyText(text: string): PolicyReading {
-  if (parseJson(text) === undefined) return { ok: false, fault: "is not JSON; write a policy with jsonencode(…)" };
+  if (parseJson(text) === undefined) return { ok: false, problem: "is not JSON; write a policy with jsonencode(…)" };
   // JSON.parse keeps the last of repeated keys and drops rules that a reviewer may have read.
   const { value, problems } = readSource("policy", `{"policy":${text}}`);
   const [problem] = problems;
   if (!problem) return { ok: true, policy: (value as { policy: unknown }).policy };
   const place = formatPath(problem.path).slice("policy".length);
-  return { ok: false, fault: place === "" ? problem.message : `at ${place} ${problem.message}` };
+  return { ok: false, problem: place === "" ? problem.message : `at ${place} ${problem.message}` };
 }
 
 /** Undefined when it is no JSON. */

@@ -23,7 +23,7 @@ import { secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText } from "../../shared/errors.ts";
 import { loadCertificates } from "../../http/listener/certificates.ts";
-import { NO_CERTIFICATE_WISH } from "../../http/listener/server.ts";
+import { NO_CERTIFICATE_PROBLEM } from "../../http/listener/server.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
 
 export interface CheckOptions {
@@ -48,7 +48,7 @@ export async function checkConfiguration(paths: readonly string[], options: Chec
     found.push({ severity: "error", file: bootFile, path: [], message });
   };
   const { insecure_server: isInsecure, certificates } = config.boot;
-  if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_WISH}`);
+  if (isInsecure !== true && certificates === undefined) report(`cannot listen: ${NO_CERTIFICATE_PROBLEM}`);
   if (!options.elsewhere) {
     const boot = await attempt(() => resolveBoot(config.boot, options.env), report);
     if (boot) await checkPlaces(boot.settings, report);

@@ -122,10 +122,10 @@ export function makeServiceAccount(options: ServiceAccountOptions): Promise<numb
       { name, email, groups: groupsOf(options), expiresAt, audience },
     );
     if (!made.ok) {
-      const wish = made.reason === "taken" ? "is taken" : 'must be letters, digits, ".", "_" and "-"';
+      const problem = made.reason === "taken" ? "is taken" : 'must be letters, digits, ".", "_" and "-"';
       throw new GatewayError(
         "commands.name",
-        `Cannot create the service account: name ${JSON.stringify(name)} ${wish}`,
+        `Cannot create the service account: name ${JSON.stringify(name)} ${problem}`,
       );
     }
     console.error(`user "service-account:${name}", good until ${timeText(expiresAt)}; the token is shown only now`);

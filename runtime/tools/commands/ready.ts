@@ -29,7 +29,7 @@ export async function askReadiness(
 ): Promise<ReadyResult> {
   const isSecure = address.startsWith("https://");
   const listener = parseListener(address.replace(/^https:\/\//, ""));
-  if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.wish}` };
+  if (!listener.ok) return { ok: false, text: `Cannot ask "${address}": it ${listener.problem}` };
   const { host, port } = listener.value;
   const hostname = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   const failed = (error: unknown): ReadyResult => ({

@@ -3,9 +3,9 @@
  * runs. Running ones follow as they follow any other change. Files are not touched: they have their own history.
  */
 import { readBoot } from "../../control/bundle/boot.ts";
-import { createJudge } from "../../control/bundle/validation/validate-candidates.ts";
+import { createCandidateValidation } from "../../control/bundle/validation/validate-candidates.ts";
 import { createKeptStore } from "../../control/bundle/kept-store.ts";
-import type { Publication, RollbackWish } from "../../control/bundle/publication.ts";
+import type { Publication, RollbackRequest } from "../../control/bundle/publication.ts";
 import { createPublisher, type Publisher, type PublishOutcome } from "../../control/bundle/publisher.ts";
 import { createValidator } from "../../control/bundle/validation/validator.ts";
 import { formatProblem } from "../../config/load.ts";
@@ -22,8 +22,8 @@ export interface RollbackResult {
 }
 
 /** @throws GatewayError what could not be read or opened */
-export async function rollbackSlices(config: string, wish: RollbackWish): Promise<RollbackResult> {
-  return withPublisher(config, async (publisher) => told(await publisher.rollback(wish)));
+export async function rollbackSlices(config: string, request: RollbackRequest): Promise<RollbackResult> {
+  return withPublisher(config, async (publisher) => resultOf(await publisher.rollback(request)));
 }
 
 /** Which generations there are to go back to. @throws GatewayError what could not be read or opened */
@@ -41,19 +41,19 @@ async function withPublisher<T>(config: string, use: (publisher: Publisher) => P
   const validator = createValidator(config, { keptKeys: createKeys(settings.sharedSecrets).derive("kept-slice") });
   const kept = createKeptStore({ store });
   try {
-    const judge = createJudge(
+    const validate = createCandidateValidation(
       validator,
       () => ({ env: process.env, sealing }),
       () => kept.read(),
     );
-    return await use(createPublisher({ store, judge, clock: systemClock }));
+    return await use(createPublisher({ store, validate, clock: systemClock }));
   } finally {
     await validator.close();
     await store.close();
   }
 }
 
-function told(outcome: PublishOutcome): RollbackResult {
+function resultOf(outcome: PublishOutcome): RollbackResult {
   if (!outcome.ok) {
     switch (outcome.reason) {
       case "no-such-generation":

@@ -5,7 +5,7 @@ import { MCP_HEADERS, type Visit } from "./visit.ts";
 const LARGE_BODY_BYTES = 65_536;
 const MODERN = "2026-07-28";
 
-const wish401 = "answer 401 with WWW-Authenticate before anything else is judged";
+const expected401 = "answer 401 with WWW-Authenticate before anything else is judged";
 
 export const initializeChallenged: Rule = {
   id: "initialize-challenged",
@@ -13,7 +13,7 @@ export const initializeChallenged: Rule = {
   async check(visit) {
     const answer = await visit.initialize();
     if (answer.status === 200) return broken("200: it works without a token", "protect the server");
-    return holdsIf(answer.status === 401, describe(answer), wish401);
+    return holdsIf(answer.status === 401, describe(answer), expected401);
   },
 };
 
@@ -38,7 +38,7 @@ export const discoverChallenged: Rule = {
       }),
     });
     // 400, 404 and 405 would be taken for an old server, and the sign-in would never begin.
-    return holdsIf(answer.status === 401, describe(answer), wish401);
+    return holdsIf(answer.status === 401, describe(answer), expected401);
   },
 };
 
@@ -47,7 +47,7 @@ export const getChallenged: Rule = {
   says: "GET without a token is answered 401",
   async check(visit) {
     const answer = await visit.ask({ url: visit.url.href, headers: { accept: "text/event-stream" } });
-    return holdsIf(answer.status === 401, describe(answer), `${wish401}, for GET as for POST`);
+    return holdsIf(answer.status === 401, describe(answer), `${expected401}, for GET as for POST`);
   },
 };
 

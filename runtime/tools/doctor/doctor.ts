@@ -12,7 +12,7 @@ import { unknown, type Rule, type Verdict } from "./rule.ts";
 import { takesDocuments } from "./server-rules.ts";
 import { createVisit } from "./visit.ts";
 
-export interface Finding {
+export interface RuleResult {
   readonly rule: string;
   readonly says: string;
   readonly verdict: Verdict;
@@ -21,10 +21,10 @@ export interface Finding {
 export interface ClientReport {
   readonly client: string;
   readonly name: string;
-  /** "limited" = connects, with something to improve. "unclear" = a needed step could not be judged. */
+  /** "limited" = connects, with something to improve. "unclear" = a needed step could not be validated. */
   readonly outcome: "works" | "limited" | "unclear" | "fails";
-  readonly needs: readonly Finding[];
-  readonly wants: readonly Finding[];
+  readonly needs: readonly RuleResult[];
+  readonly wants: readonly RuleResult[];
 }
 
 export interface DoctorReport {
@@ -43,36 +43,36 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
     throw new GatewayError("doctor.address", `Cannot examine "${address}": it must be an http or https address`);
   const visit = createVisit(address, ask);
   const documents = takesDocuments(await visit.server());
-  const findings = new Map<string, Finding>();
+  const results = new Map<string, RuleResult>();
   // One after the other: registration is limited per peer, and the order is that of a client.
   for (const client of CLIENTS) {
     for (const rule of [...needsOf(client, documents), ...client.wants]) {
-      if (!findings.has(rule.id))
-        findings.set(rule.id, { rule: rule.id, says: rule.says, verdict: await rule.check(visit) });
+      if (!results.has(rule.id))
+        results.set(rule.id, { rule: rule.id, says: rule.says, verdict: await rule.check(visit) });
     }
   }
-  const clients = CLIENTS.map((client) => reportOf(client, needsOf(client, documents), findings));
+  const clients = CLIENTS.map((client) => reportOf(client, needsOf(client, documents), results));
   return { url: visit.url.href, ok: clients.every(({ outcome }) => outcome !== "fails"), clients };
 }
 
 function reportOf(
   client: ClientSequence,
   needed: readonly Rule[],
-  findings: ReadonlyMap<string, Finding>,
+  results: ReadonlyMap<string, RuleResult>,
 ): ClientReport {
-  const of = (rules: readonly Rule[]): readonly Finding[] =>
-    rules.map((rule) => findings.get(rule.id) ?? { rule: rule.id, says: rule.says, verdict: unknown("not asked") });
+  const of = (rules: readonly Rule[]): readonly RuleResult[] =>
+    rules.map((rule) => results.get(rule.id) ?? { rule: rule.id, says: rule.says, verdict: unknown("not asked") });
   const needs = of(needed);
   const wants = of(client.wants);
   return { client: client.id, name: client.name, outcome: outcomeOf(needs, wants), needs, wants };
 }
 
-function outcomeOf(needs: readonly Finding[], wants: readonly Finding[]): ClientReport["outcome"] {
+function outcomeOf(needs: readonly RuleResult[], wants: readonly RuleResult[]): ClientReport["outcome"] {
   if (needs.some(isBroken)) return "fails";
   if (needs.some(({ verdict }) => verdict.outcome === "unknown")) return "unclear";
   return wants.some(isBroken) ? "limited" : "works";
 }
 
-function isBroken({ verdict }: Finding): boolean {
+function isBroken({ verdict }: RuleResult): boolean {
   return verdict.outcome === "broken";
 }

@@ -15,11 +15,11 @@ const VSCODE_REDIRECTS = [
   "http://127.0.0.1:33418/",
 ];
 
-/** Registers and judges what was registered. */
+/** Registers and validates what was registered. */
 async function registered(
   visit: Visit,
   metadata: JsonObject,
-  judge: (answer: JsonObject) => Verdict = () => HOLDS,
+  validate: (answer: JsonObject) => Verdict = () => HOLDS,
 ): Promise<Verdict> {
   const answer = await visit.register({ ...PUBLIC_CLIENT, ...metadata });
   if (!answer) return unknown("there is no registration endpoint");
@@ -27,7 +27,7 @@ async function registered(
   const json = answer.json();
   if (answer.status !== 201 || typeof json?.["client_id"] !== "string")
     return broken(describe(answer), "answer 201 with client_id and what was registered (RFC 7591 §3.2.1)");
-  return judge(json);
+  return validate(json);
 }
 
 /** All of these redirect URIs came back, byte for byte. */

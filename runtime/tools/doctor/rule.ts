@@ -4,7 +4,7 @@ import type { Visit } from "./visit.ts";
 
 export type Verdict =
   | { readonly outcome: "holds" }
-  /** @property seen what was answered @property wish what to change */
+  /** @property seen what was answered @property fix what to change */
   | { readonly outcome: "broken"; readonly seen: string; readonly wish: string }
   /** Something earlier is broken, or does not apply here. */
   | { readonly outcome: "unknown"; readonly because: string };

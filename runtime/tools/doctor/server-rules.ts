@@ -8,14 +8,14 @@ import type { Visit } from "./visit.ts";
 function serverRule(
   id: string,
   says: string,
-  judge: (metadata: JsonObject, visit: Visit) => Verdict | Promise<Verdict>,
+  validate: (metadata: JsonObject, visit: Visit) => Verdict | Promise<Verdict>,
 ): Rule {
   return {
     id,
     says,
     async check(visit) {
       const metadata = await visit.server();
-      return metadata ? judge(metadata, visit) : unknown("there is no authorization server metadata");
+      return metadata ? validate(metadata, visit) : unknown("there is no authorization server metadata");
     },
   };
 }

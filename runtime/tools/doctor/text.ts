@@ -1,5 +1,5 @@
 /** The report for people: clients first, then each thing to change once, with the clients it concerns. */
-import type { ClientReport, DoctorReport, Finding } from "./doctor.ts";
+import type { ClientReport, DoctorReport, RuleResult } from "./doctor.ts";
 
 const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
   works: "connects",
@@ -33,23 +33,23 @@ function safetyWords(client: ClientReport): string {
 function section(
   title: string,
   report: DoctorReport,
-  findingsOf: (client: ClientReport) => readonly Finding[],
+  resultsOf: (client: ClientReport) => readonly RuleResult[],
   outcome: "broken" | "unknown",
 ): readonly string[] {
-  const found = new Map<string, { finding: Finding; clients: string[] }>();
+  const found = new Map<string, { result: RuleResult; clients: string[] }>();
   for (const client of report.clients) {
-    for (const finding of findingsOf(client)) {
-      if (finding.verdict.outcome !== outcome) continue;
-      const entry = found.get(finding.rule) ?? { finding, clients: [] };
+    for (const result of resultsOf(client)) {
+      if (result.verdict.outcome !== outcome) continue;
+      const entry = found.get(result.rule) ?? { result, clients: [] };
       entry.clients.push(client.client);
-      found.set(finding.rule, entry);
+      found.set(result.rule, entry);
     }
   }
   if (found.size === 0) return [];
-  return ["", `${title}:`, ...[...found.values()].flatMap(({ finding, clients }) => describeFinding(finding, clients))];
+  return ["", `${title}:`, ...[...found.values()].flatMap(({ result, clients }) => describeResult(result, clients))];
 }
 
-function describeFinding({ rule, says, verdict }: Finding, clients: readonly string[]): readonly string[] {
+function describeResult({ rule, says, verdict }: RuleResult, clients: readonly string[]): readonly string[] {
   const title = `  ${rule}: ${says}`;
   const concerned = `    for:  ${clients.join(", ")}`;
   if (verdict.outcome === "broken") return [title, `    seen: ${verdict.seen}`, `    wish: ${verdict.wish}`, concerned];

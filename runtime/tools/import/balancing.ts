@@ -1,4 +1,4 @@
-/** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are told. */
+/** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are reported. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { BALANCING_POLICIES, balancingShape } from "../../features/balancing/settings.ts";
 import type { Field } from "../../settings/field.ts";

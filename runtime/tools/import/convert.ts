@@ -4,7 +4,7 @@ import { derivedName } from "../../config/canonical.ts";
 import { parseFrom } from "../../features/routing/from.ts";
 import { formatPath } from "../../settings/problem.ts";
 import { loadSlices } from "../../config/load.ts";
-import { routeNameWish } from "../../features/routing/settings.ts";
+import { routeNameProblem } from "../../features/routing/settings.ts";
 import { readSource } from "../../settings/source.ts";
 import { formatProblem } from "../../settings/problem.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -50,14 +50,14 @@ export function convertConfig(file: string, text: string, owner: string, hasBoot
 
   const routes = convertRoutes(config, report);
   const settings = convertSettings(config, Object.values(routes), report);
-  // What is only told of it would be noise for who does not ask for the file.
+  // What is only reported of it would be noise for who does not ask for the file.
   const boot = hasBoot ? convertBoot(config, report) : {};
   const leftForBoot = hasBoot ? [] : Object.keys(config).filter(isBootKey);
   const converted = { owner, isPublished: false, settings, boot, leftForBoot, routes, notes };
   return { ...converted, problems: problemsOf(converted, hasBoot) };
 }
 
-/** As a gateway would read it; with the gateway's own file routes are judged by what that says. */
+/** As a gateway would read it; with the gateway's own file routes are validated by what that says. */
 function problemsOf(converted: Omit<Converted, "problems">, hasBoot: boolean): string[] {
   const { owner, settings, routes } = converted;
   const slice = { version: 1, owner, ...(!hasBoot && { settings }), routes };
@@ -95,11 +95,11 @@ function uniqueName(route: Members, at: number, taken: Readonly<Record<string, u
     ...(regex !== undefined && { regex }),
   };
   const derived = from.ok ? derivedName(place, from.value.host) : undefined;
-  const wished = written ?? derived ?? `route-${at + 1}`;
+  const wanted = written ?? derived ?? `route-${at + 1}`;
   let name =
-    routeNameWish(wished) === undefined
-      ? wished
-      : wished.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
+    routeNameProblem(wanted) === undefined
+      ? wanted
+      : wanted.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
   for (let count = 2; name in taken; count += 1) name = `${name.replace(/-\d+$/, "")}-${count}`;
   if (written !== undefined && name !== written) report("differs", `route "${written}"`, `its name is "${name}" here`);
   return name;

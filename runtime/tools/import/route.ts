@@ -121,7 +121,7 @@ function cannotCarry(route: Members): string | undefined {
   if (typeof from !== "string") return '"from" is missing';
   if (!/^https?:\/\//.test(from)) return `"from" is "${from}", and only https and http are served`;
   const read = parseFrom(from);
-  if (!read.ok) return `"from" ${read.wish}`;
+  if (!read.ok) return `"from" ${read.problem}`;
   const essential = Object.keys(route).find((key) => ESSENTIAL.has(key) && !fields.has(key));
   if (essential !== undefined)
     return `"${essential}" has no counterpart and the route would do something else without it`;

@@ -5,7 +5,7 @@ import { choiceText } from "./choice.ts";
 import type { Report } from "./note.ts";
 import { isWritten, secretVariable } from "./secret.ts";
 
-/** Read here; the others are told. */
+/** Read here; the others are reported. */
 const KEYS: ReadonlySet<string> = new Set([
   "otel_traces_exporter",
   "otel_exporter_otlp_endpoint",

@@ -77,7 +77,7 @@ export function checkGrpc(upstream: Upstream, probe: GrpcProbe, over: Verdict): 
   stream.on("data", (chunk: Buffer) => {
     if (!answer.add(chunk)) end(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
   });
-  stream.once("end", () => end(answer.judge()));
+  stream.once("end", () => end(answer.problem()));
   stream.on("error", (error) => end(error.message));
   // Reset without an error, which is no answer either.
   stream.once("close", () => end(BROKEN_OFF));
@@ -99,7 +99,7 @@ class Answer {
   }
 
   /** @returns what speaks against the upstream; "" = nothing */
-  judge(): string {
+  problem(): string {
     const { head = {} } = this;
     if (head[":status"] !== 200) return `the answer has status ${head[":status"] ?? "none"}, must be 200 with gRPC`;
     if (!(head["content-type"] ?? "").startsWith("application/grpc")) return "the answer is no gRPC";

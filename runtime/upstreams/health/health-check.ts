@@ -74,7 +74,7 @@ export class HealthCheck implements CheckResult {
       if (isOver || this.#stopped) return;
       isOver = true;
       cancelTimeout();
-      this.#judge(error);
+      this.#countCheck(error);
       const { intervalMs } = this.#settings;
       this.#next(intervalMs * (1 - JITTER + 2 * JITTER * this.#deps.random()));
     };
@@ -94,7 +94,7 @@ export class HealthCheck implements CheckResult {
     };
   }
 
-  #judge(error: string): void {
+  #countCheck(error: string): void {
     const isGood = error === "";
     this.lastError = error;
     this.#against = isGood === this.healthy ? 0 : this.#against + 1;

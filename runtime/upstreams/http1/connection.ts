@@ -12,7 +12,7 @@ import { Deadline } from "../deadline.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
 import { failureOfEstablished, failureOfOpening } from "../failure.ts";
-import { departSoon, type Departure } from "./write-batching.ts";
+import { writeSoon, type BatchedWriter } from "./write-batching.ts";
 import { FULL_READ_BYTES, openSocket, type Address, type SocketUser } from "./open-socket.ts";
 import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
@@ -47,7 +47,7 @@ const IDLE_MS = 4_000;
 const IDLE_MARGIN_MS = 1_000;
 const MAX_IDLE_MS = 600_000;
 
-export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser {
+export class Connection implements AnswerSink, BodyEvents, BatchedWriter, SocketUser {
   /** Since `performance.now()` had this value it has been too old to be used; meaningful while idle. */
   idleUntil = 0;
   readonly #owner: ConnectionOwner;
@@ -91,11 +91,11 @@ export class Connection implements AnswerSink, BodyEvents, Departure, SocketUser
       this.#release();
       return;
     }
-    if (this.#wasUsed) departSoon(this);
-    else this.depart();
+    if (this.#wasUsed) writeSoon(this);
+    else this.writeNow();
   }
 
-  depart(): void {
+  writeNow(): void {
     const user = this.#user;
     const written = this.#unsent;
     if (user === undefined || written === undefined) return;

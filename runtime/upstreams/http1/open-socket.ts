@@ -21,7 +21,7 @@ export interface SocketUser {
   /** @param bytes in the clear only valid during the call, and only up to `length` */
   read(bytes: Buffer, length: number): void;
   ended(): void;
-  /** @param error why, if not at somebody's wish */
+  /** @param error why, if not because somebody asked */
   closed(error: Error | undefined): void;
 }
 

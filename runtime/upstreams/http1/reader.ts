@@ -263,7 +263,7 @@ export class AnswerReader {
     }
   }
 
-  /** Judged like fields, and told apart from them: what is there may not mean what it would in a head (RFC 9110 §6.5.1). */
+  /** Checked like fields, and told apart from them: what is there may not mean what it would in a head (RFC 9110 §6.5.1). */
   #readTrailers(bytes: Buffer, start: number, end: number): number | string {
     const before = this.#text.length;
     const text = this.#text + bytes.toString("latin1", start, Math.min(end, start + MAX_HEAD_BYTES + 4));

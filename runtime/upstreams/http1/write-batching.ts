@@ -6,18 +6,18 @@
  * Costs one immediate for all requests of one turn of the event loop, and no time: what they wait for is our own work, and
  * their answers could not be read before it is done.
  */
-let waiting: Departure[] = [];
+let waiting: BatchedWriter[] = [];
 
-export interface Departure {
-  depart(): void;
+export interface BatchedWriter {
+  writeNow(): void;
 }
 
-export function departSoon(departure: Departure): void {
-  if (waiting.push(departure) === 1) setImmediate(departAll);
+export function writeSoon(writer: BatchedWriter): void {
+  if (waiting.push(writer) === 1) setImmediate(writeAll);
 }
 
-function departAll(): void {
+function writeAll(): void {
   const all = waiting;
   waiting = [];
-  for (const each of all) each.depart();
+  for (const each of all) each.writeNow();
 }

@@ -85,7 +85,7 @@ function isFraming(name: string): boolean {
   }
 }
 
-/** Who set the fields has judged them; a mistake there must not become a second request on a shared connection. */
+/** Who set the fields has checked them; a mistake there must not become a second request on a shared connection. */
 function checkHead(head: string, method: string, path: string, expected: number): void {
   let lines = 0;
   for (let at = head.indexOf("\n"); at >= 0; at = head.indexOf("\n", at + 1)) {

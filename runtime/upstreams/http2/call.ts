@@ -297,7 +297,7 @@ class StreamSink implements BodySink {
       try {
         stream.sendTrailers(this.#trailers);
       } catch {
-        // Judged before; what is refused all the same must not look like a request without them.
+        // Checked before; what is refused all the same must not look like a request without them.
         resetSoon(stream);
       }
     });

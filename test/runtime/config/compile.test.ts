@@ -266,18 +266,18 @@ describe("compileBoot()", () => {
   test.each([
     ["short", "hunter2", "must have at least 20 characters"],
     ["not sendable", "a token with many words in it", "must be printable ASCII without spaces"],
-  ])("refuses an admin token that is %s, wherever it comes from, and never quotes it", (_name, token, wish) => {
+  ])("refuses an admin token that is %s, wherever it comes from, and never quotes it", (_name, token, expected) => {
     for (const [doc, values] of [
       [{ admin_token: token }, {}],
       [{ admin_token_ref: "env:T" }, { "env:T": token }],
     ] as const) {
       const compile = () => compileBoot(doc, secretsFrom(values));
-      expect(compile).toThrow(`Cannot use "admin_token": it ${wish}`);
+      expect(compile).toThrow(`Cannot use "admin_token": it ${expected}`);
       expect(compile).not.toThrow(token);
     }
     const { problems } = loadSlices([{ file: "gateway.yaml", text: `admin_token: "${token}"`, boot: true }]);
     expect(problems.map(({ path, message }) => `${formatPath(path)} ${message}`).join()).toContain(
-      `admin_token ${wish}`,
+      `admin_token ${expected}`,
     );
   });
 

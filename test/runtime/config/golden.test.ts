@@ -10,7 +10,7 @@ describe("checkFiles()", () => {
 
     const { text } = checkFiles(sources);
 
-    expect(`${text}\n`).toBe(pair.settle(text));
+    expect(`${text}\n`).toBe(pair.update(text));
   });
 
   test.each(goldenPairs("config").map((pair) => [pair.name, pair] as const))("repeats no secret of %s", (_, pair) => {

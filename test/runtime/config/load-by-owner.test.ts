@@ -434,9 +434,9 @@ describe("loadByOwner()", () => {
       fc.property(
         fc.tuple(...OWNERS.map(() => fc.option(fc.nat(spoil.length - 1)))),
         fc.tuple(...OWNERS.map(() => fc.record({ host: fc.constantFrom("s", "t", "own"), cookie: fc.boolean() }))),
-        (bad, wishes) => {
+        (bad, written) => {
           const good = OWNERS.flatMap((owner, index) => {
-            const { host = "own", cookie = false } = wishes[index] ?? {};
+            const { host = "own", cookie = false } = written[index] ?? {};
             const routes = { r: route(host === "own" ? owner : host) };
             const settings = cookie ? { cookie_name: `of-${host}` } : {};
             return (bad[index] ?? undefined) === undefined ? [slice(owner, routes, settings)] : [];

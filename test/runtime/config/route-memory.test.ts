@@ -5,7 +5,7 @@ import { createRouteMemory, findProblems, loadSlices, type SliceSource } from ".
 import { formatPath } from "../../../runtime/settings/problem.ts";
 import { readRoute } from "../../../runtime/config/read-route.ts";
 
-/** Settings that routes are judged beside: each makes some of them wrong that are sound under another. */
+/** Settings that routes are validated beside: each makes some of them wrong that are sound under another. */
 const bootTexts = [
   "",
   "insecure_server: true\n",
@@ -140,16 +140,16 @@ describe("readRoute()", () => {
   test("tells what one owner wrote from what another, or the operator, wrote", () => {
     const memory = createRouteMemory();
     const [, , , , secret] = routes;
-    expect(readRoute(secret, undefined, memory).findings).toEqual([]);
-    expect(readRoute(secret, "one", memory).findings).toEqual([expect.objectContaining({ severity: "warning" })]);
+    expect(readRoute(secret, undefined, memory).problems).toEqual([]);
+    expect(readRoute(secret, "one", memory).problems).toEqual([expect.objectContaining({ severity: "warning" })]);
     expect(readRoute(secret, "two", memory)).not.toBe(readRoute(secret, "one", memory));
   });
 
   test.each(["", "default", "undefined", "null"])("tells the operator from one who calls himself %j", (owner) => {
     const memory = createRouteMemory();
     const [, , , , secret] = routes;
-    expect(readRoute(secret, owner, memory).findings).toHaveLength(1);
-    expect(readRoute(secret, undefined, memory).findings).toEqual([]);
+    expect(readRoute(secret, owner, memory).problems).toHaveLength(1);
+    expect(readRoute(secret, undefined, memory).problems).toEqual([]);
   });
 
   test("gives the document under the name that is asked for", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { ScanFault } from "../../../runtime/mcp/scan-fault.ts";
+import { ScanError } from "../../../runtime/mcp/scan-error.ts";
 import { JsonScanner } from "../../../runtime/mcp/scan.ts";
 
 /** "ok", or why the text was refused. */
@@ -13,7 +13,7 @@ function scan(text: string | Buffer): string {
     scanner.finish();
     return "ok";
   } catch (error) {
-    if (error instanceof ScanFault) return error.reason;
+    if (error instanceof ScanError) return error.reason;
     throw error;
   }
 }
@@ -206,7 +206,7 @@ describe("JsonScanner limits", () => {
       "[[[[",
     ]) {
       scanner.start(Buffer.from(text));
-      expect(() => scanner.skipValue()).toThrow(ScanFault);
+      expect(() => scanner.skipValue()).toThrow(ScanError);
     }
     scanner.start(Buffer.from('{"a0":{"a0":1},"b":1}'));
     scanner.skipValue();

@@ -6,14 +6,14 @@ import { denialDetails, explain } from "../../../runtime/policy/explain.ts";
 import type { DeviceFacts, Facts } from "../../../runtime/policy/facts.ts";
 import {
   FALSE,
-  finding,
+  packOutcome,
   outcomeOf,
   reasonAt,
   reasonNames,
   reasonsOf,
   TRUE,
   unite,
-} from "../../../runtime/policy/finding.ts";
+} from "../../../runtime/policy/packed-outcome.ts";
 import { validatePolicy } from "../../../runtime/policy/validate-rules.ts";
 import {
   canonicalPolicy,
@@ -181,11 +181,11 @@ describe("a finding", () => {
     const names = Array.from({ length: 48 }, (_, index) => `reason-${index}`);
     let all = 0;
     for (const position of names.keys()) {
-      const one = finding(TRUE, reasonAt(position));
+      const one = packOutcome(TRUE, reasonAt(position));
       expect([outcomeOf(one), reasonNames(reasonsOf(one), names)]).toEqual([TRUE, [`reason-${position}`]]);
       all = unite(all, reasonsOf(one));
       expect(unite(all, reasonAt(position))).toBe(all);
-      expect(reasonNames(reasonsOf(finding(FALSE, all)), names)).toEqual(names.slice(0, position + 1));
+      expect(reasonNames(reasonsOf(packOutcome(FALSE, all)), names)).toEqual(names.slice(0, position + 1));
     }
   });
 

@@ -10,7 +10,7 @@ import {
   refusedDecision,
 } from "../../../runtime/policy/evaluate.ts";
 import type { Decision, Facts } from "../../../runtime/policy/facts.ts";
-import { MAX_REASONS } from "../../../runtime/policy/finding.ts";
+import { MAX_REASONS } from "../../../runtime/policy/packed-outcome.ts";
 import type { PolicyDoc, RulesDoc } from "../../../runtime/policy/parse.ts";
 import { anonymous, asAlice, asUser, plainHttp, toolCall } from "../../support/facts.ts";
 

@@ -133,10 +133,12 @@ describe("parseListMatch() of claims", () => {
   test.each([[2 ** 53], [Number.NaN], [Number.POSITIVE_INFINITY], [{ has: 2 ** 60 }], [null], [{ has: null }]])(
     "refuses %j",
     (value) => {
-      const told: string[] = [];
-      expect(parseListMatch(value, "", (path, message) => void told.push(`${path} ${message}`), true)).toBeUndefined();
-      expect(told).toHaveLength(1);
-      expect(told[0]).toContain("must be text");
+      const reported: string[] = [];
+      expect(
+        parseListMatch(value, "", (path, message) => void reported.push(`${path} ${message}`), true),
+      ).toBeUndefined();
+      expect(reported).toHaveLength(1);
+      expect(reported[0]).toContain("must be text");
     },
   );
 });

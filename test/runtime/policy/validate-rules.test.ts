@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { validatePolicy } from "../../../runtime/policy/validate-rules.ts";
 import { parsePolicy, type PolicyDoc } from "../../../runtime/policy/parse.ts";
 
-function judge(policy: unknown): readonly string[] {
+function problemsOf(policy: unknown): readonly string[] {
   const parsed = parsePolicy(policy);
   if (!parsed.ok) throw new Error(`Does not parse: ${JSON.stringify(parsed.problems)}`);
   return validatePolicy(parsed.policy).map(({ path, message }) => `${path}: ${message}`);
@@ -58,7 +58,7 @@ describe("judgePolicy() refuses a rule that can never match", () => {
       "deny.and",
     ],
   ])("%s", (_, policy, place) => {
-    const found = judge(policy);
+    const found = problemsOf(policy);
 
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(new RegExp(`^${place.replaceAll(/[[\]./]/g, "\\$&")}: .*(never|empty)`));
@@ -100,7 +100,7 @@ describe("judgePolicy() refuses a rule that always matches", () => {
       "leaves nothing out",
     ],
   ])("%s", (_, policy, place, says) => {
-    const found = judge(policy);
+    const found = problemsOf(policy);
 
     expect(found).toHaveLength(1);
     expect(found[0]?.startsWith(`${place}: `)).toBe(true);
@@ -123,5 +123,5 @@ test.each<readonly [title: string, policy: PolicyDoc]>([
   ["an empty or beside another operator", { allow: { and: [{ email: x }], or: [] } }],
   ["a value that only Terraform knows", { allow: { and: [{ http_path: "${TfToken[TOKEN.1]}" }] } }],
 ])("judgePolicy() takes %s", (_, policy) => {
-  expect(judge(policy)).toEqual([]);
+  expect(problemsOf(policy)).toEqual([]);
 });

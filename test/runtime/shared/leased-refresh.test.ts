@@ -7,18 +7,18 @@ const SEEN = { from: "look" };
 
 /** A lease for one holder at a time, which counts its releases. */
 function oneLease() {
-  const told = { held: false, released: 0 };
+  const state = { held: false, released: 0 };
   const lease = async () => {
-    if (told.held) return undefined;
-    told.held = true;
+    if (state.held) return undefined;
+    state.held = true;
     return {
       release: async () => {
-        told.held = false;
-        told.released += 1;
+        state.held = false;
+        state.released += 1;
       },
     };
   };
-  return { told, lease };
+  return { state, lease };
 }
 
 function refreshOf(over: Partial<LeasedWork<object>>): LeasedWork<object> {
@@ -48,17 +48,17 @@ test("once() begins anew after a failure", async () => {
 });
 
 test("underLease() works under the lease and gives it back", async () => {
-  const { told, lease } = oneLease();
-  const work = async (): Promise<object> => ({ held: told.held });
+  const { state, lease } = oneLease();
+  const work = async (): Promise<object> => ({ held: state.held });
   expect(await createLeasedRefreshes().underLease(refreshOf({ lease, work }))).toEqual({ held: true });
-  expect(told).toEqual({ held: false, released: 1 });
+  expect(state).toEqual({ held: false, released: 1 });
 });
 
 test("underLease() gives the lease back when the work fails, and hands on the failure", async () => {
-  const { told, lease } = oneLease();
+  const { state, lease } = oneLease();
   const work = (): Promise<object> => Promise.reject(new Error("away"));
   await expect(createLeasedRefreshes().underLease(refreshOf({ lease, work }))).rejects.toThrow("away");
-  expect(told).toEqual({ held: false, released: 1 });
+  expect(state).toEqual({ held: false, released: 1 });
 });
 
 test("underLease() keeps the result when the lease cannot be given back", async () => {
@@ -89,17 +89,17 @@ test("underLease() tries again after each wait, and gives up where they end", as
 });
 
 test("underLease() looks again when the work met something else, with the lease given back", async () => {
-  const { told, lease } = oneLease();
+  const { state, lease } = oneLease();
   const seen: boolean[] = [];
   const results = [undefined, DONE];
   const result = await createLeasedRefreshes().underLease(
     refreshOf({
       lease,
-      look: async () => void seen.push(told.held),
+      look: async () => void seen.push(state.held),
       work: async () => results.shift(),
     }),
   );
-  expect([result, seen, told.released]).toEqual([DONE, [false], 2]);
+  expect([result, seen, state.released]).toEqual([DONE, [false], 2]);
 });
 
 test("close() ends the waiting for others, and waits for work under way", async () => {

@@ -1,4 +1,4 @@
-/** What of a slice to be published can only be judged with its secrets, which the validating thread has not. */
+/** What of a slice to be published can only be validated with its secrets, which the validating thread has not. */
 import { isRecord } from "../../../shared/is-record.ts";
 import { HOST_CERTIFICATES } from "../../../features/listener/host-certificates.ts";
 import { readOutline } from "../../../config/outline.ts";
@@ -7,10 +7,10 @@ import { secretUses } from "../../../settings/secret-spellings.ts";
 import { settingsFields } from "../../../config/settings.ts";
 import { canonicalJson } from "../../../shared/canonical-json.ts";
 import { readSource } from "../../../settings/source.ts";
-import type { CandidateCertificate, Judged, PublishedSource } from "./protocol.ts";
+import type { CandidateCertificate, CandidateReport, PublishedSource } from "./protocol.ts";
 
 /** Every reference, sealed text and certificate of a slice that was found good. */
-export function candidateParts({ file, text }: PublishedSource): Pick<Judged, "secrets" | "certificates"> {
+export function candidateParts({ file, text }: PublishedSource): Pick<CandidateReport, "secrets" | "certificates"> {
   const { value } = readSource(file, text);
   if (!isRecord(value)) return { secrets: [], certificates: [] };
   const { owner, settings, settingsPath, routes } = readOutline(value, () => {});

@@ -78,11 +78,11 @@ export interface CheckedSettings {
   readonly needs: SecretNeeds;
 }
 
-export interface Findings {
+export interface ValidationReport {
   readonly problems: readonly Problem[];
   readonly slices: readonly SliceStatus[];
   readonly degraded: readonly DegradedOwner[];
-  /** How many owners are served as they wish; the boot file is none. */
+  /** How many owners are served as they wrote it; the boot file is none. */
   readonly currentOwners: number;
   /** Where a change would show. */
   readonly directories: readonly string[];
@@ -133,7 +133,7 @@ export type ToWorker =
    * @param kept for a thread that never loads
    */
   | {
-      readonly type: "judge";
+      readonly type: "validate";
       readonly published: PublishedSources;
       readonly candidates: readonly string[];
       readonly kept?: readonly SealedSlice[];
@@ -148,17 +148,17 @@ export type ToWorker =
 export type FromWorker =
   /** Nothing changed since the last load. */
   | { readonly type: "unchanged" }
-  | ({ readonly type: "bad" } & Findings)
+  | ({ readonly type: "bad" } & ValidationReport)
   /** Chunks follow. `fresh`: forget all routes first. */
-  | ({ readonly type: "good"; readonly fresh: boolean } & Findings & CheckedSettings)
+  | ({ readonly type: "good"; readonly fresh: boolean } & ValidationReport & CheckedSettings)
   | { readonly type: "chunk"; readonly changed: readonly RouteText[]; readonly removed: readonly string[] }
   | { readonly type: "done" }
   | ({ readonly type: "kept" } & KeptChanges)
   | { readonly type: "parsed"; readonly slice: ParsedSlice }
-  | ({ readonly type: "judged" } & Judged);
+  | ({ readonly type: "validated" } & CandidateReport);
 
 /** What is wrong with candidates as texts, and what of them only shows with the secrets at hand. */
-export interface Judged {
+export interface CandidateReport {
   readonly problems: readonly Problem[];
   readonly secrets: readonly CandidateSecret[];
   readonly certificates: readonly CandidateCertificate[];

@@ -1,5 +1,5 @@
 /**
- * Judging slices before they are published, as if they were: together with the files and the other published slices,
+ * Validating slices before they are published, as if they were: together with the files and the other published slices,
  * off the event loop, with the secrets that they ask for.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -10,7 +10,7 @@ import type { Problem } from "../../../settings/problem.ts";
 import { errorText } from "../../../shared/errors.ts";
 import {
   publishedName,
-  type Judged,
+  type CandidateReport,
   type PublishedSource,
   type PublishedSources,
   type SealedSlice,
@@ -18,7 +18,7 @@ import {
 import { readSecrets, type SecretDeps } from "../secrets.ts";
 import type { Validator } from "./validator.ts";
 
-export interface JudgedSlice {
+export interface PublicationSlice {
   readonly owner: string;
   readonly digest: string;
   readonly text: string;
@@ -26,7 +26,7 @@ export interface JudgedSlice {
   readonly candidate: boolean;
 }
 
-export interface Judgement {
+export interface CandidateValidation {
   /**
    * Errors when the change may not be made: it would not be in force as it is, or would take from others what they have.
    * Of those who are served from a kept slice anyway nothing is said.
@@ -34,11 +34,16 @@ export interface Judgement {
   readonly problems: readonly Problem[];
 }
 
-/** @param owners whose slices are to be published, or removed @throws GatewayError when judging itself is not possible */
-export type Judge = (slices: readonly JudgedSlice[], owners: readonly string[]) => Promise<Judgement>;
+/** @param owners whose slices are to be published, or removed @throws GatewayError when validating itself is not possible */
+export type ValidateCandidates = (
+  slices: readonly PublicationSlice[],
+  owners: readonly string[],
+) => Promise<CandidateValidation>;
 
 /** Published slices as sources; equal keys mean equal slices. */
-export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "digest" | "text">[]): PublishedSources {
+export function publishedSources(
+  slices: readonly Pick<PublicationSlice, "owner" | "digest" | "text">[],
+): PublishedSources {
   return {
     key: slices.map(({ owner, digest }) => `${owner}:${digest}`).join(" "),
     sources: slices.map(({ owner, text }): PublishedSource => ({ file: publishedName(owner), text, boot: false })),
@@ -49,25 +54,28 @@ export function publishedSources(slices: readonly Pick<JudgedSlice, "owner" | "d
  * @param secrets how this process reads secrets; others may have other environments, and say so when they load
  * @param kept what owners were served from last, for a validator that never loads
  */
-export function createJudge(
-  validator: Pick<Validator, "judge">,
+export function createCandidateValidation(
+  validator: Pick<Validator, "validate">,
   secrets: () => SecretDeps,
   kept?: () => Promise<readonly SealedSlice[]>,
-): Judge {
+): ValidateCandidates {
   return async (slices, owners) => {
-    const found = await validator.judge(publishedSources(slices), owners, await kept?.());
+    const found = await validator.validate(publishedSources(slices), owners, await kept?.());
     return { problems: [...found.problems, ...(await unusable(found, secrets()))] };
   };
 }
 
 /** A slice whose secrets cannot be read, or do not fit, would be stored and then refused by every process. */
-async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDeps): Promise<readonly Problem[]> {
+async function unusable(
+  { secrets: uses, certificates }: CandidateReport,
+  deps: SecretDeps,
+): Promise<readonly Problem[]> {
   const refs = uses.flatMap((use) => (use.form === "ref" ? use.values : []));
   const sealed = uses.flatMap((use) => (use.form === "sealed" ? use.values : []));
   const secrets = await readSecrets({ refs: [...new Set(refs)], sealed: [...new Set(sealed)] }, deps);
   const unreadable = uses.flatMap(({ file, path, form, values }) =>
     values.flatMap((value): Problem[] => {
-      const message = faultOf(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
+      const message = secretProblem(() => (form === "ref" ? secrets.resolve(value) : secrets.open(value)));
       return message === undefined ? [] : [{ severity: "error", file, path, message }];
     }),
   );
@@ -86,7 +94,7 @@ async function unusable({ secrets: uses, certificates }: Judged, deps: SecretDep
   return problems;
 }
 
-function faultOf(read: () => string): string | undefined {
+function secretProblem(read: () => string): string | undefined {
   try {
     return read() === "" ? "names a secret that is empty" : undefined;
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * The validating thread: reads the files, judges them, and sends what changed in small portions.
+ * The validating thread: reads the files, validates them, and sends what changed in small portions.
  *
- * Judging 10,000 routes takes a second, and handing the result over whole would stop the event loop for nearly as long.
+ * Validating 10,000 routes takes a second, and handing the result over whole would stop the event loop for nearly as long.
  * So the thread keeps the text of each route it has handed over, compares here, and sends changed routes only, a chunk at
  * a time; the next one goes out when the last was taken in.
  */
@@ -19,7 +19,7 @@ import { parseSlice } from "./parse-slice.ts";
 import {
   publishedName,
   type DegradedOwner,
-  type Findings,
+  type ValidationReport,
   type FromWorker,
   type PublishedSources,
   type Refusals,
@@ -55,8 +55,8 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
   /** Of the last load. */
   let standings: readonly OwnerStanding[] = [];
   let lastSignature: string | undefined;
-  /** The last judgement; what was judged to be published is usually loaded next. */
-  let judged: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;
+  /** The last validation; what was validated to be published is usually loaded next. */
+  let lastValidated: { readonly signature: string; readonly outcome: OwnersOutcome } | undefined;
   let fresh = true;
   let acknowledged: (() => void) | undefined;
 
@@ -66,8 +66,8 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
       case "ack":
         acknowledged?.();
         break;
-      case "judge":
-        void judge(message.published, message.candidates, message.kept);
+      case "validate":
+        void validateCandidates(message.published, message.candidates, message.kept);
         break;
       case "in-force":
         send({ type: "kept", ...kept.keep(standings, message.at) });
@@ -88,10 +88,10 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const signature = reading.signature === undefined ? undefined : `${reading.signature} ${refusals.key}`;
     if (signature !== undefined && signature === lastSignature) return send({ type: "unchanged" });
     lastSignature = signature;
-    const outcome = judgeAll(reading);
+    const outcome = validateAll(reading);
     const { config } = outcome;
-    const findings = findingsOf(reading, outcome);
-    if (!config) return send({ type: "bad", ...findings });
+    const report = reportOf(reading, outcome);
+    if (!config) return send({ type: "bad", ...report });
     ({ standings } = outcome);
     const { boot, settings, digest } = config;
     const certificates = config.certificates.map(({ key, owner, host, text }) => ({ key, owner, host, text }));
@@ -100,7 +100,7 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
       ...config.certificates.flatMap(({ doc }) => [...secretUses(hostCertificateFields, doc)]),
       ...config.routes.flatMap((route) => [...secretUses(routeFields, route.doc)]),
     ]);
-    send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...findings });
+    send({ type: "good", boot, settings, certificates, digest, needs, fresh, ...report });
     fresh = false;
     await sendChanges(config);
     send({ type: "done" });
@@ -113,15 +113,16 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     return { ...files, signature, sources: [...files.sources, ...sources] };
   }
 
-  function judgeAll(reading: Reading): OwnersOutcome {
+  function validateAll(reading: Reading): OwnersOutcome {
     const { signature } = reading;
-    if (refusals.list.length === 0 && signature !== undefined && judged?.signature === signature) return judged.outcome;
+    if (refusals.list.length === 0 && signature !== undefined && lastValidated?.signature === signature)
+      return lastValidated.outcome;
     // Kept for one load at most: a configuration is large.
-    judged = undefined;
-    return judgeReading(reading, kept.byOwner);
+    lastValidated = undefined;
+    return validateReading(reading, kept.byOwner);
   }
 
-  function judgeReading(
+  function validateReading(
     { sources, problems: fatal, unread }: Reading,
     last: ReadonlyMap<string, KeptSlice>,
   ): OwnersOutcome {
@@ -137,7 +138,7 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
   }
 
   /** Good when the candidates would be in force as they are, and nobody else would lose what he has. */
-  async function judge(
+  async function validateCandidates(
     slices: PublishedSources,
     candidates: readonly string[],
     sealed: readonly SealedSlice[] | undefined,
@@ -147,17 +148,17 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const names = new Set(candidates.map(publishedName));
     // A conflict is the newcomer's.
     const sources = reading.sources.map((source) => (names.has(source.file) ? { ...source, isNew: true } : source));
-    const outcome = judgeReading({ ...reading, sources }, kept.byOwner);
+    const outcome = validateReading({ ...reading, sources }, kept.byOwner);
     const problems = objections(reading, outcome, candidates);
     if (problems.length > 0)
-      return send({ type: "judged", problems: fewOfEach(problems), secrets: [], certificates: [] });
+      return send({ type: "validated", problems: fewOfEach(problems), secrets: [], certificates: [] });
     const isGood = outcome.standings.every(({ standing }) => standing === "current");
-    if (isGood && reading.signature !== undefined) judged = { signature: reading.signature, outcome };
+    if (isGood && reading.signature !== undefined) lastValidated = { signature: reading.signature, outcome };
     const warnings = outcome.problems.filter(({ severity }) => severity === "warning");
     const found = slices.sources.filter(({ file }) => names.has(file)).map(candidateParts);
     const secrets = found.flatMap((each) => each.secrets);
     send({
-      type: "judged",
+      type: "validated",
       problems: fewOfEach(warnings),
       secrets,
       certificates: found.flatMap((each) => each.certificates),
@@ -174,10 +175,10 @@ function serve(port: NonNullable<typeof parentPort>, { path, keptKeys }: WorkerS
     const degraded = after.filter(({ standing }) => standing !== "current");
     const own = degraded.filter(({ owner = "" }) => candidates.includes(owner));
     if (own.length > 0 || degraded.length === 0) return own.flatMap((each) => each.problems);
-    // Others are not served as they wish. Is it because of this change?
+    // Others are not served as they wrote it. Is it because of this change?
     const names = new Set(candidates.map(publishedName));
     const inForce = candidates.flatMap((owner) => kept.byOwner.get(owner)?.sources ?? []);
-    const before = judgeReading(
+    const before = validateReading(
       {
         ...reading,
         sources: [
@@ -233,7 +234,7 @@ function isWorse(standing: OwnerStanding["standing"], than: OwnerStanding["stand
   return order.indexOf(standing) > order.indexOf(than);
 }
 
-function findingsOf({ sources, unread, directories }: Reading, outcome: OwnersOutcome): Findings {
+function reportOf({ sources, unread, directories }: Reading, outcome: OwnersOutcome): ValidationReport {
   const { problems, owners, standings } = outcome;
   const byFile = byFileOf(problems);
   const standingOf = new Map(standings.flatMap((each) => each.files.map((file) => [file, each] as const)));

@@ -6,9 +6,9 @@ import { Worker } from "node:worker_threads";
 import { errorText, GatewayError } from "../../../shared/errors.ts";
 import type {
   CheckedSettings,
-  Findings,
+  ValidationReport,
   FromWorker,
-  Judged,
+  CandidateReport,
   KeptChanges,
   ParsedSlice,
   PublishedSources,
@@ -21,12 +21,12 @@ import type { WorkerSettings } from "./validate-worker.ts";
 
 export type Validation =
   | { readonly kind: "unchanged" }
-  | ({ readonly kind: "bad" } & Findings)
-  | ({ readonly kind: "good" } & Findings & CheckedSettings);
+  | ({ readonly kind: "bad" } & ValidationReport)
+  | ({ readonly kind: "good" } & ValidationReport & CheckedSettings);
 
 /** Questions are answered one after the other. All throw GatewayError `bundle.validator` when the thread failed. */
 export interface Validator {
-  /** Reads and judges the files and these published slices. */
+  /** Reads and validates the files and these published slices. */
   load(published?: PublishedSources, refusals?: Refusals): Promise<Validation>;
   /**
    * What would be wrong if these slices were published; nothing is changed by asking.
@@ -34,7 +34,11 @@ export interface Validator {
    * @param candidates owners whose slices are to be published, or removed
    * @param kept slices last in force, for a validator that never loads
    */
-  judge(published: PublishedSources, candidates: readonly string[], kept?: readonly SealedSlice[]): Promise<Judged>;
+  validate(
+    published: PublishedSources,
+    candidates: readonly string[],
+    kept?: readonly SealedSlice[],
+  ): Promise<CandidateReport>;
   /** What was loaded last is in force. @param at epoch milliseconds @returns what became of the kept slices */
   inForce(at: number): Promise<KeptChanges>;
   /** Reads a slice that somebody sent as this owner's. */
@@ -90,9 +94,9 @@ export function createValidator(path: string, deps: ValidatorDeps = {}): Validat
         knowsKept = true;
         converse(thread, { type: "load", refusals, ...news, ...known }, reject, loading(thread, resolve));
       }),
-    judge: (published, candidates, sealed) =>
-      askOnce({ type: "judge", published, candidates, ...(sealed && { kept: sealed }) }, (message) =>
-        message.type === "judged" ? message : undefined,
+    validate: (published, candidates, sealed) =>
+      askOnce({ type: "validate", published, candidates, ...(sealed && { kept: sealed }) }, (message) =>
+        message.type === "validated" ? message : undefined,
       ),
     async inForce(at) {
       const changes = await askOnce({ type: "in-force", at }, (message) =>

@@ -2,7 +2,7 @@
  * The text of one annotation → the setting's value, by the setting's kind.
  *
  * Texts stand as they are; flags, numbers, lists, maps and blocks are YAML (which JSON is a part of). Whether the value
- * is a good one is judged later, with the whole route, by the same schema as configuration files.
+ * is a good one is validated later, with the whole route, by the same schema as configuration files.
  *
  * @see test/requirements.ts, "Header settings (per route)": "Map and list values are written as YAML text"
  */
@@ -16,7 +16,7 @@ export type AnnotationValue =
   | { readonly kind: "value"; readonly value: unknown }
   /** Says that a block is there, or (`false`) that it is not. */
   | { readonly kind: "marker"; readonly present: boolean }
-  | { readonly kind: "fault"; readonly message: string };
+  | { readonly kind: "refused"; readonly message: string };
 
 /** A text in YAML quotes would be another text: `30s`, `"\1"` and `^/(.+)$` mean themselves. */
 const VERBATIM: ReadonlySet<Kind> = new Set<Kind>(["text", "url", "duration", "choice"]);
@@ -30,9 +30,9 @@ const COMMA_LISTS: ReadonlySet<string> = new Set(["mcp_server_upstream_oauth2_sc
 
 export function readAnnotation({ name, field }: AnnotationField, text: unknown): AnnotationValue {
   if (typeof text !== "string") {
-    return fault(`is ${describe(text)}, must be text: write it in quotes, as all values of annotations`);
+    return refuse(`is ${describe(text)}, must be text: write it in quotes, as all values of annotations`);
   }
-  if (field.kind === "secret") return fault("is a secret, which no annotation may hold, must come from a Secret");
+  if (field.kind === "secret") return refuse("is a secret, which no annotation may hold, must come from a Secret");
   if (isMarker(field)) return readMarker(text);
   if (VERBATIM.has(field.kind)) {
     // A block scalar (`|`) ends with a line break that nobody means.
@@ -46,7 +46,7 @@ export function readAnnotation({ name, field }: AnnotationField, text: unknown):
       ? read.value.split(",").map((item) => item.trim())
       : read.value;
   const [secret] = [...secretUses([{ ...field, name: "value" }], { value })].filter(({ form }) => form === "plain");
-  if (secret) return fault(`holds the secret "${secret.name}", which no annotation may, must come from a Secret`);
+  if (secret) return refuse(`holds the secret "${secret.name}", which no annotation may, must come from a Secret`);
   return { kind: "value", value };
 }
 
@@ -71,7 +71,7 @@ function readMarker(text: string): AnnotationValue {
   const value = text.trim();
   if (value === "" || value === "true" || value === "{}") return { kind: "marker", present: true };
   if (value === "false") return { kind: "marker", present: false };
-  return fault(`is ${quote(text)}, must be "true" or empty; its settings have annotations of their own`);
+  return refuse(`is ${quote(text)}, must be "true" or empty; its settings have annotations of their own`);
 }
 
 function readYaml(text: string): AnnotationValue {
@@ -79,9 +79,9 @@ function readYaml(text: string): AnnotationValue {
   const [problem] = problems;
   if (!problem) return { kind: "value", value };
   const isLong = text.trimEnd().includes("\n");
-  return fault(isLong && problem.line !== undefined ? `${problem.message} (line ${problem.line})` : problem.message);
+  return refuse(isLong && problem.line !== undefined ? `${problem.message} (line ${problem.line})` : problem.message);
 }
 
-function fault(message: string): AnnotationValue {
-  return { kind: "fault", message };
+function refuse(message: string): AnnotationValue {
+  return { kind: "refused", message };
 }

@@ -12,10 +12,10 @@ import {
   PATH_REGEX,
   UPSTREAM_ANNOTATIONS,
 } from "./known-annotations.ts";
-import { type Complaint, doubt, fault } from "../ingress-problem.ts";
+import { type DraftProblem, ingressWarning, ingressError } from "../ingress-problem.ts";
 
 export interface AnnotationReading {
-  /** A part of a route, unjudged. */
+  /** A part of a route, not yet validated. */
   readonly settings: Record<string, unknown>;
   /** Annotations that name Secrets: annotation → name of the Secret. */
   readonly secrets: ReadonlyMap<string, string>;
@@ -27,14 +27,14 @@ export interface AnnotationReading {
   readonly pathRegex: boolean;
   /** Setting path ("mcp.server.path") → annotation that said it. */
   readonly places: ReadonlyMap<string, string>;
-  readonly complaints: readonly Complaint[];
+  readonly problems: readonly DraftProblem[];
 }
 
 const fieldsByName = new Map(annotationFields.map((each) => [each.name, each]));
 const FLAGS: readonly string[] = [...UPSTREAM_ANNOTATIONS, PATH_REGEX];
 
 export function readAnnotations(annotations: Readonly<Record<string, unknown>>): AnnotationReading {
-  const complaints: Complaint[] = [];
+  const problems: DraftProblem[] = [];
   const settings: Record<string, unknown> = {};
   const secrets = new Map<string, string>();
   const flags = new Map<string, boolean>();
@@ -49,20 +49,25 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     else if (FLAGS.includes(name) && knownAnnotations.includes(name)) readOwnFlag(name, value);
     else if (field) readSetting(field, value);
     else if (DESCRIPTIVE_ANNOTATIONS.has(name)) {
-      complaints.push(doubt({ annotation: name }, "only describes, and is passed over: pages show nothing of it"));
-    } else complaints.push(fault({ annotation: name }, unknownAnnotation(name)));
+      problems.push(
+        ingressWarning({ annotation: name }, "only describes, and is passed over: pages show nothing of it"),
+      );
+    } else problems.push(ingressError({ annotation: name }, unknownAnnotation(name)));
   }
-  complaints.push(...strangeAnnotations(annotations));
+  problems.push(...strangeAnnotations(annotations));
   for (const { name, path } of denied) {
     const [filler] = [...places]
       .filter(([place]) => place.startsWith(`${formatPath(path)}.`))
       .map(([, other]) => other);
     if (filler === undefined) continue;
-    complaints.push(
-      fault({ annotation: name }, `is "false" beside "${ANNOTATION_PREFIX}${filler}", must be "true" or left out`),
+    problems.push(
+      ingressError(
+        { annotation: name },
+        `is "false" beside "${ANNOTATION_PREFIX}${filler}", must be "true" or left out`,
+      ),
     );
   }
-  judgeMcp();
+  validateMcp();
   return {
     settings,
     secrets,
@@ -70,12 +75,12 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
     viaService: flags.get("service_proxy_upstream") ?? true,
     pathRegex: flags.get(PATH_REGEX) ?? false,
     places,
-    complaints,
+    problems,
   };
 
   function readSetting(field: AnnotationField, value: unknown): void {
     const read = readAnnotation(field, value);
-    if (read.kind === "fault") complaints.push(fault({ annotation: field.name }, read.message));
+    if (read.kind === "refused") problems.push(ingressError({ annotation: field.name }, read.message));
     else if (read.kind === "marker" && !read.present) denied.push(field);
     else {
       places.set(formatPath(field.path), field.name);
@@ -86,8 +91,8 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
 
   function readSecretName(annotation: string, value: unknown): void {
     if (!isObjectName(value)) {
-      complaints.push(
-        fault({ annotation }, `is ${quote(value)}, must be the name of a Secret in the Ingress's namespace`),
+      problems.push(
+        ingressError({ annotation }, `is ${quote(value)}, must be the name of a Secret in the Ingress's namespace`),
       );
       return;
     }
@@ -99,17 +104,18 @@ export function readAnnotations(annotations: Readonly<Record<string, unknown>>):
 
   function readOwnFlag(annotation: string, value: unknown): void {
     const flag = readFlag(value);
-    if (flag === undefined) complaints.push(fault({ annotation }, `is ${quote(value)}, must be "true" or "false"`));
+    if (flag === undefined)
+      problems.push(ingressError({ annotation }, `is ${quote(value)}, must be "true" or "false"`));
     else flags.set(annotation, flag);
   }
 
   /** The schema says this of the block; people look for it at the annotation. */
-  function judgeMcp(): void {
+  function validateMcp(): void {
     const mcp = settings["mcp"] as Record<string, unknown> | undefined;
     const server = [...places].find(([place]) => place === "mcp.server" || place.startsWith("mcp.server."));
     if (!server || !places.has("mcp.client")) return;
-    complaints.push(
-      fault(
+    problems.push(
+      ingressError(
         { annotation: "mcp_client" },
         `cannot stand beside "${ANNOTATION_PREFIX}${server[1]}", must be one of them`,
       ),
@@ -131,14 +137,17 @@ const MOST_STRANGE = 5;
  * Annotations of other Ingress controllers, and of a misspelt prefix: whoever wrote them believes that they do something.
  * Those of tools that deploy, issue certificates or only describe are nobody's business here.
  */
-function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): readonly Complaint[] {
+function strangeAnnotations(annotations: Readonly<Record<string, unknown>>): readonly DraftProblem[] {
   const strange = Object.keys(annotations).filter(isOfOtherController).toSorted();
   if (strange.length === 0) return [];
   const rest = strange.length - MOST_STRANGE;
   const named = strange.slice(0, MOST_STRANGE).map((key) => quote(key));
   const all = `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   return [
-    doubt({}, `has annotations that are not read: ${all}; those of this gateway begin with "${ANNOTATION_PREFIX}"`),
+    ingressWarning(
+      {},
+      `has annotations that are not read: ${all}; those of this gateway begin with "${ANNOTATION_PREFIX}"`,
+    ),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** When a certificate ends, told in time and always in the same words until that changes. */
+/** When a certificate ends, reported in time and always in the same words until that changes. */
 import type { X509Certificate } from "node:crypto";
 
 const DAY_MS = 86_400_000;

@@ -13,27 +13,27 @@ import { isNamespace } from "../objects.ts";
  */
 export function readHostList(file: string, text: string): HostList {
   const { value, problems } = readSource(file, text);
-  const faults = problems.map(({ line, message }) => (line === undefined ? message : `line ${line}: ${message}`));
+  const reasons = problems.map(({ line, message }) => (line === undefined ? message : `line ${line}: ${message}`));
   const list = new Map<string, readonly string[]>();
-  if (faults.length === 0 && !isRecord(value)) {
-    faults.push(`is ${describe(value)}, must name hosts with lists of namespaces: "*.example.com": [shop, blog]`);
+  if (reasons.length === 0 && !isRecord(value)) {
+    reasons.push(`is ${describe(value)}, must name hosts with lists of namespaces: "*.example.com": [shop, blog]`);
   }
   for (const [pattern, namespaces] of isRecord(value) ? Object.entries(value) : []) {
-    const host = readPattern(pattern, faults);
+    const host = readPattern(pattern, reasons);
     if (!Array.isArray(namespaces) || !namespaces.every(isNamespace)) {
-      faults.push(`${quote(pattern)} is ${describe(namespaces)}, must be a list of namespaces`);
-    } else if (host !== undefined && list.has(host)) faults.push(`${quote(pattern)} stands there twice`);
+      reasons.push(`${quote(pattern)} is ${describe(namespaces)}, must be a list of namespaces`);
+    } else if (host !== undefined && list.has(host)) reasons.push(`${quote(pattern)} stands there twice`);
     else if (host !== undefined) list.set(host, namespaces);
   }
-  if (faults.length === 0) return list;
-  throw new GatewayError("ingress.option", `Cannot use --hosts "${file}": ${faults.join("; ")}`);
+  if (reasons.length === 0) return list;
+  throw new GatewayError("ingress.option", `Cannot use --hosts "${file}": ${reasons.join("; ")}`);
 }
 
-function readPattern(pattern: string, faults: string[]): string | undefined {
+function readPattern(pattern: string, reasons: string[]): string | undefined {
   try {
     return parseDomainPattern(pattern).text;
   } catch (error) {
-    faults.push(`${quote(pattern)} ${errorText(error)}`);
+    reasons.push(`${quote(pattern)} ${errorText(error)}`);
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import { errorText } from "../../../shared/errors.ts";
 import { expiryWarning } from "./expiry.ts";
 import { canonicalPattern } from "./host-claims.ts";
 import { type Ingress, isObjectName, type Secret } from "../objects.ts";
-import { type Complaint, doubt } from "../ingress-problem.ts";
+import { type DraftProblem, ingressWarning } from "../ingress-problem.ts";
 import { type Seal, valueOf } from "../secret-values.ts";
 import type { SliceSizes } from "../slice-size.ts";
 
@@ -65,7 +65,7 @@ export interface TlsReading {
   /** Host → Ingress that brings its certificate. */
   readonly bringers: ReadonlyMap<string, string>;
   /** By Ingress. */
-  readonly complaints: ReadonlyMap<string, readonly Complaint[]>;
+  readonly problems: ReadonlyMap<string, readonly DraftProblem[]>;
   /** Secret → what it holds, or held when it was good last. */
   readonly pairs: ReadonlyMap<string, KeyPair>;
 }
@@ -105,7 +105,7 @@ function placesOf(hosts: readonly string[], path: string): readonly (readonly [s
 /** @param drafts in the order of their age */
 export async function readCertificates(drafts: readonly TlsDraft[], context: TlsContext): Promise<TlsReading> {
   const certificates = new Map<string, Map<string, HostCertificateDoc>>();
-  const complaints = new Map<string, Complaint[]>();
+  const problems = new Map<string, DraftProblem[]>();
   const pairs = new Map<string, KeyPair>();
   const readings = new Map<string, SecretReading>();
   const first = new Map<string, { readonly draft: TlsDraft; readonly secret: string; readonly certificate: string }>();
@@ -115,10 +115,10 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
       const secret = `${draft.namespace}/${entry.secret}`;
       const reading = readings.get(secret) ?? readSecret(secret, context);
       readings.set(secret, reading);
-      const said = complaints.get(draft.key) ?? [];
-      complaints.set(draft.key, said);
+      const said = problems.get(draft.key) ?? [];
+      problems.set(draft.key, said);
       const say = (path: string, message: string): void => {
-        if (said.length < MOST_COMPLAINTS) said.push(doubt({ path }, message));
+        if (said.length < MOST_PROBLEMS) said.push(ingressWarning({ path }, message));
       };
       if (reading.state !== undefined) say(entry.path, `is ${quote(entry.secret)}, ${reading.state}`);
       const { pair } = reading;
@@ -148,7 +148,7 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
     }
   }
   const bringers = new Map([...first].map(([host, { draft }]) => [host, draft.key]));
-  return { certificates, bringers, complaints, pairs };
+  return { certificates, bringers, problems, pairs };
 
   /** Why a host gets no certificate of this Secret; undefined when it does, or has the same already. */
   function hostState(
@@ -173,8 +173,8 @@ export async function readCertificates(drafts: readonly TlsDraft[], context: Tls
   }
 }
 
-/** The first are told; when they are mended the next ones are. */
-const MOST_COMPLAINTS = 100;
+/** The first are reported; when they are mended the next ones are. */
+const MOST_PROBLEMS = 100;
 const TOO_MANY = "for whose certificate the configuration of its namespace has no room any more";
 const CERTIFICATE = "tls.crt";
 const KEY = "tls.key";
@@ -219,7 +219,7 @@ function readPair(secret: Secret): PairReading {
   for (const member of [CERTIFICATE, KEY]) {
     const value = valueOf(secret, member);
     if (value === undefined) return { ok: false, state: `${quote(member)} is missing` };
-    if (!value.ok) return { ok: false, state: `${quote(member)} ${value.wish}` };
+    if (!value.ok) return { ok: false, state: `${quote(member)} ${value.problem}` };
     values.push(value.text);
   }
   const [certificate = "", key = ""] = values;

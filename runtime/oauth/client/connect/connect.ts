@@ -1,7 +1,7 @@
 /**
  * The two addresses a browser meets on the host of MCP server routes: connect (there) and callback (and back).
  *
- * Untrusted input: both queries. Promises: nobody is sent to an address that was not judged; a signed-in user whom policy
+ * Untrusted input: both queries. Promises: nobody is sent to an address that was not checked; a signed-in user whom policy
  * lets in connects for themselves only; every failure is a page that says what to do.
  *
  * @see test/requirements.ts, "Endpoints"
@@ -18,7 +18,7 @@ import type { AuthResult, Principal } from "../../../identity/principal.ts";
 import type { TokenAttacher } from "../attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
-import { judgeRedirectUrl, wayBack, type Tickets } from "./journey.ts";
+import { allowedConnectRedirect, wayBack, type Tickets } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
 
@@ -55,7 +55,7 @@ export async function connect(deps: ConnectDeps, exchange: Exchange, snapshot: S
   const resource = query.values.get("resource");
   const named = routes.filter((route) => resource === undefined || findTarget(route)?.server.resource === resource);
   const redirectUrl = query.values.get("redirect_url");
-  const returnTo = judgeRedirectUrl(redirectUrl, snapshot, named.length === 0 ? routes : named);
+  const returnTo = allowedConnectRedirect(redirectUrl, snapshot, named.length === 0 ? routes : named);
   if (ticket === undefined && returnTo === undefined) return respondFailure(exchange, "bad-redirect");
   const asked = returnTo === undefined ? undefined : journeyOf(returnTo, named);
   if (named.length === 0) return respondFailure(exchange, "unknown-server", asked);

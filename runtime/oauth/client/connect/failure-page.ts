@@ -6,7 +6,7 @@ import type { CompleteFailure } from "./flow.ts";
 import { wayBack } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 
-interface Told {
+interface FailureText {
   readonly status: number;
   readonly title: string;
   readonly message: string;
@@ -62,7 +62,7 @@ const REQUESTS = {
     title: "Temporarily unavailable",
     message: "The gateway cannot reach its records right now. Please try again in a moment.",
   },
-} as const satisfies Readonly<Record<string, Told>>;
+} as const satisfies Readonly<Record<string, FailureText>>;
 
 export type RequestFailure = keyof typeof REQUESTS;
 
@@ -148,7 +148,7 @@ export function respondConnectFailure(
 function tell(
   exchange: Exchange,
   code: string,
-  { status, title, message }: Told,
+  { status, title, message }: FailureText,
   links: readonly { readonly href: string; readonly text: string }[],
   headers: readonly string[],
   details?: readonly (readonly [string, string])[],

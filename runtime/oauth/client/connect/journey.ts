@@ -2,7 +2,7 @@
  * A browser's way through the upstreams it has to connect, and back to where it came from.
  *
  * Tickets carry a journey from a page of another host of ours to the host of the routes. Promise: a ticket is made by us,
- * for one user, and opens for ten minutes; where it leads back to was judged when it was made.
+ * for one user, and opens for ten minutes; where it leads back to was checked when it was made.
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
@@ -43,7 +43,7 @@ export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock
 }
 
 /**
- * Judges the `redirect_url` of a connect request.
+ * Checks the `redirect_url` of a connect request.
  *
  * It must have the host (and port) of an MCP client route whose application may call one of the servers, and https unless
  * that route itself is plain http in development: anything else would make us an open redirector.
@@ -51,7 +51,7 @@ export function createTickets(deps: { readonly keys: Keys; readonly clock: Clock
  * @param servers that the user is to connect
  * @returns the address as it is to be written, or undefined
  */
-export function judgeRedirectUrl(
+export function allowedConnectRedirect(
   text: string | undefined,
   snapshot: Snapshot,
   servers: readonly CompiledRoute[],

@@ -137,7 +137,7 @@ async function requestTokens(
       },
     };
   } catch (error) {
-    return judgeFailure(error, call.status());
+    return failureResult(error, call.status());
   }
 }
 
@@ -159,7 +159,7 @@ const PERMANENT = new Set([
 ]);
 const ABOUT_CLIENT = new Set(["invalid_client", "unauthorized_client"]);
 
-function judgeFailure(error: unknown, status: number): TokenResult {
+function failureResult(error: unknown, status: number): TokenResult {
   if (error instanceof oauth.ResponseBodyError) {
     const code = /^[a-z_]{1,40}$/.test(error.error) ? error.error : "an unknown error";
     if (status >= 500 || status === 429) return refuse("unavailable", `answered ${status} ${code}`);

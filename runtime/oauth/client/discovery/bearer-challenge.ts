@@ -4,7 +4,7 @@ export interface BearerChallenge {
   /** "invalid_token", "insufficient_scope", … */
   readonly error?: string;
   readonly scope?: string;
-  /** RFC 9728 §5.1. Whoever wrote the answer wrote this too: nothing is fetched before it is judged. */
+  /** RFC 9728 §5.1. Whoever wrote the answer wrote this too: nothing is fetched before it is checked. */
   readonly resourceMetadata?: string;
 }
 

@@ -19,7 +19,7 @@ type RequestBody = URLSearchParams | string | null;
 /** oauth4webapi's requests through the guarded fetch. */
 export function guardedOptions(fetch: SafeFetch, target: FetchTarget, seen: (status: number) => void) {
   return {
-    // The guarded fetch judges schemes by itself, knowing who named the address.
+    // The guarded fetch checks schemes by itself, knowing who named the address.
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: async (
       url: string,

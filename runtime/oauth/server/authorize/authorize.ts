@@ -1,5 +1,5 @@
 /**
- * The authorization endpoint (OAuth 2.1 §4.1.1): judges the request, keeps it, and sends the browser to the consent page.
+ * The authorization endpoint (OAuth 2.1 §4.1.1): checks the request, keeps it, and sends the browser to the consent page.
  *
  * Untrusted input: the whole query, and whoever made the browser send it. Promises: until client and redirect URI are
  * known to belong together, a refusal is a page; only then do refusals travel to the redirect URI. Nobody can register a
@@ -89,7 +89,7 @@ export async function authorize(deps: AuthorizeDeps, exchange: Exchange, snapsho
     return respondPage(exchange, refusalPage(target, refusal));
   }
 
-  // The judged request goes with the browser while the person signs in and decides.
+  // The checked request goes with the browser while the person signs in and decides.
   const text = await deps.requests.keep(request.value, exchange.remoteAddress);
   if (text === undefined) return refusePage(TOO_MANY, "too many long requests wait");
   const pages = findSite(snapshot, issuer.host)?.authenticateOrigin ?? issuer.origin;
@@ -133,7 +133,7 @@ function parseRequest(
   client: Client,
   redirectUri: string,
 ): Step<AuthorizationRequestRecord> {
-  // Signed requests would carry parameters that we did not judge (OpenID Connect Core §6).
+  // Signed requests would carry parameters that we did not check (OpenID Connect Core §6).
   if (parameters.has("request")) return refuse("request_not_supported", "The request parameter is not supported");
   if (parameters.has("request_uri"))
     return refuse("request_uri_not_supported", "The request_uri parameter is not supported");

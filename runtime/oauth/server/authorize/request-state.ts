@@ -1,5 +1,5 @@
 /**
- * A judged authorization request while its person signs in and decides: sealed into the `request` parameter, so that
+ * A checked authorization request while its person signs in and decides: sealed into the `request` parameter, so that
  * strangers who only ask leave nothing behind. One too long for an address waits in the store instead, a few at a time.
  *
  * Untrusted input: the parameter. Promises: it is ours and unchanged, ends after ten minutes, and is answered once; only

@@ -27,7 +27,7 @@ export interface Waiting extends FoundRequest {
   readonly routes: readonly McpServerRoute[];
 }
 
-/** The request of this parameter, when it still means what it meant when it was judged. */
+/** The request of this parameter, when it still means what it meant when it was checked. */
 export async function findWaiting(
   deps: WaitingDeps,
   site: Site,
@@ -43,7 +43,7 @@ export async function findWaiting(
   if (!issuer || findSite(snapshot, issuer.host)?.authenticateOrigin !== site.origin) return undefined;
   const routes = routesOfAudience(issuer, request.audience);
   const lookup = await findClient(deps.clients, issuer, snapshot, request.clientId, peer);
-  // Other metadata may mean another redirect URI or another name than was judged.
+  // Other metadata may mean another redirect URI or another name than was checked.
   if (routes.length === 0 || !lookup.ok || lookup.client.metadataHash !== request.metadataHash) return undefined;
   return { ...found, client: lookup.client, routes };
 }

@@ -1,4 +1,4 @@
-/** Client ID metadata documents as we know them now: read when they must be, judged under the settings in force. */
+/** Client ID metadata documents as we know them now: read when they must be, checked under the settings in force. */
 import type { Step } from "../answer.ts";
 import { parseClientDocument } from "./client-document.ts";
 import type { MetadataRules } from "./client-metadata.ts";

@@ -47,7 +47,7 @@ export function createClientKeys(deps: {
     async read(metadata, domains, peer, newerThanMs) {
       const { jwks, jwks_uri: address } = metadata;
       if (jwks !== undefined) return usable(jwks);
-      // Judged again: the list may have changed since the client was registered.
+      // Checked again: the list may have changed since the client was registered.
       if (!deps.documents || !isKeySetAddress(address, domains)) return refuse(...NO_KEYS, "no keys that may be read");
       const read = await deps.documents.read(address, {
         allowed: domains,

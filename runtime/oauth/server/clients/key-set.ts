@@ -48,11 +48,11 @@ export function parseKeySet(value: unknown): ParsedKeySet {
   if (keys.length === 0 || keys.length > MAX_KEYS) return bad(`has ${keys.length} keys, must have 1 to ${MAX_KEYS}`);
   if (keys.some((key) => key["kty"] === "oct" || PRIVATE_MEMBERS.some((name) => name in key)))
     return bad("has a key that must be kept secret, must be a set of public keys");
-  const judged = keys.filter(isForUs).map((key) => ({ key, problem: keyProblem(key) }));
+  const checked = keys.filter(isForUs).map((key) => ({ key, problem: keyProblem(key) }));
   return {
     ok: true,
-    value: { keys: judged.filter(({ problem }) => problem === undefined).map(({ key }) => publicMembers(key)) },
-    problems: judged
+    value: { keys: checked.filter(({ problem }) => problem === undefined).map(({ key }) => publicMembers(key)) },
+    problems: checked
       .filter(({ problem }) => problem !== undefined)
       .map(({ key, problem }) => `key ${keys.indexOf(key) + 1} ${problem}`),
   };

@@ -15,7 +15,7 @@ import { routesOfAudience } from "../find-issuer.ts";
 import { endGrant, endOf } from "./grants.ts";
 import { findGrant, grantKey, type GrantRecord, type RotatedToken } from "../grant-records.ts";
 import {
-  judgeRefreshToken,
+  classifyRefreshToken,
   mintRefreshToken,
   openRefreshToken,
   replayAnswer,
@@ -78,7 +78,7 @@ async function answerWithoutRefresh(
     await endGrant(deps, grantId, "refresh_token_absolute_lifetime");
     return badToken("past refresh_token_absolute_lifetime");
   }
-  const state = judgeRefreshToken(grant.value.refresh, attempt.opened, request.now);
+  const state = classifyRefreshToken(grant.value.refresh, attempt.opened, request.now);
   if (state.kind === "unknown") return badToken("never issued");
   if (state.kind === "reused") {
     // Either party may be the thief, so neither keeps anything (OAuth 2.1 §4.3.1).
@@ -103,7 +103,7 @@ async function findBlock(
   return blocks.find({ user, grantId });
 }
 
-/** Under the lease. @returns undefined when the grant changed meanwhile and must be judged again */
+/** Under the lease. @returns undefined when the grant changed meanwhile and must be checked again */
 async function refreshAlone(
   deps: TokenDeps,
   request: TokenRequest,
@@ -111,7 +111,10 @@ async function refreshAlone(
 ): Promise<Step<TokenAnswer> | undefined> {
   const { grantId } = attempt.opened;
   const grant = await findGrant(deps.store, grantId);
-  if (!grant?.value.refresh || judgeRefreshToken(grant.value.refresh, attempt.opened, request.now).kind !== "current")
+  if (
+    !grant?.value.refresh ||
+    classifyRefreshToken(grant.value.refresh, attempt.opened, request.now).kind !== "current"
+  )
     return undefined;
 
   // The resource must be what was granted; a client whose route is gone must authorize anew.

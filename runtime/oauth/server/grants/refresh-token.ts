@@ -65,7 +65,7 @@ export type RefreshTokenState =
   | { readonly kind: "reused" }
   | { readonly kind: "unknown" };
 
-export function judgeRefreshToken(
+export function classifyRefreshToken(
   family: RefreshFamily | undefined,
   token: OpenedRefreshToken,
   now: number,

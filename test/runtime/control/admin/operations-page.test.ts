@@ -45,8 +45,8 @@ function tableOf(metrics: ReadonlyMap<string, Metric>): string {
   const rows = [...metrics]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { type, help, labels }]) => {
-      const told = [...labels].toSorted().map((label) => `\`${label}\``);
-      return `| \`${name}\` | ${type} | ${told.join(", ")} | ${help.replaceAll("|", "\\|")} |`;
+      const cells = [...labels].toSorted().map((label) => `\`${label}\``);
+      return `| \`${name}\` | ${type} | ${cells.join(", ")} | ${help.replaceAll("|", "\\|")} |`;
     });
   return `${HEAD}${rows.join("\n")}\n`;
 }

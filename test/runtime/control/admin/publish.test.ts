@@ -296,8 +296,8 @@ describe("DELETE /config/slices/<owner>", () => {
 });
 
 describe("POST /config/rollback", () => {
-  const rollback = (wish: object): Promise<AdminAnswer> =>
-    admin.ask("POST", "/config/rollback", {}, JSON.stringify(wish));
+  const rollback = (request: object): Promise<AdminAnswer> =>
+    admin.ask("POST", "/config/rollback", {}, JSON.stringify(request));
 
   test("puts one owner's slice back to how it was before, as a new generation", async () => {
     const first = await admin.publish("team", slice("1"));
@@ -347,14 +347,17 @@ describe("POST /config/rollback", () => {
     expect((await rollback({ owner: "team", to: kept })).status).toBe(200);
   });
 
-  test.each([[[]], [{ owner: 1 }], [{ to: "1" }], [{ onwer: "team" }]])("refuses the wish %j", async (wish) => {
-    expect((await rollback(wish)).status).toBe(400);
+  test.each([[[]], [{ owner: 1 }], [{ to: "1" }], [{ onwer: "team" }]])("refuses the wish %j", async (request) => {
+    expect((await rollback(request)).status).toBe(400);
   });
 
-  test.each([[{ owner: "nobody" }], [{ to: 999_999 }], [{ to: -1 }], [{ to: 1.5 }]])("cannot do %j", async (wish) => {
-    await admin.publish("team", slice("1"));
-    expect((await rollback(wish)).status).toBe(409);
-  });
+  test.each([[{ owner: "nobody" }], [{ to: 999_999 }], [{ to: -1 }], [{ to: 1.5 }]])(
+    "cannot do %j",
+    async (request) => {
+      await admin.publish("team", slice("1"));
+      expect((await rollback(request)).status).toBe(409);
+    },
+  );
 });
 
 describe("GET /config/slices", () => {

@@ -158,14 +158,14 @@ describe("a change of the files", () => {
     ],
   ])("written %s is put in force and told once", async (_, write) => {
     const opened = await open(files.directory);
-    const told: (readonly [Snapshot, Snapshot])[] = [];
-    opened.subscribe((next, previous) => told.push([next, previous]));
+    const seen: (readonly [Snapshot, Snapshot])[] = [];
+    opened.subscribe((next, previous) => seen.push([next, previous]));
     const before = opened.current();
     write("team-a.json", sliceFile("team-a", "2", 3));
     await expect.poll(() => marks(opened.current()), soon).toEqual(["2", "2", "2"]);
     expect(opened.current().generation).toBe(2);
     expect(opened.current().digest).not.toBe(before.digest);
-    expect(told).toEqual([[opened.current(), before]]);
+    expect(seen).toEqual([[opened.current(), before]]);
     expect(opened.status()).toMatchObject({ digest: opened.current().digest, generation: 2, reloads: { ok: 2 } });
     expect(marks(before)).toEqual(["1", "1", "1"]);
   });
@@ -190,13 +190,13 @@ describe("a change of the files", () => {
 
   test("that changes nothing swaps nothing", async () => {
     const opened = await open(files.directory);
-    let told = 0;
-    opened.subscribe(() => told++);
+    let seen = 0;
+    opened.subscribe(() => seen++);
     const before = opened.current();
     files.replace("team-a.json", JSON.stringify(JSON.parse(sliceFile("team-a", "1", 3)), null, 2));
     await opened.reload();
     expect(opened.current()).toBe(before);
-    expect(told).toBe(0);
+    expect(seen).toBe(0);
   });
 
   test("adds and removes slices", async () => {
@@ -286,15 +286,15 @@ describe("a change of the files", () => {
 
   test("is told to all listeners though one throws, and to none that unsubscribed", async () => {
     const opened = await open(files.directory);
-    const told: string[] = [];
+    const seen: string[] = [];
     opened.subscribe(() => {
       throw new Error("bug");
     });
-    opened.subscribe(() => told.push("kept"));
-    opened.subscribe(() => told.push("gone"))();
+    opened.subscribe(() => seen.push("kept"));
+    opened.subscribe(() => seen.push("gone"))();
     files.replace("team-a.json", sliceFile("team-a", "2", 3));
     await opened.reload();
-    await expect.poll(() => told, soon).toEqual(["kept"]);
+    await expect.poll(() => seen, soon).toEqual(["kept"]);
   });
 
   test("100 rapid rewrites never show a torn or mixed snapshot", async () => {

@@ -8,7 +8,7 @@ import {
   VERSIONS_KEPT,
   withChanges,
   type Publication,
-  type RollbackWish,
+  type RollbackRequest,
 } from "../../../../runtime/control/bundle/publication.ts";
 
 const EMPTY: Publication = { schema: 1, id: "store", generation: 0, owners: [] };
@@ -24,8 +24,8 @@ const digests = (publication: Publication): Record<string, string> =>
   Object.fromEntries(currentSlices(publication).map(({ owner, digest }) => [owner, digest]));
 
 /** What would be in force after the rollback, or why there is none. */
-function rolledBack(publication: Publication, wish: RollbackWish): Record<string, string> | string {
-  const plan = planRollback(publication, wish);
+function rolledBack(publication: Publication, request: RollbackRequest): Record<string, string> | string {
+  const plan = planRollback(publication, request);
   return plan.ok ? digests(withChanges(publication, plan.changes, 2_000)) : plan.reason;
 }
 
@@ -60,18 +60,18 @@ describe("withChanges()", () => {
 
 test("realChanges() leaves out what is so already", () => {
   const publication = after(["a", "1"]);
-  const wished = new Map([
+  const wanted = new Map([
     ["a", "1"],
     ["b", null],
     ["c", "2"],
   ]);
-  expect([...realChanges(publication, wished)]).toEqual([["c", "2"]]);
+  expect([...realChanges(publication, wanted)]).toEqual([["c", "2"]]);
 });
 
 describe("planRollback()", () => {
   const story = after(["a", "1"], ["b", "1"], ["a", "2"], ["b", null], ["c", "1"]);
 
-  test.each<[string, RollbackWish, Record<string, string>]>([
+  test.each<[string, RollbackRequest, Record<string, string>]>([
     ["everything to before the last change", {}, { a: "2" }],
     ["everything to a generation", { to: 2 }, { a: "1", b: "1" }],
     ["everything to a generation in which an owner had removed its slice", { to: 4 }, { a: "2" }],
@@ -79,18 +79,18 @@ describe("planRollback()", () => {
     ["one owner to before its own last change", { owner: "a" }, { a: "1", c: "1" }],
     ["one owner to a generation", { owner: "b", to: 3 }, { a: "2", b: "1", c: "1" }],
     ["one owner to before its first slice", { owner: "c" }, { a: "2" }],
-  ])("takes %s", (_name, wish, expected) => {
-    expect(rolledBack(story, wish)).toEqual(expected);
+  ])("takes %s", (_name, request, expected) => {
+    expect(rolledBack(story, request)).toEqual(expected);
   });
 
-  test.each<[string, RollbackWish, RegExp]>([
+  test.each<[string, RollbackRequest, RegExp]>([
     ["the current generation", { to: 5 }, /generation 5 is not before the current one, which is 5/],
     ["a generation to come", { to: 6 }, /is not before the current one/],
     ["no generation", { to: -1 }, /is no generation/],
     ["half a generation", { to: 1.5 }, /is no generation/],
     ["an owner that never published", { owner: "x" }, /owner "x" never published a slice/],
-  ])("refuses %s", (_name, wish, reason) => {
-    expect(rolledBack(story, wish)).toMatch(reason);
+  ])("refuses %s", (_name, request, reason) => {
+    expect(rolledBack(story, request)).toMatch(reason);
   });
 
   test("refuses when nothing was ever published", () => {

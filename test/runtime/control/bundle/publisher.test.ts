@@ -1,7 +1,10 @@
-/** Publishing to a store, with judges and processes played by the test. */
+/** Publishing to a store, with validates and processes played by the test. */
 import { beforeEach, describe, expect, test } from "vitest";
 
-import type { JudgedSlice, Judgement } from "../../../../runtime/control/bundle/validation/validate-candidates.ts";
+import type {
+  PublicationSlice,
+  CandidateValidation,
+} from "../../../../runtime/control/bundle/validation/validate-candidates.ts";
 import {
   PRESENCE_TAG,
   presenceKey,
@@ -19,17 +22,17 @@ import { createBreakableStore, type BreakableStore } from "../../../support/stor
 let clock: ReturnType<typeof createTestClock>;
 let breakable: BreakableStore;
 let store: Store;
-let judged: (readonly JudgedSlice[])[];
-/** What the judge says, and what happens while it thinks. */
-let judge: (slices: readonly JudgedSlice[]) => Promise<Judgement>;
+let validated: (readonly PublicationSlice[])[];
+/** What the validate says, and what happens while it thinks. */
+let validate: (slices: readonly PublicationSlice[]) => Promise<CandidateValidation>;
 let publisher: Publisher;
 
 beforeEach(() => {
   clock = createTestClock();
   breakable = createBreakableStore(clock);
   ({ store } = breakable);
-  judged = [];
-  judge = async () => ({ problems: [] });
+  validated = [];
+  validate = async () => ({ problems: [] });
   publisher = publisherOn(store);
 });
 
@@ -38,9 +41,9 @@ function publisherOn(on: Store, waitMs = 200): Publisher {
     store: on,
     clock,
     waitMs,
-    judge: (slices) => {
-      judged.push(slices);
-      return judge(slices);
+    validate: (slices) => {
+      validated.push(slices);
+      return validate(slices);
     },
   });
 }
@@ -61,7 +64,7 @@ describe("publish()", () => {
     await publish("a", "1");
     await publish("b", "1");
     await replace("a", "2");
-    expect(judged.at(-1)).toEqual([
+    expect(validated.at(-1)).toEqual([
       { owner: "a", digest: "2", text: "text 2", candidate: true },
       { owner: "b", digest: "1", text: "text 1", candidate: false },
     ]);
@@ -70,7 +73,7 @@ describe("publish()", () => {
   test("stores nothing that the judge finds wrong", async () => {
     await publish("a", "1");
     const problem = { severity: "error", file: "published:a", path: ["routes"], message: "is wrong" } as const;
-    judge = async () => ({ problems: [problem] });
+    validate = async () => ({ problems: [problem] });
     expect(await replace("a", "2")).toEqual({ ok: false, reason: "invalid", problems: [problem] });
     expect((await publisher.get("a"))?.digest).toBe("1");
     expect(await store.get(sliceKey("a", "2"))).toBeUndefined();
@@ -78,13 +81,13 @@ describe("publish()", () => {
 
   test("tells warnings about the new slice, and not those about others", async () => {
     const warning = (file: string) => ({ severity: "warning", file, path: [], message: "is doubtful" }) as const;
-    judge = async () => ({ problems: [warning("published:a"), warning("gateway.yaml")] });
+    validate = async () => ({ problems: [warning("published:a"), warning("gateway.yaml")] });
     expect(await publish("a", "1")).toMatchObject({ ok: true, warnings: [{ file: "published:a" }] });
   });
 
   test("judges again when somebody else published while it was judged", async () => {
     let isFirst = true;
-    judge = async () => {
+    validate = async () => {
       if (isFirst) {
         isFirst = false;
         await publisherOn(store).publish("b", slice("9"), { kind: "none" });
@@ -92,7 +95,7 @@ describe("publish()", () => {
       return { problems: [] };
     };
     expect(await publish("a", "1")).toMatchObject({ ok: true, generation: 2 });
-    expect(judged.at(-1)?.map(({ owner, digest }) => [owner, digest])).toEqual([
+    expect(validated.at(-1)?.map(({ owner, digest }) => [owner, digest])).toEqual([
       ["a", "1"],
       ["b", "9"],
     ]);
@@ -101,7 +104,7 @@ describe("publish()", () => {
   test("refuses when the slice itself was changed while it was judged", async () => {
     await publish("a", "1");
     let isFirst = true;
-    judge = async () => {
+    validate = async () => {
       if (isFirst) {
         isFirst = false;
         await publisherOn(store).publish("a", slice("9"), { kind: "some" });
@@ -114,7 +117,7 @@ describe("publish()", () => {
 
   test("fails as a whole while the store is away", async () => {
     await publish("a", "1");
-    judge = async () => {
+    validate = async () => {
       breakable.broken = true;
       return { problems: [] };
     };

@@ -16,16 +16,16 @@ function hinting(isOwnOutput?: (path: string) => boolean): {
   readonly hints: number;
 } {
   let hints = 0;
-  let told = Promise.withResolvers<void>();
+  let changed = Promise.withResolvers<void>();
   const onHint = (): void => {
     hints += 1;
-    told.resolve();
-    told = Promise.withResolvers();
+    changed.resolve();
+    changed = Promise.withResolvers();
   };
   const watch = createWatch({ onHint, log, quietMs: 5, pollEveryMs: 3_600_000, ...(isOwnOutput && { isOwnOutput }) });
   return {
     watch,
-    next: () => told.promise,
+    next: () => changed.promise,
     get hints() {
       return hints;
     },

@@ -43,10 +43,10 @@ describe("Maglev tables of a bundle", () => {
     [2, /to" has 3 upstreams, must have at most the 2 of the table/],
     [91, /is 91, must be a prime number such as 97/],
     [655_374, /is 655374, must be a whole number from 2 to 655373/],
-  ])("table_size %i", (size, wish) => {
+  ])("table_size %i", (size, expected) => {
     const [problem = ""] = problemsOf(
       maglev("app", ["http://a", "http://b", "http://c"], `, maglev_lb_config: { table_size: ${size} }`),
     );
-    expect(problem).toMatch(wish);
+    expect(problem).toMatch(expected);
   });
 });

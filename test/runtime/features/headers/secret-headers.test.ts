@@ -61,10 +61,10 @@ describe("set_request_headers_secret", () => {
     ["{ X-Key: { secret_ref: env:K, secret: hunter2 } }", /must be written in one form/],
     ["{ X-Key: { secret_ref: env:K } }\n    set_request_headers: { x-key: b }", /must be in one of them/],
     ["{ Authorization: { secret_ref: env:K } }\n    mcp: { client: {} }", /External Token/],
-  ])("refuses %s", (written, wish) => {
+  ])("refuses %s", (written, expected) => {
     const found = problemsOf(`set_request_headers_secret: ${written}`);
 
-    expect(found.join("\n")).toMatch(wish);
+    expect(found.join("\n")).toMatch(expected);
     expect(found.join("\n")).not.toContain("hunter2");
   });
 });

@@ -64,8 +64,8 @@ describe("parseTemplate()", () => {
     ['${pomerium.request.headers["X-Name"]}', /must be "\$\{gateway\.request\.headers\["X-Name"\]\}"/],
     ["${pomerium.unheard_of}", /must be "\$\{gateway\.…\}"/],
     ["${other.jwt}", /does not begin with "gateway\."/],
-  ])("says of %j what is wrong with it and how it is written", (source, told) => {
-    expect(() => parseTemplate(source)).toThrow(told);
+  ])("says of %j what is wrong with it and how it is written", (source, message) => {
+    expect(() => parseTemplate(source)).toThrow(message);
   });
 
   test("does not expand what it puts in", () => {

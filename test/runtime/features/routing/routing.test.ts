@@ -130,7 +130,7 @@ describe("rewritten paths", () => {
   ])("%s is sent as %s", async (target, sent) => {
     expect((await get(target)).status).toBe(200);
     expect(victim.requests.at(-1)?.target).toBe(sent);
-    // The record says what was judged: the path that came.
+    // The record says what was decided on: the path that came.
     expect(pipeline.records.at(-1)?.["path"]).toBe(target.split("?")[0]);
   });
 

@@ -26,7 +26,7 @@ let rejecting: Certificates;
 let strict: Pipeline;
 let lenient: Pipeline;
 let closed: Pipeline;
-let judged: Pipeline;
+let byPolicy: Pipeline;
 
 beforeAll(async () => {
   folder = await openCertificateFolder();
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const spkiHash = createHash("sha256")
     .update(new X509Certificate(known.cert).publicKey.export({ type: "spki", format: "der" }))
     .digest("base64");
-  judged = await startPipeline(
+  byPolicy = await startPipeline(
     `insecure_server: false
 certificates: [{ certificate_file: unused, certificate_key_file: unused }]
 downstream_mtls: { ca_file: unused, enforcement: policy }
@@ -71,7 +71,7 @@ routes:
   );
 });
 afterAll(async () => {
-  for (const each of [strict, lenient, closed, judged]) await each.close();
+  for (const each of [strict, lenient, closed, byPolicy]) await each.close();
   await asking.close();
   await rejecting.close();
   await victim.close();
@@ -151,13 +151,13 @@ describe.each<[string, Ask]>([
   });
 
   test("policy lets the criteria on the certificate decide: fingerprint, key and names, and only of a valid one", async () => {
-    expect(await ask(judged, known)).toBe(200);
-    expect(judged.records.at(-1)).toMatchObject({ allow: true, "allow-why-true": ["client-certificate-ok"] });
+    expect(await ask(byPolicy, known)).toBe(200);
+    expect(byPolicy.records.at(-1)).toMatchObject({ allow: true, "allow-why-true": ["client-certificate-ok"] });
     // Nobody is signed in either, so these are sent to do so; what the record says is what was found.
-    expect(await ask(judged, stranger)).toBe(302);
-    expect(judged.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["invalid-client-certificate"] });
-    expect(await ask(judged, undefined)).toBe(302);
-    expect(judged.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["client-certificate-required"] });
+    expect(await ask(byPolicy, stranger)).toBe(302);
+    expect(byPolicy.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["invalid-client-certificate"] });
+    expect(await ask(byPolicy, undefined)).toBe(302);
+    expect(byPolicy.records.at(-1)).toMatchObject({ allow: false, "deny-why-true": ["client-certificate-required"] });
   });
 
   test("reject_connection ends the connection without a valid certificate", async () => {

@@ -32,11 +32,11 @@ async function registered(key: SoftKey, type: DeviceRecord["type"] = "any"): Pro
 }
 
 describe("registrationOptions()", () => {
-  const wish = { challenge: "AAAA", user: { handle: Buffer.alloc(32, 1), name: "alice@example.com" } };
+  const asked = { challenge: "AAAA", user: { handle: Buffer.alloc(32, 1), name: "alice@example.com" } };
 
   test("ask for what enclave_only means, and for no attestation", async () => {
     const known = [await registered(makeSoftKey())];
-    expect(await registrationOptions(party, { ...wish, type: "enclave_only", known })).toMatchObject({
+    expect(await registrationOptions(party, { ...asked, type: "enclave_only", known })).toMatchObject({
       challenge: "AAAA",
       rp: { id: "auth.example.com" },
       user: { id: Buffer.alloc(32, 1).toString("base64url"), name: "alice@example.com" },
@@ -51,7 +51,7 @@ describe("registrationOptions()", () => {
   });
 
   test("leave the kind open for any", async () => {
-    const options = await registrationOptions(party, { ...wish, type: "any", known: [] });
+    const options = await registrationOptions(party, { ...asked, type: "any", known: [] });
     expect(options).toMatchObject({ authenticatorSelection: { userVerification: "preferred" } });
     expect(JSON.stringify(options)).not.toContain("authenticatorAttachment");
   });

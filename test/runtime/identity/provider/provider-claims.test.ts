@@ -1,7 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 
 import { storedFacts } from "../../../../runtime/identity/claims-record.ts";
-import { lacksProfile, readProfile, withEarlierDoubts } from "../../../../runtime/identity/provider/provider-claims.ts";
+import {
+  lacksProfile,
+  readProfile,
+  withEarlierUnverified,
+} from "../../../../runtime/identity/provider/provider-claims.ts";
 import type { IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
 
 const GROUPS = { groupsClaim: "groups", requireEmailVerified: false };
@@ -201,17 +205,19 @@ describe("withEarlierDoubts()", () => {
   );
 
   it("keeps an address unverified until the provider says that it is", () => {
-    expect(withEarlierDoubts(readProfile([{ email: "a@b.example" }], GROUPS), earlier)).toMatchObject({ email: "" });
+    expect(withEarlierUnverified(readProfile([{ email: "a@b.example" }], GROUPS), earlier)).toMatchObject({
+      email: "",
+    });
     const vouched = readProfile([{ email: "a@b.example", email_verified: true }], GROUPS);
-    expect(withEarlierDoubts(vouched, earlier)).toMatchObject({ email: "a@b.example", claims: vouched.claims });
+    expect(withEarlierUnverified(vouched, earlier)).toMatchObject({ email: "a@b.example", claims: vouched.claims });
   });
 
   it("keeps claims left out until the provider sends them", () => {
-    expect(withEarlierDoubts(readProfile([{ role: "lead" }], GROUPS), earlier).leftOut).toEqual({
+    expect(withEarlierUnverified(readProfile([{ role: "lead" }], GROUPS), earlier).leftOut).toEqual({
       claims: ["groups"],
       groups: true,
     });
     const whole = readProfile([{ role: "lead", groups: ["a"] }], GROUPS);
-    expect(withEarlierDoubts(whole, earlier)).not.toHaveProperty("leftOut");
+    expect(withEarlierUnverified(whole, earlier)).not.toHaveProperty("leftOut");
   });
 });

@@ -13,7 +13,7 @@ function read(annotations: Readonly<Record<string, unknown>>) {
 }
 
 function messages(annotations: Readonly<Record<string, unknown>>): readonly string[] {
-  return read(annotations).complaints.map(({ annotation, message }) => `${annotation} ${message}`);
+  return read(annotations).problems.map(({ annotation, message }) => `${annotation} ${message}`);
 }
 
 function valueAt(settings: unknown, path: readonly string[]): unknown {
@@ -72,9 +72,9 @@ describe("readAnnotations()", () => {
   test.each(Object.entries(headerSettings))(
     "takes the header setting %s as an annotation of the same name and type",
     (name, [text, value]) => {
-      const { settings, complaints } = read({ [name]: text });
+      const { settings, problems } = read({ [name]: text });
 
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
       expect(settings).toEqual({ [name]: value });
     },
   );
@@ -96,9 +96,9 @@ describe("readAnnotations()", () => {
     if (name.endsWith("_secret")) return;
     const [text, value] = field.kind === "block" && !field.fields?.length ? ["true", {}] : sample(field);
 
-    const { settings, complaints } = read({ [name]: text });
+    const { settings, problems } = read({ [name]: text });
 
-    expect(complaints).toEqual([]);
+    expect(problems).toEqual([]);
     expect(valueAt(settings, path)).toEqual(value);
   });
 
@@ -128,11 +128,11 @@ describe("readAnnotations()", () => {
     ["client_secret", "hunter2", /not a known annotation/],
     ["from", "https://other.example.com", /not a known annotation/],
     ["to", "http://other", /not a known annotation/],
-  ])("refuses %s: %j", (name, value, wish) => {
+  ])("refuses %s: %j", (name, value, expected) => {
     const found = messages({ [name]: value });
 
     expect(found).toHaveLength(1);
-    expect(found[0]).toMatch(wish);
+    expect(found[0]).toMatch(expected);
     expect(found[0]).not.toContain("hunter2");
   });
 
@@ -148,7 +148,7 @@ describe("readAnnotations()", () => {
       "example.com/odd": 5,
     };
 
-    expect(readAnnotations(tools)).toMatchObject({ settings: {}, complaints: [] });
+    expect(readAnnotations(tools)).toMatchObject({ settings: {}, problems: [] });
   });
 
   test.each([
@@ -159,7 +159,7 @@ describe("readAnnotations()", () => {
   ])("says that %s is not read", (key) => {
     expect(readAnnotations({ [key]: "x" })).toMatchObject({
       settings: {},
-      complaints: [
+      problems: [
         {
           severity: "warning",
           message: `has annotations that are not read: "${key}"; those of this gateway begin with "ingress.gateway.io/"`,
@@ -171,14 +171,14 @@ describe("readAnnotations()", () => {
   test("says it once of many", () => {
     const many = Array.from({ length: 7 }, (_, index) => [`ingress.pomerium.io/a${index}`, "x"]);
 
-    const { complaints } = readAnnotations(Object.fromEntries(many));
+    const { problems } = readAnnotations(Object.fromEntries(many));
 
-    expect(complaints).toHaveLength(1);
-    expect(complaints[0]?.message).toContain('"ingress.pomerium.io/a4" and 2 more;');
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.message).toContain('"ingress.pomerium.io/a4" and 2 more;');
   });
 
   test.each(["description", "logo_url"])("takes %s, which only describes, and says that nothing shows it", (name) => {
-    expect(read({ [name]: "x" }).complaints).toMatchObject([{ severity: "warning", annotation: name }]);
+    expect(read({ [name]: "x" }).problems).toMatchObject([{ severity: "warning", annotation: name }]);
   });
 
   test("names what a misspelt annotation is meant to be", () => {
@@ -195,9 +195,9 @@ describe("readAnnotations()", () => {
   });
 
   test("refuses a server that is a client too, once, and keeps the server", () => {
-    const { settings, complaints } = read({ mcp_server: "", mcp_client: "true" });
+    const { settings, problems } = read({ mcp_server: "", mcp_client: "true" });
 
-    expect(complaints.map(({ annotation }) => annotation)).toEqual(["mcp_client"]);
+    expect(problems.map(({ annotation }) => annotation)).toEqual(["mcp_client"]);
     expect(settings).toEqual({ mcp: { server: {} } });
   });
 

@@ -23,7 +23,7 @@ describe("translate()", () => {
   test.each(pairs)("makes of %s what it must", async (_, pair) => {
     const text = await output(pair);
 
-    expect(`${text}\n`).toBe(pair.settle(text));
+    expect(`${text}\n`).toBe(pair.update(text));
   });
 
   test.each(pairs)("repeats no value of a Secret of %s", async (_, pair) => {

@@ -194,8 +194,8 @@ describe("translate()", () => {
 
     const { found } = translation.assign(
       ["published:kubernetes.shop", "published:other"].map((file) => {
-        const finding = conflict([...path, "from"], { file, path }, "leads to the same requests as ", ", must differ");
-        return { owner: "kubernetes.shop", ...finding };
+        const problem = conflict([...path, "from"], { file, path }, "leads to the same requests as ", ", must differ");
+        return { owner: "kubernetes.shop", ...problem };
       }),
     );
 
@@ -347,8 +347,8 @@ describe("readManifests()", () => {
         .join("\n")}`,
       /aliases/,
     ],
-  ])("refuses %s", (_, text, wish) => {
-    expect(readManifests([{ file: "manifest.yaml", text }]).problems.join("\n")).toMatch(wish);
+  ])("refuses %s", (_, text, expected) => {
+    expect(readManifests([{ file: "manifest.yaml", text }]).problems.join("\n")).toMatch(expected);
   });
 
   test("reads documents, lists and JSON, and passes over what is none of ours", () => {

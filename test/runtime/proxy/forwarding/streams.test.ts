@@ -143,7 +143,7 @@ describe("recheck()", () => {
     withCurrent(changed("example.com")).add(stream("alice", 100));
     await streams.recheck();
     expect(ended).toEqual([]);
-    // The new address is x@example.com, by which this policy must judge.
+    // The new address is x@example.com, by which this policy must decide.
     streams.reconsider(moved);
     expect(ended).toEqual(["alice"]);
   });

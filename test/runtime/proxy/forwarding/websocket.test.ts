@@ -141,19 +141,19 @@ describe("WebSocket over HTTP/1.1", () => {
 
   test("it ends when the user's claims change at a refresh and the policy says no", async () => {
     let groups: readonly string[] = ["staff"];
-    const judged = await startPipeline(yaml("groups: staff"), {
+    const guarded = await startPipeline(yaml("groups: staff"), {
       current: (principal) => Promise.resolve({ ...principal, user: { ...principal.user, groups, version: 2 } }),
     });
-    open = openRaw(judged.port, handshake());
+    open = openRaw(guarded.port, handshake());
     await open.contains("\r\n\r\n");
-    await judged.proxy.streams.recheck();
+    await guarded.proxy.streams.recheck();
     open.socket.write("still here");
     await open.contains("still here");
     groups = ["visitors"];
-    await judged.proxy.streams.recheck();
+    await guarded.proxy.streams.recheck();
     await open.closed;
     await upstream.allClosed();
-    await judged.close();
+    await guarded.close();
   });
 
   test("each side's end ends the other", async () => {

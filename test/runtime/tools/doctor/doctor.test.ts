@@ -23,8 +23,8 @@ async function examineBent(bend?: Bend): Promise<DoctorReport> {
 
 /** Ids of rules with this outcome, sorted, each once. */
 function rulesOf(report: DoctorReport, outcome: string): readonly string[] {
-  const findings = report.clients.flatMap(({ needs, wants }) => [...needs, ...wants]);
-  return [...new Set(findings.filter(({ verdict }) => verdict.outcome === outcome).map(({ rule }) => rule))].sort();
+  const results = report.clients.flatMap(({ needs, wants }) => [...needs, ...wants]);
+  return [...new Set(results.filter(({ verdict }) => verdict.outcome === outcome).map(({ rule }) => rule))].sort();
 }
 
 const isPost = ({ method, path }: FixtureRequest): boolean => method === "POST" && path === "/mcp";

@@ -24,7 +24,7 @@ const bundleOf = (text: string): Record<string, unknown> =>
   JSON.parse(importConfig("pomerium.yaml", text, { owner: "team", to: "bundle" }).text) as Record<string, unknown>;
 
 describe("import of a Pomerium configuration", () => {
-  test.each(pairs)("$name", ({ name, sources, settle }) => {
+  test.each(pairs)("$name", ({ name, sources, update }) => {
     const [format = ""] = name.split("-");
     const input = sources[0]?.text ?? "";
     const isSlice = name === "hcl-slice";
@@ -32,7 +32,7 @@ describe("import of a Pomerium configuration", () => {
     const file = isSlice ? "/etc/gateway/slices/team-a.web.json" : "pomerium.yaml";
     const { text, boot, report } = importConfig(file, input, { ...options, ...(!isSlice && { owner: "team" }) });
     const actual = [report, boot, text].flatMap((part) => part?.trimEnd() ?? []).join("\n\n");
-    expect(`${actual}\n`).toBe(settle(actual));
+    expect(`${actual}\n`).toBe(update(actual));
     expect(actual).not.toContain("topsecret");
   });
 

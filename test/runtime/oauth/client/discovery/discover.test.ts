@@ -21,7 +21,7 @@ interface World {
   readonly fetch: SafeFetch;
 }
 
-/** Documents by URL; what is not there is 404. Judged by the real guarded fetch first, which reaches nothing. */
+/** Documents by URL; what is not there is 404. Checked by the real guarded fetch first, which reaches nothing. */
 function world(documents: Readonly<Record<string, unknown>>, more: { listed?: string; server?: string } = {}): World {
   const snapshot = snapshotFrom(`
 runtime_flags: { mcp: true }
@@ -36,10 +36,10 @@ routes:
   const target = findTarget(routeNamed(snapshot, "server"));
   if (!target) throw new Error("no target");
   const asked: string[] = [];
-  const judge = createSafeFetch({ development: false, resolve: async () => [] });
+  const guarded = createSafeFetch({ development: false, resolve: async () => [] });
   const fetch: SafeFetch = async (request): Promise<SafeAnswer> => {
-    const judged = await judge(request);
-    if (!judged.ok && judged.reason !== "unresolved") return judged;
+    const refused = await guarded(request);
+    if (!refused.ok && refused.reason !== "unresolved") return refused;
     asked.push(request.url);
     const document = documents[request.url];
     if (document instanceof Error) return { ok: false, reason: "unreachable", detail: document.message };

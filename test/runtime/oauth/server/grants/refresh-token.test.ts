@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createKeys, hashSecret } from "../../../../../runtime/shared/keys.ts";
 import type { RefreshFamily } from "../../../../../runtime/oauth/server/grant-records.ts";
 import {
-  judgeRefreshToken,
+  classifyRefreshToken,
   mintRefreshToken,
   openRefreshToken,
   replayAnswer,
@@ -31,12 +31,12 @@ function rotate(times: readonly number[]) {
     family = rotateFamily(keys, family, tokens.at(-1) ?? "", answer, now);
     tokens.push(refreshToken);
   }
-  const judge = (index: number, now: number) => {
+  const classify = (index: number, now: number) => {
     const opened = openRefreshToken(keys, owner, tokens[index] ?? "");
     if (!opened) throw new Error("does not open");
-    return judgeRefreshToken(family, opened, now);
+    return classifyRefreshToken(family, opened, now);
   };
-  return { tokens, family, judge };
+  return { tokens, family, classify };
 }
 
 describe("openRefreshToken()", () => {
@@ -69,30 +69,35 @@ describe("openRefreshToken()", () => {
 
 describe("judgeRefreshToken()", () => {
   test("the newest is current, the one before is rotated for 30 s and then reused", () => {
-    const { judge } = rotate([1000]);
-    expect(judge(1, 5000).kind).toBe("current");
-    expect(judge(0, 1030).kind).toBe("rotated");
-    expect(judge(0, 1031).kind).toBe("reused");
+    const { classify } = rotate([1000]);
+    expect(classify(1, 5000).kind).toBe("current");
+    expect(classify(0, 1030).kind).toBe("rotated");
+    expect(classify(0, 1031).kind).toBe("reused");
   });
 
   test("an older one than the window is reused, whatever came after", () => {
-    const { judge } = rotate([1000, 1100, 1105]);
-    expect([0, 1, 2, 3].map((index) => judge(index, 1110).kind)).toEqual(["reused", "rotated", "rotated", "current"]);
+    const { classify } = rotate([1000, 1100, 1105]);
+    expect([0, 1, 2, 3].map((index) => classify(index, 1110).kind)).toEqual([
+      "reused",
+      "rotated",
+      "rotated",
+      "current",
+    ]);
   });
 
   test("a token of a later generation, or an equal one that is not ours, is unknown", () => {
     const { family } = rotate([1000]);
     const forged = { grantId: "g", generation: 2, hash: hashSecret("another") };
-    expect(judgeRefreshToken(family, forged, 1000).kind).toBe("unknown");
-    expect(judgeRefreshToken(family, { ...forged, generation: 3 }, 1000).kind).toBe("unknown");
-    expect(judgeRefreshToken(undefined, forged, 1000).kind).toBe("unknown");
+    expect(classifyRefreshToken(family, forged, 1000).kind).toBe("unknown");
+    expect(classifyRefreshToken(family, { ...forged, generation: 3 }, 1000).kind).toBe("unknown");
+    expect(classifyRefreshToken(undefined, forged, 1000).kind).toBe("unknown");
   });
 });
 
 describe("replayAnswer()", () => {
   test("gives the same answer to the holder of the rotated token, and to nobody else", () => {
-    const { tokens, family, judge } = rotate([1000]);
-    const state = judge(0, 1001);
+    const { tokens, family, classify } = rotate([1000]);
+    const state = classify(0, 1001);
     if (state.kind !== "rotated") throw new Error(state.kind);
     expect(replayAnswer(keys, family, tokens[0] ?? "", state.by)).toMatchObject({
       accessToken: "access-2",
@@ -103,8 +108,8 @@ describe("replayAnswer()", () => {
   });
 
   test("gives the newest answer when the successor was rotated meanwhile", () => {
-    const { tokens, family, judge } = rotate([1000, 1005, 1008]);
-    const state = judge(0, 1010);
+    const { tokens, family, classify } = rotate([1000, 1005, 1008]);
+    const state = classify(0, 1010);
     if (state.kind !== "rotated") throw new Error(state.kind);
     expect(replayAnswer(keys, family, tokens[0] ?? "", state.by)).toMatchObject({
       accessToken: "access-4",

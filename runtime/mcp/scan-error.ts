@@ -2,7 +2,7 @@
 export type ScanReason = "malformed-json" | "duplicate-key" | "too-deep" | "too-many-members";
 
 /** Thrown inside a scan and caught by whoever began it. */
-export class ScanFault extends Error {
+export class ScanError extends Error {
   readonly reason: ScanReason;
 
   constructor(reason: ScanReason) {

@@ -1,11 +1,11 @@
 /**
  * What a criterion, an operator or an action found: an outcome together with the reasons for it, in one small integer.
  *
- * A policy numbers its reasons; a finding is `reasons * 4 + outcome`. That makes evaluation free of allocation, and equal
- * findings equal numbers, so a decision is built once and looked up afterwards. Nearly all policies have so few reasons
+ * A policy numbers its reasons; a packed outcome is `reasons * 4 + outcome`. That makes evaluation free of allocation, and equal
+ * outcomes equal numbers, so a decision is built once and looked up afterwards. Nearly all policies have so few reasons
  * that everything fits into 31 bits, where operations on bits do; the others are computed in halves.
  */
-export type Finding = number;
+export type PackedOutcome = number;
 
 export const FALSE = 0;
 export const TRUE = 1;
@@ -21,16 +21,16 @@ const MAX_BITS = 0x7fff_ffff;
 const HALF = 0x8000_0000;
 
 /** @param reasons bit n stands for the policy's n-th reason */
-export function finding(outcome: Outcome, reasons: number): Finding {
+export function packOutcome(outcome: Outcome, reasons: number): PackedOutcome {
   return reasons * 4 + outcome;
 }
 
-export function outcomeOf(finding: Finding): Outcome {
-  return (finding & 3) as Outcome;
+export function outcomeOf(packed: PackedOutcome): Outcome {
+  return (packed & 3) as Outcome;
 }
 
-export function reasonsOf(finding: Finding): number {
-  return finding <= MAX_BITS ? finding >>> 2 : Math.floor(finding / 4);
+export function reasonsOf(packed: PackedOutcome): number {
+  return packed <= MAX_BITS ? packed >>> 2 : Math.floor(packed / 4);
 }
 
 /** The set of the one reason with this number. */
