@@ -94,6 +94,12 @@ const PLACES: Readonly<Record<string, Place>> = {
       "upstreams/transport-limits.ts",
     ],
   },
+  // respond.ts knows what a gRPC call is told; forward.ts passes on what the upstream says.
+  "the answering of a request": {
+    piece: /exchange\.respond\(/,
+    file: "http/respond.ts",
+    still: ["proxy/forwarding/forward.ts"],
+  },
   "the form of host[:port] in a request": { piece: /:\.\]\{2,45\}\\\]/, file: "shared/http/target.ts" },
 };
 

@@ -37,6 +37,7 @@ export class Http2Exchange implements Exchange {
   addedHeaders: AddedHeaders | undefined;
   started = false;
   status = 0;
+  meantStatus: number | undefined;
   readonly httpVersion = "2";
   trailers: readonly string[] = NONE;
   readonly #stream: ServerHttp2Stream;

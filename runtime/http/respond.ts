@@ -1,8 +1,12 @@
-/** Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. */
+/**
+ * Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. All leave
+ * by `respondBytes`, which gives gRPC calls a gRPC status instead.
+ */
 import { errorPage, errorTitle } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { withAddedHeaders } from "../features/headers/apply-added.ts";
 import type { Exchange } from "./exchange.ts";
+import { grpcHead, isGrpcCall } from "./grpc.ts";
 
 export interface ErrorParts {
   /** Stable and for machines: "route.not-found". */
@@ -15,27 +19,35 @@ export interface ErrorParts {
   readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 
+const JSON_TYPE = "application/json";
 const NOSNIFF = ["x-content-type-options", "nosniff"] as const;
 
 /**
  * Any answer of our own, with what the settings add to it. Browsers take it for nothing but the type it names.
  *
  * @param headers all of its own, flat: name, value, …
+ * @param said what it says, where it is a refusal or failure
  */
 export function respondBytes(
   exchange: Exchange,
   status: number,
   headers: readonly string[],
   body?: Buffer | string,
+  said?: ErrorParts,
 ): void {
   const { addedHeaders: added } = exchange;
-  const own = has(headers, NOSNIFF[0]) ? headers : [...headers, ...NOSNIFF];
-  exchange.respond(status, added === undefined ? own : withAddedHeaders(own, added), body);
+  const isGrpc = isGrpcCall(exchange);
+  const given = isGrpc ? grpcHead(exchange, status, headers, said) : headers;
+  const own = has(given, NOSNIFF[0]) ? given : [...given, ...NOSNIFF];
+  const all = added === undefined ? own : withAddedHeaders(own, added);
+  if (!isGrpc) return exchange.respond(status, all, body);
+  exchange.meantStatus = status;
+  exchange.respond(200, all);
 }
 
 /** @param headers more headers, flat: name, value, … */
 export function respondJson(exchange: Exchange, status: number, body: unknown, headers: readonly string[] = []): void {
-  send(exchange, status, "application/json", JSON.stringify(body), headers);
+  send(exchange, status, JSON_TYPE, JSON.stringify(body), headers);
 }
 
 export function respondText(exchange: Exchange, status: number, text: string, headers: readonly string[] = []): void {
@@ -58,21 +70,18 @@ export function redirect(
   send(exchange, status, undefined, "", ["location", location, ...headers]);
 }
 
-/** A refusal or failure, as a page for browsers and as JSON for everything else. */
+/** A refusal or failure, as a page for browsers, as a status for gRPC calls and as JSON for everything else. */
 export function respondError(
   exchange: Exchange,
   status: number,
   parts: ErrorParts,
   headers: readonly string[] = [],
 ): void {
-  if (!acceptsHtml(exchange)) {
+  if (!acceptsHtml(exchange) || isGrpcCall(exchange)) {
     const details = Object.fromEntries(parts.details ?? []);
-    respondJson(
-      exchange,
-      status,
-      { error: parts.code, message: parts.message, request_id: exchange.id, ...(parts.details ? { details } : {}) },
-      headers,
-    );
+    const { code: error, message } = parts;
+    const body = { error, message, request_id: exchange.id, ...(parts.details ? { details } : {}) };
+    send(exchange, status, JSON_TYPE, JSON.stringify(body), headers, parts);
     return;
   }
   const html = errorPage({
@@ -102,6 +111,7 @@ function send(
   type: string | undefined,
   body: string,
   headers: readonly string[],
+  said?: ErrorParts,
 ): void {
   if (exchange.started) return;
   const bytes = Buffer.from(body);
@@ -109,7 +119,7 @@ function send(
   if (type !== undefined && !has(headers, "content-type")) all.push("content-type", type);
   if (!has(headers, "cache-control")) all.push("cache-control", "no-store");
   all.push("content-length", String(bytes.length), ...headers);
-  respondBytes(exchange, status, all, bytes);
+  respondBytes(exchange, status, all, bytes, said);
 }
 
 function has(headers: readonly string[], lowerName: string): boolean {

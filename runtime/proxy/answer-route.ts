@@ -1,6 +1,6 @@
 /** Routes that answer by themselves, redirects and fixed responses: the last step of a request that its policy allows. */
 import type { RouteAnswer } from "../features/routing/compiled.ts";
-import { redirect, respondText } from "../http/respond.ts";
+import { redirect, respondBytes, respondText } from "../http/respond.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ProxyMetrics } from "./metrics.ts";
 import type { PreparedRoute } from "./prepared-route.ts";
@@ -29,7 +29,7 @@ function write(exchange: Exchange, prepared: PreparedRoute, answer: RouteAnswer)
   if (answer.kind === "redirect") {
     redirect(exchange, answer.status, locationOf(exchange, prepared, answer), prepared.setResponse);
   } else if (BODILESS.has(answer.status)) {
-    exchange.respond(answer.status, [
+    respondBytes(exchange, answer.status, [
       "x-request-id",
       exchange.id,
       "cache-control",

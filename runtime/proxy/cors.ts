@@ -160,6 +160,12 @@ class ExtraHeaders implements Exchange {
   get status(): number {
     return this.#inner.status;
   }
+  get meantStatus(): number | undefined {
+    return this.#inner.meantStatus;
+  }
+  set meantStatus(status: number | undefined) {
+    this.#inner.meantStatus = status;
+  }
   header(lowerName: string): string | undefined {
     return this.#inner.header(lowerName);
   }

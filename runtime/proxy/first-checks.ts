@@ -1,6 +1,6 @@
 /** Steps before anybody is asked who they are: routes that are blocked, client certificates, who may begin a WebSocket. */
 import type { Exchange } from "../http/exchange.ts";
-import { respondError } from "../http/respond.ts";
+import { respondBytes, respondError } from "../http/respond.ts";
 import { denialAnswer } from "../mcp/refuse.ts";
 import { BLOCKED, blockedDecision } from "../policy/blocks.ts";
 import { refuse, type DecideDeps } from "./decide.ts";
@@ -22,7 +22,7 @@ export function refuseBlockedRoute(deps: DecideDeps): Step {
       if (!prepared.isMcpServer) return answerBlocked(context);
       const { status, headers, body } = denialAnswer(undefined, decision, exchange.id);
       const own = ["x-request-id", exchange.id, "content-length", String(Buffer.byteLength(body))];
-      exchange.respond(status, [...own, ...headers], body);
+      respondBytes(exchange, status, [...own, ...headers], body);
     });
   };
 }

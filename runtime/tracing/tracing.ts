@@ -128,7 +128,7 @@ export function createTracing(
       const sampled = parent?.sampled ?? isSampled(traceId);
       const tracestate = parent ? parseTracestate(exchange.headerValues("tracestate")) : "";
       const trace = new Trace(exchange, traceId, parent?.spanId, sampled, tracestate, sampled ? sink : undefined);
-      exchange.onClose((complete) => trace.end(complete ? exchange.status : 0));
+      exchange.onClose((complete) => trace.end(complete ? (exchange.meantStatus ?? exchange.status) : 0));
       return trace;
     },
     refreshed({ of, route, result, tookMs }) {

@@ -63,7 +63,7 @@ const NEVER_ADDED: ReadonlySet<string> = new Set([
 ]);
 
 /** The same, for families: CORS, protocols, and what proxies and caches in front obey (`X-Accel-Redirect`, `Surrogate-Control`). */
-const NEVER_ADDED_PREFIXES = ["access-control-", "mcp-", "proxy-", "sec-", "surrogate-", "x-accel-"] as const;
+const NEVER_ADDED_PREFIXES = ["access-control-", "grpc-", "mcp-", "proxy-", "sec-", "surrogate-", "x-accel-"] as const;
 
 /** Caches of their own kind: `CDN-Cache-Control` (RFC 9213 §2) would keep what `Cache-Control: no-store` keeps nowhere. */
 const TARGETED_CACHE_CONTROL = "-cache-control";

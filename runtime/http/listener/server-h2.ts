@@ -9,13 +9,14 @@ import {
 import type { TLSSocket } from "node:tls";
 
 import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
-import { parseRequestHead } from "./accept-h2.ts";
+import { parseRequestHead, type Http2Head } from "./accept-h2.ts";
 import { breakOff } from "../break-off.ts";
 import { clientCertificateOf } from "./client-certificate.ts";
 import { abortStream, Http2Exchange, type Http2Peer } from "../exchange-h2.ts";
 import type { Exchange } from "../exchange.ts";
 import { respondError } from "../respond.ts";
 import { watchStalls } from "../stalls.ts";
+import { allHeaders, findHeader } from "../../shared/http/header-lookup.ts";
 import { ignore } from "../../shared/ignore.ts";
 
 export interface Http2Deps extends AcceptDeps {
@@ -132,13 +133,20 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
     }
     const { status, reason } = head;
     deps.onRefused?.(reason);
-    const exchange = new Http2Exchange(stream, peer, NO_HEAD, hasBody);
+    const exchange = new Http2Exchange(stream, peer, { ...NO_HEAD, ...formOf(raw) }, hasBody);
     deps.log.debug({ request: exchange.id, reason, peer: peer.remoteAddress }, "request refused");
     respondError(exchange, status, {
       code: `request.${reason}`,
       message: "The gateway cannot understand this request",
     });
   }
+}
+
+/** What of a refused head is looked at all the same: whether a gRPC call is to be answered. */
+function formOf(raw: readonly string[]): Pick<Http2Head, "method" | "rawHeaders"> {
+  const isCall = findHeader(raw, ":method") === "POST";
+  const types = allHeaders(raw, "content-type").flatMap((type) => ["content-type", type]);
+  return { method: isCall ? "POST" : NO_HEAD.method, rawHeaders: types };
 }
 
 const NO_HEAD = {

@@ -1,0 +1,130 @@
+/**
+ * What gRPC calls are, and the gateway's own answers to them: whatever it would have said as HTTP, it says as a gRPC status,
+ * in an answer of trailers only. The status follows from the HTTP status, so that no answer needs to know of gRPC.
+ *
+ * Not so for gRPC-Web: its clients read HTTP statuses (they run in browsers, where redirects, CORS and the cookie of the
+ * session are HTTP's), and a status in headers is hidden from pages that CORS does not show it to.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ */
+import { STATUS_CODES } from "node:http";
+
+import type { Exchange } from "./exchange.ts";
+import type { ErrorParts } from "./respond.ts";
+
+/**
+ * Of these the gateway uses none that gRPC keeps for applications (INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION …): a
+ * client could take them for its server's word.
+ *
+ * @see https://github.com/grpc/grpc/blob/master/doc/statuscodes.md, and gRPC proposal A54
+ */
+const GRPC = {
+  unknown: 2,
+  deadlineExceeded: 4,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/**
+ * As gRPC's clients read HTTP statuses (http-grpc-status-mapping.md), except where the gateway knows more: that there is too
+ * much of something, and that an upstream did not answer in time.
+ */
+const BY_STATUS: Readonly<Record<number, number>> = {
+  400: GRPC.internal,
+  401: GRPC.unauthenticated,
+  403: GRPC.permissionDenied,
+  404: GRPC.unimplemented,
+  405: GRPC.unimplemented,
+  408: GRPC.deadlineExceeded,
+  413: GRPC.resourceExhausted,
+  414: GRPC.resourceExhausted,
+  415: GRPC.unimplemented,
+  421: GRPC.unimplemented,
+  429: GRPC.resourceExhausted,
+  431: GRPC.resourceExhausted,
+  450: GRPC.permissionDenied,
+  495: GRPC.unauthenticated,
+  500: GRPC.internal,
+  501: GRPC.unimplemented,
+  502: GRPC.unavailable,
+  503: GRPC.unavailable,
+  504: GRPC.deadlineExceeded,
+  508: GRPC.internal,
+};
+
+/** Where the same HTTP status has another meaning: nothing was sent, so the call may be tried again. */
+const BY_CODE: Readonly<Record<string, number>> = { "upstream.connect-timeout": GRPC.unavailable };
+
+/** @param status of HTTP @param code see `ErrorParts` */
+export function grpcStatusOf(status: number, code = ""): number {
+  // A page, a redirect: whatever is here, it is no method.
+  if (status < 400) return GRPC.unimplemented;
+  return BY_CODE[code] ?? BY_STATUS[status] ?? GRPC.unknown;
+}
+
+/** Over HTTP/2, by POST, and with this type: "application/grpc", alone or with what messages are written in. */
+export function isGrpcCall(exchange: Pick<Exchange, "httpVersion" | "method" | "header">): boolean {
+  if (exchange.httpVersion !== "2" || exchange.method !== "POST") return false;
+  return /^application\/grpc(?:$|[+; \t])/i.test(exchange.header("content-type") ?? "");
+}
+
+/**
+ * Head of an answer that is trailers only, flat, in place of an answer with this status.
+ *
+ * @param headers of that answer; what is about its body, its address and its browser is left out
+ * @param said what it says, where it is a refusal or failure
+ */
+export function grpcHead(
+  exchange: Exchange,
+  status: number,
+  headers: readonly string[],
+  said: ErrorParts | undefined,
+): string[] {
+  const head = ["content-type", "application/grpc"];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = (headers[index] as string).toLowerCase();
+    if (!isOfBody(name)) head.push(name, headers[index + 1] as string);
+  }
+  head.push("grpc-status", String(grpcStatusOf(status, said?.code)));
+  head.push("grpc-message", encodeMessage(`${words(status, said)} (request ${exchange.id})`));
+  return head;
+}
+
+function words(status: number, said: ErrorParts | undefined): string {
+  if (said) return [`${said.code}: ${said.message}`, ...(said.details ?? []).map((each) => each.join(": "))].join("; ");
+  return status < 400 ? "There is no gRPC method at this address" : `${STATUS_CODES[status] ?? `HTTP ${status}`}`;
+}
+
+function isOfBody(lower: string): boolean {
+  return lower.startsWith("content-") || lower.startsWith("grpc-") || OF_BROWSERS.has(lower);
+}
+
+const OF_BROWSERS: ReadonlySet<string> = new Set(["location", "refresh", "set-cookie"]);
+
+/** Percent-Encoded of the protocol: what is printable ASCII stands for itself, but "%". */
+function encodeMessage(text: string): string {
+  return Array.from(Buffer.from(text), (byte) =>
+    byte >= 0x20 && byte <= 0x7e && byte !== 0x25
+      ? String.fromCharCode(byte)
+      : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+  ).join("");
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** @param text value of grpc-timeout: "100m", "1S" @returns undefined for anything else */
+export function parseGrpcTimeout(text: string): number | undefined {
+  const [, count, unit] = /^([0-9]{1,8})([HMSmun])$/.exec(text) ?? [];
+  return unit === undefined ? undefined : Number(count) * (UNIT_MS[unit] as number);
+}
