@@ -19,6 +19,11 @@ export interface UpstreamRequest {
   readonly trailers?: (() => readonly string[]) | undefined;
   /** Until the head of the answer has come; 0 = no limit. */
   readonly headTimeoutMs: number;
+  /**
+   * Over HTTP/2, while a stream body is not at its end: between two chunks of it, instead of `headTimeoutMs`, which is counted
+   * from its end then; 0 = no limit.
+   */
+  readonly bodyTimeoutMs?: number | undefined;
   /** Between two chunks of the answer; 0 = no limit. */
   readonly idleTimeoutMs: number;
 }

@@ -58,11 +58,15 @@ afterAll(async () => {
 });
 
 const connect = (host: string, options: object = {}): NotesClient =>
-  createNotesClient(`127.0.0.1:${gateway.port}`, certificate.cert, {
-    "grpc.default_authority": `${host}:${gateway.port}`,
-    "grpc.ssl_target_name_override": host,
-    ...options,
-  });
+  createNotesClient(
+    `127.0.0.1:${gateway.port}`,
+    { root: certificate.cert },
+    {
+      "grpc.default_authority": `${host}:${gateway.port}`,
+      "grpc.ssl_target_name_override": host,
+      ...options,
+    },
+  );
 
 describe.each(["TLS", "h2c"])("to an upstream over %s", (kind) => {
   const server = (): NotesServer => servers[kind] as NotesServer;

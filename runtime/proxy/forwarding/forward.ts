@@ -21,6 +21,7 @@ import type { RequestContext } from "../request-context.ts";
 import type { Step } from "../steps.ts";
 import type { HandleRefusal } from "../internal-token.ts";
 import { RequestBody } from "./request-body.ts";
+import { grpcCallOf, ringAt, type GrpcCall } from "./grpc-call.ts";
 import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
 import { responseHeaders, type AnswerHead } from "./response-headers.ts";
 import { RequestLoop } from "./hop-count.ts";
@@ -58,14 +59,20 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
     deps.metrics?.answered(prepared.route, status, 0);
     return;
   }
-  const forwarding = new Forwarding(deps, context, upstream);
+  const grpc = grpcCallOf(context, upstream);
+  if (grpc === "malformed") {
+    deps.metrics?.answered(prepared.route, 400, 0);
+    respondError(exchange, 400, { code: "request.grpc-timeout", message: "grpc-timeout of this call means nothing" });
+    return;
+  }
+  const forwarding = new Forwarding(deps, context, upstream, grpc);
   if (context.message !== undefined || !exchange.hasBody) {
     forwarding.sendGuarded(context.message?.bytes);
     return;
   }
   const declared = exchange.header("content-length");
   if (declared === undefined || Number(declared) > WHOLE_BODY_BYTES) {
-    forwarding.sendGuarded(new RequestBody(exchange), declared);
+    forwarding.sendGuarded(new RequestBody(exchange, grpc !== undefined), declared);
     return;
   }
   readBodyInto(exchange, WHOLE_BODY_BYTES, (body) => {
@@ -79,6 +86,7 @@ class Forwarding implements UpstreamReceiver {
   readonly #deps: ForwardDeps;
   readonly #context: RequestContext;
   readonly #admission: StreamAdmission;
+  readonly #isGrpc: boolean;
   #upstream: Upstream;
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
@@ -96,12 +104,15 @@ class Forwarding implements UpstreamReceiver {
   /** How often the request was sent as far as its authorization goes. */
   #authorizations = 1;
 
-  constructor(deps: ForwardDeps, context: RequestContext, upstream: Upstream) {
+  constructor(deps: ForwardDeps, context: RequestContext, upstream: Upstream, grpc: GrpcCall | undefined) {
     this.#deps = deps;
     this.#context = context;
     this.#upstream = upstream;
+    this.#isGrpc = grpc !== undefined;
     this.#admission = new StreamAdmission(deps, context, this);
+    const timer = grpc && ringAt(grpc, () => this.#passDeadline());
     context.exchange.onClose((complete) => {
+      clearTimeout(timer);
       if (!complete) this.#giveUp(0);
     });
   }
@@ -127,7 +138,8 @@ class Forwarding implements UpstreamReceiver {
     this.#mayTrail = this.#context.takesTrailers || (isHttp2 && !prepared.isMcpServer);
     const announced = this.#mayTrail && declaredLength === undefined ? announcedByClient(this.#context) : "";
     if (announced !== "") headers.push("trailer", announced);
-    const isStream = prepared.isMcpServer || exchange.header("accept")?.includes("text/event-stream") === true;
+    const isStream =
+      prepared.isMcpServer || this.#isGrpc || exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     this.#admission.track(this.#upstream);
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
@@ -140,6 +152,7 @@ class Forwarding implements UpstreamReceiver {
         body,
         ...(this.#mayTrail && exchange.hasBody && { trailers: () => requestTrailers(this.#context) }),
         headTimeoutMs: timeoutMs,
+        bodyTimeoutMs: this.#isGrpc ? (idleTimeoutMs ?? 0) : undefined,
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
@@ -172,6 +185,7 @@ class Forwarding implements UpstreamReceiver {
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
     this.#context.prepared.balancer.reached(this.#upstream);
     this.#admission.answered(status);
+    if (this.#isGrpc && this.#body instanceof RequestBody) this.#body.rest();
     const refusal = this.#deps.refusalOf(this.#context, status, headers);
     if (refusal) {
       this.#call?.abort();
@@ -237,9 +251,21 @@ class Forwarding implements UpstreamReceiver {
   end(): void {
     if (this.#admission.isFinished) return;
     const { exchange } = this.#context;
+    // An upload may be under way; a gRPC client reads its status all the same.
+    if (this.#isGrpc && !exchange.started) return this.#giveUp(refuseEnded(exchange));
     this.#giveUp(0);
     if (exchange.started && this.#head?.isEventStream === true) exchange.end();
     else exchange.abort();
+  }
+
+  /** The client's own deadline, which it mostly sees to by itself: no failure of the upstream, whatever it was doing. */
+  #passDeadline(): void {
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#context;
+    this.#giveUp(exchange.started ? 0 : 504);
+    const message = "The deadline of this call has passed";
+    if (exchange.started) exchange.abort();
+    else respondError(exchange, 504, { code: "request.deadline", message });
   }
 
   /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
@@ -297,7 +323,8 @@ class Forwarding implements UpstreamReceiver {
       // A reset GET has most likely met a connection that the upstream was closing just then.
       return false;
     }
-    this.sendGuarded(this.#body instanceof RequestBody ? new RequestBody(exchange) : this.#body, this.#declaredLength);
+    const again = this.#body instanceof RequestBody ? new RequestBody(exchange, this.#isGrpc) : this.#body;
+    this.sendGuarded(again, this.#declaredLength);
     return true;
   }
 

@@ -16,9 +16,13 @@ export class RequestBody extends Readable {
   readonly #timer: NodeJS.Timeout;
   /** True once the first bytes were asked for: from then on the request cannot be sent a second time. */
   #taken = false;
+  readonly #mayRest: boolean;
+  #isResting = false;
 
-  constructor(exchange: Exchange) {
+  /** @param mayRest any time may pass between two chunks, once there was one or the answer has begun */
+  constructor(exchange: Exchange, mayRest = false) {
     super({ highWaterMark: 65_536 });
+    this.#mayRest = mayRest;
     this.#source = exchange.body;
     // Transports destroy a body whose call has failed, also when they no longer listen to it.
     this.on("error", ignore);
@@ -30,8 +34,14 @@ export class RequestBody extends Readable {
     return this.#taken;
   }
 
+  /** For a body that may: from now on its client is waited for as long as it likes. */
+  rest(): void {
+    this.#isResting = this.#mayRest;
+    if (this.#isResting) clearTimeout(this.#timer);
+  }
+
   override _read(): void {
-    this.#timer.refresh();
+    if (!this.#isResting) this.#timer.refresh();
     if (!this.#taken) {
       this.#taken = true;
       this.#source.on("data", this.#onData);
@@ -54,7 +64,8 @@ export class RequestBody extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    this.#timer.refresh();
+    if (this.#mayRest) this.rest();
+    else this.#timer.refresh();
     if (!this.push(chunk)) {
       this.#source.pause();
     }

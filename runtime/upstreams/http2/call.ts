@@ -81,7 +81,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
 
   /** @param session with room */
   start(session: Session): void {
-    const { body, headTimeoutMs } = this.request;
+    const { body, headTimeoutMs, bodyTimeoutMs = headTimeoutMs } = this.request;
     const isStream = body !== undefined && !Buffer.isBuffer(body);
     if (isStream && body.destroyed) return this.#failSoon("request-body", "the body broke off");
     try {
@@ -93,7 +93,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
       });
       this.#stream = stream;
       this.#listen(stream);
-      this.#deadline.wait(headTimeoutMs);
+      this.#deadline.wait(isStream ? bodyTimeoutMs : headTimeoutMs);
       const sink = new StreamSink(stream);
       if (isStream) this.#sender = new BodySender(sink, body, this.#declaredLength(), this.request.trailers, this);
       else if (body !== undefined) sink.end(trailers ?? [], body);
@@ -160,11 +160,13 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
 
   onProgress(): void {
     // An upstream that takes the body is not silent, whether it has begun to answer or not.
-    if (!this.#isPaused) this.#deadline.wait(this.#hasHead ? this.request.idleTimeoutMs : this.request.headTimeoutMs);
+    const { idleTimeoutMs, headTimeoutMs, bodyTimeoutMs = headTimeoutMs } = this.request;
+    if (!this.#isPaused) this.#deadline.wait(this.#hasHead ? idleTimeoutMs : bodyTimeoutMs);
   }
 
   onSent(): void {
     this.#sender = undefined;
+    if (!this.#hasHead && this.request.bodyTimeoutMs !== undefined) this.#deadline.wait(this.request.headTimeoutMs);
   }
 
   onBroken(error: Error): void {
