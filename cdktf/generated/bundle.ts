@@ -5250,7 +5250,7 @@ export interface BundleRouteUpstream {
   */
   readonly tlsClientKeySealed?: string;
   /**
-  * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit. Default: `timeout`; no limit for event streams and WebSocket
+  * Longest silence within an answer, event streams included, within a gRPC call and on a WebSocket connection; "0s" means no limit. Default: `timeout`; no limit for event streams, gRPC calls and WebSocket
   *
   */
   readonly idleTimeout?: string;
@@ -5909,7 +5909,7 @@ export interface BundleRoute {
   */
   readonly allowWebsockets?: boolean | cdktf.IResolvable;
   /**
-  * Longest wait for the upstream's answer to begin; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
+  * Longest wait for the upstream's answer to begin, of a gRPC call from the end of its request; "0s" means no limit. Default: `default_upstream_timeout`; no limit on MCP server routes
   *
   */
   readonly timeout?: string;

@@ -721,13 +721,15 @@ export interface RouteSettings {
    */
   readonly tlsClientKey?: Secret;
   /**
-   * Longest wait for the upstream's answer to begin; "0s" means no limit. Example: "30s".
+   * Longest wait for the upstream's answer to begin, of a gRPC call from the end of its request; "0s" means no limit.
+   * Example: "30s".
    * @default - `defaultUpstreamTimeout`; no limit on MCP server routes
    */
   readonly timeout?: string;
   /**
-   * Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.
-   * @default - `timeout`; no limit for event streams and WebSocket
+   * Longest silence within an answer, event streams included, within a gRPC call and on a WebSocket connection; "0s"
+   * means no limit.
+   * @default - `timeout`; no limit for event streams, gRPC calls and WebSocket
    */
   readonly idleTimeout?: string;
 }

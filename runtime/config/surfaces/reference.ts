@@ -84,6 +84,18 @@ file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
 
 Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
 
+gRPC passes where the route says \`http2: true\`: calls of all four kinds, from clients that reach the gateway over HTTP/2. A path
+is \`/package.Service/Method\`, so routes, patterns and policies may name services and methods; metadata are headers, so the
+settings of headers hold for them, and \`authorization: Bearer …\` is read as on every route. What the gateway itself answers
+to a call (content type \`application/grpc\`) is a gRPC status, with the error code and the request id in its message:
+UNAUTHENTICATED for nobody signed in, PERMISSION_DENIED by policy, UNIMPLEMENTED where there is no route, RESOURCE_EXHAUSTED
+for too much, UNAVAILABLE and DEADLINE_EXCEEDED for upstreams that are away or late, INTERNAL for what cannot be understood;
+records and metrics keep the HTTP status. Calls may be silent as event streams may (\`idle_timeout\`); \`timeout\` bounds the wait
+for an answer to begin once the request is whole, so a server that first speaks after an hour needs \`timeout: 0s\`;
+\`grpc-timeout\` of the caller ends a call earlier and never later. A client that begins a call with no message has a minute.
+gRPC-Web passes as any request does, over either version of HTTP, and is told by HTTP statuses; pages of other origins need
+\`cors_allow_preflight\`, and an upstream that answers preflights.
+
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
 each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
 rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};

@@ -57,7 +57,7 @@ export const protocolShape = {
 
 export const timeoutShape = {
   timeout: duration({
-    doc: 'Longest wait for the upstream\'s answer to begin; "0s" means no limit.',
+    doc: 'Longest wait for the upstream\'s answer to begin, of a gRPC call from the end of its request; "0s" means no limit.',
     unset: "`default_upstream_timeout`; no limit on MCP server routes",
     annotation: "timeout",
   }),
@@ -65,8 +65,8 @@ export const timeoutShape = {
 
 export const idleTimeoutShape = {
   idle_timeout: duration({
-    doc: 'Longest silence within an answer, event streams included, and on a WebSocket connection; "0s" means no limit.',
-    unset: "`timeout`; no limit for event streams and WebSocket",
+    doc: 'Longest silence within an answer, event streams included, within a gRPC call and on a WebSocket connection; "0s" means no limit.',
+    unset: "`timeout`; no limit for event streams, gRPC calls and WebSocket",
     annotation: "idle_timeout",
   }),
 };
