@@ -96,7 +96,7 @@ export function grpcHead(
 
 function words(status: number, said: ErrorParts | undefined): string {
   if (said) return [`${said.code}: ${said.message}`, ...(said.details ?? []).map((each) => each.join(": "))].join("; ");
-  return status < 400 ? "There is no gRPC method at this address" : `${STATUS_CODES[status] ?? `HTTP ${status}`}`;
+  return status < 400 ? "There is no gRPC method at this address" : (STATUS_CODES[status] ?? `HTTP ${status}`);
 }
 
 function isOfBody(lower: string): boolean {

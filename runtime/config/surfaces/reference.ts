@@ -82,7 +82,7 @@ segments are refused, and so is what a rewrite makes of a path that would need a
 const MESSAGES = `A message to an MCP server route may have 4 KiB until its route says otherwise: a tool call that carries a
 file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
 
-Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
+Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.
 
 gRPC passes where the route says \`http2: true\`: calls of all four kinds, from clients that reach the gateway over HTTP/2. A path
 is \`/package.Service/Method\`, so routes, patterns and policies may name services and methods; metadata are headers, so the
@@ -94,7 +94,7 @@ records and metrics keep the HTTP status. Calls may be silent as event streams m
 for an answer to begin once the request is whole, so a server that first speaks after an hour needs \`timeout: 0s\`;
 \`grpc-timeout\` of the caller ends a call earlier and never later. A client that begins a call with no message has a minute.
 gRPC-Web passes as any request does, over either version of HTTP, and is told by HTTP statuses; pages of other origins need
-\`cors_allow_preflight\`, and an upstream that answers preflights.
+\`cors_allow_preflight\`, and an upstream that answers preflights.`;
 
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
 each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
