@@ -64,6 +64,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly signoutRedirectUrl?: string;
   /**
+  * Where people get help: an `https://` page or a `mailto:` address. Error pages show it as a link, next to the request ID. Default: none
+  *
+  */
+  readonly supportUrl?: string;
+  /**
   * Issuer URL of the OpenID Connect identity provider. Default: nobody can sign in
   *
   */
@@ -6657,6 +6662,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._authorizeLogFields = config.authorizeLogFields;
     this._authenticateServiceUrl = config.authenticateServiceUrl;
     this._signoutRedirectUrl = config.signoutRedirectUrl;
+    this._supportUrl = config.supportUrl;
     this._idpProviderUrl = config.idpProviderUrl;
     this._idpClientId = config.idpClientId;
     this._idpClientSecret = config.idpClientSecret;
@@ -6881,6 +6887,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get signoutRedirectUrlInput() {
     return this._signoutRedirectUrl;
+  }
+
+  // support_url - computed: false, optional: true, required: false
+  private _supportUrl?: string; 
+  public get supportUrl() {
+    return this.getStringAttribute('support_url');
+  }
+  public set supportUrl(value: string) {
+    this._supportUrl = value;
+  }
+  public resetSupportUrl() {
+    this._supportUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get supportUrlInput() {
+    return this._supportUrl;
   }
 
   // idp_provider_url - computed: false, optional: true, required: false
@@ -7412,6 +7434,7 @@ export class Bundle extends cdktf.TerraformResource {
       authorize_log_fields: cdktf.listMapper(cdktf.stringToTerraform, false)(this._authorizeLogFields),
       authenticate_service_url: cdktf.stringToTerraform(this._authenticateServiceUrl),
       signout_redirect_url: cdktf.stringToTerraform(this._signoutRedirectUrl),
+      support_url: cdktf.stringToTerraform(this._supportUrl),
       idp_provider_url: cdktf.stringToTerraform(this._idpProviderUrl),
       idp_client_id: cdktf.stringToTerraform(this._idpClientId),
       idp_client_secret: cdktf.stringToTerraform(this._idpClientSecret),
@@ -7511,6 +7534,12 @@ export class Bundle extends cdktf.TerraformResource {
       },
       signout_redirect_url: {
         value: cdktf.stringToHclTerraform(this._signoutRedirectUrl),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      support_url: {
+        value: cdktf.stringToHclTerraform(this._supportUrl),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -65,6 +65,12 @@ export interface GatewaySettings {
    */
   readonly signoutRedirectUrl?: string;
   /**
+   * Where people get help: an `https://` page or a `mailto:` address. Error pages show it as a link, next to the
+   * request ID.
+   * @default - none
+   */
+  readonly supportUrl?: string;
+  /**
    * Issuer URL of the OpenID Connect identity provider.
    * @default - nobody can sign in
    */

@@ -91,6 +91,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     authenticateServiceUrl:
       doc.authenticate_service_url === undefined ? undefined : origin(doc.authenticate_service_url),
     signOutRedirectUrl: doc.signout_redirect_url,
+    supportUrl: doc.support_url,
     bearerTokenFormat: withDefaults(bearerShape, doc).bearer_token_format,
     accessTokenAudiences:
       doc.idp_access_token_allowed_audiences ?? (doc.idp_client_id === undefined ? [] : [doc.idp_client_id]),

@@ -33,6 +33,8 @@ export interface LiveSettings {
   /** Origin ("https://auth.example.com") of sign-in, consent and user pages; undefined = on each route's own host. */
   readonly authenticateServiceUrl: string | undefined;
   readonly signOutRedirectUrl: string | undefined;
+  /** https or mailto; a link on error pages. */
+  readonly supportUrl: string | undefined;
   /** Of ordinary routes that say nothing themselves. */
   readonly bearerTokenFormat: BearerTokenFormat;
   readonly accessTokenAudiences: readonly string[];

@@ -47,6 +47,7 @@ export class Http1Exchange implements Exchange {
   upgrade: UpgradeOffer | undefined;
   forwardedFor: ForwardedFor | undefined;
   addedHeaders: AddedHeaders | undefined;
+  supportUrl: string | undefined;
   started = false;
   /** The answer says `close`: nothing behind this request is looked at. */
   closesConnection = false;

@@ -35,6 +35,7 @@ export class Http2Exchange implements Exchange {
   readonly upgrade: UpgradeOffer | undefined;
   forwardedFor: ForwardedFor | undefined;
   addedHeaders: AddedHeaders | undefined;
+  supportUrl: string | undefined;
   started = false;
   status = 0;
   meantStatus: number | undefined;

@@ -41,6 +41,8 @@ export interface Exchange {
   readonly trailers: readonly string[];
   /** What the settings add to answers of the gateway's own; set by the proxy once host and route are known. */
   addedHeaders?: AddedHeaders | undefined;
+  /** `support_url` of the settings in force, for error pages; set by the proxy. */
+  supportUrl?: string | undefined;
   /** What the client showed in the TLS handshake; undefined when it showed none or was not asked. */
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The client wants to go on with WebSocket messages. Without `accept()` it is answered like any request. */

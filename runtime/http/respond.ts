@@ -2,7 +2,7 @@
  * Answers of our own, each in one go. All carry the request id, none is kept by a cache or taken for another type. All leave
  * by `respondBytes`, which gives gRPC calls a gRPC status instead.
  */
-import { errorPage, errorTitle } from "../pages/error.ts";
+import { errorPage, errorTitle, type PageLink } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { withAddedHeaders } from "../features/headers/apply-added.ts";
 import type { Exchange } from "./exchange.ts";
@@ -11,12 +11,16 @@ import { grpcHead, isGrpcCall } from "./grpc.ts";
 export interface ErrorParts {
   /** Stable and for machines: "route.not-found". */
   readonly code: string;
+  /** Heading of the page, where it is not what status and code say by themselves. */
+  readonly title?: string;
   /** For people, without internals. */
   readonly message: string;
   /** Facts worth showing, label and value. */
   readonly details?: readonly (readonly [label: string, value: string])[];
-  /** Where a person may go from here, on a host of ours; on pages only. */
-  readonly links?: readonly { readonly href: string; readonly text: string }[];
+  /** Where a person may go from here, on a host of ours; on pages only. The first is the one that helps most people. */
+  readonly links?: readonly PageLink[];
+  /** The same request may work in a moment: pages offer to try again. */
+  readonly canRetry?: boolean;
 }
 
 const JSON_TYPE = "application/json";
@@ -84,20 +88,17 @@ export function respondError(
     send(exchange, status, JSON_TYPE, JSON.stringify(body), headers, parts);
     return;
   }
-  const html = errorPage({
-    status,
-    title: errorTitle(status, parts.code),
-    message: parts.message,
-    requestId: exchange.id,
-    ...(parts.details ? { details: parts.details } : {}),
-    ...(parts.links ? { links: parts.links } : {}),
-  });
+  const { code, title = errorTitle(status, code), message, details, links } = parts;
+  const { id: requestId, supportUrl } = exchange;
+  // A link would not send a form again.
+  const canRetry = parts.canRetry === true && exchange.method === "GET";
+  const html = errorPage({ status, title, code, message, details, links, requestId, canRetry, supportUrl });
   respondHtml(exchange, status, html, headers);
 }
 
 /** Something we need is away: the same may be possible in a moment. */
 export function respondAgainLater(exchange: Exchange, parts: ErrorParts, headers: readonly string[] = []): void {
-  respondError(exchange, 503, parts, ["retry-after", "5", ...headers]);
+  respondError(exchange, 503, { ...parts, canRetry: true }, ["retry-after", "5", ...headers]);
 }
 
 /** True for what browsers send when a person navigates; wildcards alone are programs. */

@@ -154,6 +154,9 @@ class ExtraHeaders implements Exchange {
   get addedHeaders(): AddedHeaders | undefined {
     return this.#inner.addedHeaders;
   }
+  get supportUrl(): string | undefined {
+    return this.#inner.supportUrl;
+  }
   get started(): boolean {
     return this.#inner.started;
   }

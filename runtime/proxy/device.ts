@@ -81,18 +81,22 @@ export function answerDevice(
     // So that the person can tell an administrator which device to approve.
     ...(details.length > 0 && { details }),
     links: [
-      ...(address === undefined ? [] : [{ href: address, text: "Use another device" }]),
+      ...(address === undefined ? [] : [{ href: address, text: reasonLink(reason) }]),
       { href: "/.gateway/", text: "See your devices" },
     ],
   });
 }
 
+function reasonLink(reason: DeviceReason): string {
+  return reason === DEVICE_UNAUTHENTICATED ? "Use a registered device" : "Use another device";
+}
+
 function messageOf({ kind }: Principal, reason: DeviceReason): string {
   if (kind !== "session")
-    return "This address asks for a registered device, which only a browser can prove: programs cannot pass here";
+    return "This address asks for a registered device. Only a browser can prove one, so programs cannot use this address";
   return reason === DEVICE_UNAUTHENTICATED
-    ? "This address asks for a registered device: open it in a browser to prove yours"
-    : "The policy of this address does not take your device; an administrator may have to approve it first";
+    ? "This address needs a device that you registered. Open it in a browser to prove yours"
+    : "You have proven a device, but the policy of this address does not accept it. An administrator may have to approve it first: give them the device's ID";
 }
 
 /** The kind of device that a policy wants, where it wants one alone. */

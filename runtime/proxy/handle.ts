@@ -202,6 +202,7 @@ export function createProxy(deps: ProxyDeps & { readonly transport?: Transport }
     handle(exchange) {
       const trace = deps.tracing?.begin(exchange);
       const host = table.findHost(exchange.host);
+      exchange.supportUrl = snapshot.settings.supportUrl;
       exchange.addedHeaders = table.addedHeaders[host?.scheme ?? (exchange.secure ? "https" : "http")];
       if (!host) {
         deps.metrics?.refused("host-unknown");

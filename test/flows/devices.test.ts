@@ -151,7 +151,7 @@ describe("programs and MCP clients", () => {
     const url = `${world.gateway.origin}/mine/`;
     const answer = await createSend()({ method: "GET", url, headers });
     expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
-    expect(answer.text).toContain("programs cannot pass here");
+    expect(answer.text).toContain("programs cannot use this address");
     // Also where they look like browsers: a program is never led to a page.
     const asBrowser = { ...headers, accept: "text/html", "sec-fetch-mode": "navigate" };
     expect((await createSend()({ method: "GET", url, headers: asBrowser })).status).toBe(450);

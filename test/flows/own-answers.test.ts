@@ -20,6 +20,7 @@ beforeAll(async () => {
     yaml: `
 idp_provider_url: http://127.0.0.1:9
 idp_client_id: gateway
+support_url: https://help.example.com/?from=gateway&kind=page
 runtime_flags: { mcp: true }
 set_response_headers:
   Strict-Transport-Security: max-age=1
@@ -58,7 +59,7 @@ async function ask(path: string, host = `localhost:${gateway.port}`, headers: Re
   );
   const answer = await sendRaw(gateway.port, `GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
   const found = [...answer.headers].map(([name, values]) => [name, values.join(", ")] as const);
-  return { status: answer.status, headers: Object.fromEntries<string | undefined>(found) };
+  return { status: answer.status, headers: Object.fromEntries<string | undefined>(found), text: answer.body };
 }
 
 test.each([
@@ -96,4 +97,22 @@ test("Strict-Transport-Security is sent to hosts that users reach by https, and 
   expect((await ask("/", "tls.localhost")).headers[HSTS]).toBe("max-age=1");
   expect((await ask("/dead", "tls.localhost")).headers[HSTS]).toBe("max-age=1");
   expect((await ask("/.gateway/none", "tls.localhost")).headers[HSTS]).toBe("max-age=1");
+});
+
+test.each([
+  ["an unknown host", "/", "unknown.example", 421, "host.unknown", ["Get help"]],
+  ["nothing there", "/none", undefined, 404, "route.not-found", ["Get help"]],
+  ["an own endpoint that is not there", "/.gateway/none", undefined, 404, "endpoint.not-found", ["Get help"]],
+  ["an upstream that is away", "/dead", undefined, 502, "upstream.unreachable", ["Try again", "Get help"]],
+])("%s: the page shows code and request id, and leads to help", async (_name, path, host, status, code, actions) => {
+  const { headers, text, ...page } = await ask(path, host, { accept: "text/html" });
+  expect(page.status).toBe(status);
+  expect(text).toContain(`<code>${code}</code>`);
+  expect(text).toContain(`<code>${headers["x-request-id"]}</code>`);
+  expect([...text.matchAll(/<a class="button[^>]*>([^<]*)</g)].map(([, action]) => action)).toEqual(actions);
+  expect(text).toContain('href="https://help.example.com/?from=gateway&#38;kind=page"');
+
+  const forPrograms = await ask(path, host);
+  expect(JSON.parse(forPrograms.text)).toMatchObject({ error: code, request_id: forPrograms.headers["x-request-id"] });
+  expect(forPrograms.text).not.toContain("help.example.com");
 });

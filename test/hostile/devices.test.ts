@@ -50,7 +50,7 @@ describe("without a proof", () => {
       headers: { accept: "application/json", cookie: alice.browser.cookieHeader("localhost") },
     });
     expect([answer.status, answer.json()["error"]]).toEqual([450, "device.unauthenticated"]);
-    expect(answer.text).toContain("open it in a browser to prove yours");
+    expect(answer.text).toContain("Open it in a browser to prove yours");
     expect((await world.gateway.records()).at(-1)).toMatchObject({
       allow: false,
       "allow-why-false": ["device-unauthenticated"],
@@ -143,7 +143,7 @@ describe("a registration", () => {
     await signedIn(alice);
     const page = await alice.register(makeSoftKey(), how);
     expect(page.status).toBe(400);
-    expect(page.text).toContain("The device was not taken");
+    expect(page.text).toContain("The device was not accepted");
     expect(await statusOf(alice)).toBe(450);
   });
 

@@ -1,5 +1,6 @@
-/** Settings of sign-in: the identity provider, the pages' host, the session cookie. */
+/** Settings of sign-in: the identity provider, the pages and their host, the session cookie. */
 import { quote } from "../../settings/problem.ts";
+import { parseSupportUrl } from "./support-url.ts";
 import { parseHttpUrl, parseOrigin } from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
 import { choice, duration, flag, text, url } from "../../settings/types/scalar.ts";
@@ -18,6 +19,11 @@ export const signInShape = {
     doc: "Where browsers go after signing out.",
     unset: "the signed-out page",
     read: parseHttpUrl,
+  }),
+  support_url: url({
+    doc: "Where people get help: an `https://` page or a `mailto:` address. Error pages show it as a link, next to the request ID.",
+    unset: "none",
+    read: parseSupportUrl,
   }),
   idp_provider_url: url({
     doc: "Issuer URL of the OpenID Connect identity provider.",

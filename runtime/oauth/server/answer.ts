@@ -1,8 +1,14 @@
 /** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
 import type { Exchange } from "../../http/exchange.ts";
-import { acceptsHtml, redirect, respondHtml, respondJson } from "../../http/respond.ts";
+import {
+  acceptsHtml,
+  redirect,
+  respondAgainLater,
+  respondError,
+  respondJson,
+  type ErrorParts,
+} from "../../http/respond.ts";
 import { BLOCKED, type Block } from "../../policy/blocks.ts";
-import { errorPage } from "../../pages/error.ts";
 import { withAnswer } from "./clients/redirect-uri.ts";
 
 /** Error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2, RFC 8707 §2, OpenID Connect Core §3.1.2.6. */
@@ -119,14 +125,8 @@ export function refusalAddress(to: RefusalTarget, refusal: OAuthRefusal): string
   return withAnswer(to.redirectUri, { error, error_description, state: to.state, iss: to.issuer });
 }
 
-export interface RefusalPage {
+export interface RefusalPage extends ErrorParts {
   readonly status: number;
-  /** Stable, for programs. */
-  readonly code: string;
-  readonly title: string;
-  readonly message: string;
-  readonly details?: readonly (readonly [label: string, value: string])[];
-  readonly links?: readonly { readonly href: string; readonly text: string }[];
 }
 
 /** A refusal that must not leave for a redirect URI, because none is trusted: a page, or JSON for programs. */
@@ -141,18 +141,7 @@ export function respondPage(exchange: Exchange, parts: RefusalPage): void {
     });
     return;
   }
-  respondHtml(
-    exchange,
-    parts.status,
-    errorPage({
-      status: parts.status,
-      title: parts.title,
-      message: parts.message,
-      requestId: exchange.id,
-      ...(parts.details ? { details: parts.details } : {}),
-      ...(parts.links ? { links: parts.links } : {}),
-    }),
-  );
+  respondError(exchange, parts.status, parts);
 }
 
 /** The address is none of an issuer's: MCP is off, or no MCP server route lives on this host. */
@@ -167,8 +156,7 @@ export function respondNotFound(exchange: Exchange): void {
 /** The store cannot be read or written: nothing was decided, nothing consumed, try again. */
 export function respondUnavailable(exchange: Exchange): void {
   if (acceptsHtml(exchange)) {
-    return respondPage(exchange, {
-      status: 503,
+    return respondAgainLater(exchange, {
       code: "temporarily_unavailable",
       title: "Temporarily unavailable",
       message: "The gateway cannot reach its records right now. Please try again in a moment.",

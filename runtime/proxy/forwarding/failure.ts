@@ -5,19 +5,21 @@ import type { RequestContext } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 
 const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; readonly message: string }>> = {
-  unreachable: { status: 502, message: "The upstream cannot be reached" },
-  "connect-timeout": { status: 504, message: "The upstream cannot be reached in time" },
-  overloaded: { status: 503, message: "The upstream has too many requests under way" },
-  unhealthy: { status: 503, message: "No upstream is healthy at the moment" },
-  loop: { status: 508, message: "The request goes round in circles: it has come through this gateway before" },
-  reset: { status: 502, message: "The upstream closed the connection before it answered" },
-  timeout: { status: 504, message: "The upstream did not answer in time" },
-  protocol: { status: 502, message: "The upstream gave no valid answer" },
+  unreachable: { status: 502, message: "The service behind this address cannot be reached" },
+  "connect-timeout": { status: 504, message: "The service behind this address cannot be reached in time" },
+  overloaded: { status: 503, message: "The service behind this address has too many requests at the moment" },
+  unhealthy: { status: 503, message: "The service behind this address is not working at the moment" },
+  loop: { status: 508, message: "This address leads back to the gateway itself. An administrator has to change that" },
+  reset: { status: 502, message: "The service behind this address closed the connection before it answered" },
+  timeout: { status: 504, message: "The service behind this address did not answer in time" },
+  protocol: { status: 502, message: "The service behind this address gave no valid answer" },
   // The client's own doing; it is hardly there any more to read this.
   "request-body": { status: 400, message: "The request did not arrive completely" },
   closed: { status: 503, message: "The gateway is shutting down" },
 };
 
+/** What trying again does not help with. */
+const LASTING: ReadonlySet<UpstreamFailure> = new Set(["loop", "request-body"]);
 /** What is over in a moment. */
 const SHORT_LIVED: ReadonlySet<UpstreamFailure> = new Set(["overloaded", "unhealthy"]);
 const RETRY_AFTER = ["retry-after", "1"];
@@ -28,6 +30,7 @@ export function answerFailure(context: RequestContext, failure: UpstreamFailure)
   const { status, message } = ANSWERS[failure];
   const headers = routeCorsHeaders(context.corsOrigin);
   const later = SHORT_LIVED.has(failure) ? RETRY_AFTER : NOTHING;
-  respondError(context.exchange, status, { code: `upstream.${failure}`, message }, [...later, ...headers]);
+  const parts = { code: `upstream.${failure}`, message, canRetry: !LASTING.has(failure) };
+  respondError(context.exchange, status, parts, [...later, ...headers]);
   return status;
 }

@@ -80,9 +80,10 @@ describe("contentSecurityPolicy()", () => {
 });
 
 describe("errorPage()", () => {
-  it("shows status, request id and details, escaped", () => {
+  it("shows status, code, request id and details, escaped", () => {
     const text = errorPage({
       status: 403,
+      code: "access.denied",
       title: "Access denied",
       message: "No <rule> allows it",
       requestId: "req-1",
@@ -90,10 +91,44 @@ describe("errorPage()", () => {
       links: [{ href: "/.gateway/", text: "Your account" }],
     });
     expect(text).toContain("Status 403");
+    expect(text).toContain("<code>access.denied</code>");
     expect(text).toContain("<code>req-1</code>");
     expect(text).toContain("https://evil.example/&#60;x&#62;");
     expect(text).toContain("No &#60;rule&#62; allows it");
     expect(text).toContain('href="/.gateway/"');
+  });
+
+  const parts = { status: 502, code: "upstream.reset", title: "A", message: "b", requestId: "req-1" };
+  const links = [{ href: "/.gateway/", text: "Your account" }];
+  const supportUrl = 'https://help.example.com/?a=1&b="';
+  const actionsOf = (text: string) =>
+    [...text.matchAll(/<a class="([^"]*)" href="([^"]*)">([^<]*)</g)].map((match) => match.slice(1));
+
+  it.each([
+    ["nothing to do", {}, []],
+    [
+      "the first link first",
+      { links, supportUrl: "mailto:help@example.com" },
+      [
+        ["button primary", "/.gateway/", "Your account"],
+        ["button", "mailto:help@example.com", "Get help"],
+      ],
+    ],
+    [
+      "trying again before all",
+      { canRetry: true, links },
+      [
+        ["button primary", "", "Try again"],
+        ["button", "/.gateway/", "Your account"],
+      ],
+    ],
+    [
+      "help alone, escaped",
+      { supportUrl },
+      [["button primary", "https://help.example.com/?a=1&#38;b=&#34;", "Get help"]],
+    ],
+  ])("has one primary action at most: %s", (_, more, actions) => {
+    expect(actionsOf(errorPage({ ...parts, ...more }))).toEqual(actions);
   });
 });
 
@@ -119,6 +154,11 @@ describe("errorTitle()", () => {
     [421, "host.unknown", "Unknown host"],
     [500, "internal", "Something went wrong"],
     [503, "store.unavailable", "Not available right now"],
+    [508, "upstream.loop", "This address is not set up correctly"],
+    [450, "device.unauthenticated", "This page needs a registered device"],
+    [450, "device.unauthorized", "This device is not accepted here"],
+    [400, "device.ticket", "The device was not accepted"],
+    [503, "device.unavailable", "Devices cannot be used now"],
   ])("%d %s reads %j", (status, code, title) => {
     expect(errorTitle(status, code)).toBe(title);
   });

@@ -20,6 +20,7 @@ const NAMED: readonly (readonly [path: string, kind: Field["kind"]])[] = [
   ["mcp_allowed_as_metadata_domains", "domain-pattern-list"],
   ["authorize_log_fields", "text-list"],
   ["cookie_expiration", "duration"],
+  ["support_url", "url"],
   ["set_response_headers", "text-map"],
   ["routes.from", "url"],
   ["routes.to", "url-list"],

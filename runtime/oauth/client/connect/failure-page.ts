@@ -1,7 +1,6 @@
 /** What a person is told when an upstream could not be connected: what happened, and what they can do. */
 import type { Exchange } from "../../../http/exchange.ts";
-import { acceptsHtml, respondError, respondHtml } from "../../../http/respond.ts";
-import { errorPage } from "../../../pages/error.ts";
+import { acceptsHtml, respondError } from "../../../http/respond.ts";
 import type { CompleteFailure } from "./flow.ts";
 import { wayBack } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
@@ -10,6 +9,7 @@ interface FailureText {
   readonly status: number;
   readonly title: string;
   readonly message: string;
+  readonly canRetry?: boolean;
 }
 
 const REQUESTS = {
@@ -71,7 +71,7 @@ export function respondFailure(exchange: Exchange, failure: RequestFailure, jour
   const { status, title, message } = REQUESTS[failure];
   const headers = status === 503 ? ["retry-after", "5"] : [];
   const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];
-  tell(exchange, `upstream.${failure}`, { status, title, message }, links, headers);
+  tell(exchange, `upstream.${failure}`, { status, title, message, canRetry: status === 503 }, links, headers);
 }
 
 /** Where somebody can go from a failure. */
@@ -148,15 +148,13 @@ export function respondConnectFailure(
 function tell(
   exchange: Exchange,
   code: string,
-  { status, title, message }: FailureText,
+  { status, ...text }: FailureText,
   links: readonly { readonly href: string; readonly text: string }[],
   headers: readonly string[],
   details?: readonly (readonly [string, string])[],
 ): void {
-  const all = [...headers, "referrer-policy", "no-referrer"];
-  if (!acceptsHtml(exchange)) {
-    return respondError(exchange, status, { code, message, ...(details ? { details } : {}) }, all);
-  }
-  const html = errorPage({ status, title, message, requestId: exchange.id, links, ...(details ? { details } : {}) });
-  respondHtml(exchange, status, html, headers);
+  const parts = { code, ...text, links, ...(details ? { details } : {}) };
+  // Pages have a policy of their own.
+  const referrer = acceptsHtml(exchange) ? [] : ["referrer-policy", "no-referrer"];
+  respondError(exchange, status, parts, [...headers, ...referrer]);
 }
