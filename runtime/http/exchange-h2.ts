@@ -7,9 +7,11 @@ import type { AddedHeaders } from "../features/headers/apply-added.ts";
 import type { ClientCertificate } from "./listener/client-certificate.ts";
 import type { Exchange, UpgradeOffer } from "./exchange.ts";
 import { trailerObject } from "../shared/http/trailers.ts";
+import { joinUnread } from "../shared/http/unread.ts";
 import type { ForwardedFor } from "./listener/forwarded-for.ts";
 import { allHeaders, findHeader } from "../shared/http/header-lookup.ts";
 import { headerTraits, type HeaderTraits } from "../shared/http/header-traits.ts";
+import { PendingWrites } from "../shared/http/pending-writes.ts";
 import { createRequestId } from "../shared/http/request-id.ts";
 
 /** What the streams of one connection have in common. */
@@ -43,6 +45,7 @@ export class Http2Exchange implements Exchange {
   trailers: readonly string[] = NONE;
   readonly #stream: ServerHttp2Stream;
   readonly #peerAddress: string;
+  #writes: PendingWrites | undefined;
   #answerTrailers: readonly string[] = NONE;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
@@ -57,8 +60,8 @@ export class Http2Exchange implements Exchange {
     // What follows an extended CONNECT are messages, not a body.
     this.hasBody = hasBody && !head.isWebSocket;
     this.#stream = stream;
+    if (hasBody) guardInput(stream, this.hasBody);
     if (this.hasBody) {
-      endWithItsEnd(stream);
       // From now on: they may have come before anybody reads the body.
       stream.once("trailers", (_headers, _flags, raw) => (this.trailers = raw as unknown as readonly string[]));
     }
@@ -89,7 +92,9 @@ export class Http2Exchange implements Exchange {
   }
 
   write(chunk: Buffer | string): boolean {
-    return this.#isWritable ? this.#stream.write(chunk) : true;
+    if (!this.#isWritable) return true;
+    this.#writes ??= new PendingWrites(this.#stream);
+    return this.#writes.write(chunk);
   }
 
   onDrain(listener: () => void): void {
@@ -164,14 +169,21 @@ export class Http2Exchange implements Exchange {
   }
 }
 
-/** END_STREAM alone is the end of a body: at RST_STREAM with NO_ERROR node:http2 ends it, too, and a part would look whole. */
-function endWithItsEnd(stream: ServerHttp2Stream): void {
+/**
+ * What nobody reads just now stays in bounds, however small its pieces. And END_STREAM alone is the end of a body: at
+ * RST_STREAM with NO_ERROR node:http2 ends it, too, and a part would look whole.
+ */
+function guardInput(stream: ServerHttp2Stream, isBody: boolean): void {
   const push = stream.push.bind(stream);
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
-    if (chunk !== null || !stream.closed) return push(chunk, encoding);
-    // Not now: node:http2 goes on with the stream.
-    process.nextTick(() => stream.destroy());
-    return false;
+    if (isBody && chunk === null && stream.closed) {
+      // Not now: node:http2 goes on with the stream.
+      process.nextTick(() => stream.destroy());
+      return false;
+    }
+    const takesMore = push(chunk, encoding);
+    joinUnread(stream);
+    return takesMore;
   };
 }
 

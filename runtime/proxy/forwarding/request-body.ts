@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 
 import type { Exchange } from "../../http/exchange.ts";
+import { joinUnread } from "../../shared/http/unread.ts";
 import { REQUEST_BODY_ERROR } from "../../upstreams/failure.ts";
 
 /** A client that sends nothing for so long, while we would take more, is given up. */
@@ -66,9 +67,9 @@ export class RequestBody extends Readable {
   readonly #onData = (chunk: Buffer): void => {
     if (this.#mayRest) this.rest();
     else this.#timer.refresh();
-    if (!this.push(chunk)) {
-      this.#source.pause();
-    }
+    const takesMore = this.push(chunk);
+    joinUnread(this);
+    if (!takesMore) this.#source.pause();
   };
 
   readonly #onEnd = (): void => {

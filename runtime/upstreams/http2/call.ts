@@ -7,17 +7,11 @@
  *
  * @see RFC 9113 §8.1, §8.7
  */
-import {
-  constants,
-  type ClientHttp2Stream,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-  type OutgoingHttpHeaders,
-} from "node:http2";
+import { constants, type ClientHttp2Stream, type IncomingHttpHeaders, type IncomingHttpStatusHeader } from "node:http2";
 
 import { errorText } from "../../shared/errors.ts";
-import { trailerObject } from "../../shared/http/trailers.ts";
-import { BodySender, type BodyEvents, type BodySink } from "../body-sender.ts";
+import { joinUnread, takeUnread } from "../../shared/http/unread.ts";
+import { BodySender, type BodyEvents } from "../body-sender.ts";
 import { Deadline } from "../deadline.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type {
@@ -33,6 +27,7 @@ import { failureOf, failureOfEstablished } from "../failure.ts";
 import { requestHead } from "./head.ts";
 import { resetSoon } from "./reset.ts";
 import type { Session } from "./session.ts";
+import { StreamSink } from "./stream-sink.ts";
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 
@@ -53,8 +48,11 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
   readonly since: number;
   readonly #owner: CallOwner;
   readonly #receiver: UpstreamReceiver;
-  readonly #deadline: Deadline = new Deadline(() => this.fail("timeout", this.#lateness()));
+  readonly #deadline: Deadline = new Deadline(() => this.#late());
   #stream: ClientHttp2Stream | undefined;
+  #session: Session | undefined;
+  /** Bytes that had come on its connection when it was sent. */
+  #heardBefore = 0;
   #sender: BodySender | undefined;
   /** Where it is a call over HTTP/1.1 after all. */
   #other: UpstreamCall | undefined;
@@ -62,6 +60,11 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
   #hasHead = false;
   /** END_STREAM has come. */
   #isWhole = false;
+  /** Bytes of the body that have come, and that were given on. */
+  #came = 0;
+  #given = 0;
+  /** Of a whole answer, what was left when its stream closed before it was read. */
+  #rest: Buffer[] | undefined;
   #isPaused = false;
   #trailers: UpstreamHeaders | undefined;
   #wasRefused = false;
@@ -92,6 +95,8 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
         waitForTrailers: isStream ? this.request.trailers !== undefined : (trailers?.length ?? 0) > 0,
       });
       this.#stream = stream;
+      this.#session = session;
+      this.#heardBefore = session.bytesRead;
       this.#listen(stream);
       this.#deadline.wait(isStream ? bodyTimeoutMs : headTimeoutMs);
       const sink = new StreamSink(stream);
@@ -119,8 +124,10 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
   resume(): void {
     if (this.#isOver || !this.#isPaused) return;
     this.#isPaused = false;
+    if (this.#rest) return this.#giveRest(this.#rest);
     if (this.#stream) this.#deadline.wait(this.request.idleTimeoutMs);
-    this.#stream?.resume();
+    // Of one that is just being closed `#closed()` takes what is left.
+    if (this.#stream?.destroyed === false) this.#stream.resume();
     this.#other?.resume();
   }
 
@@ -179,8 +186,11 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
     const push = stream.push.bind(stream);
     // The only place where END_STREAM shows: on RST_STREAM, and with the connection, the stream is closed before its end.
     stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
-      if (chunk === null && !stream.closed) this.#isWhole = true;
-      return push(chunk, encoding);
+      if (Buffer.isBuffer(chunk)) this.#came += chunk.length;
+      else if (chunk === null && !stream.closed) this.#isWhole = true;
+      const takesMore = push(chunk, encoding);
+      joinUnread(stream);
+      return takesMore;
     };
     stream.on("headers", () => {
       this.#interim += 1;
@@ -192,6 +202,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
       if (isTooLarge(this.#trailers)) this.fail("protocol", HEAD_TOO_LARGE);
     });
     stream.on("data", (chunk: Buffer) => {
+      this.#given += chunk.length;
       if (!this.#isPaused) this.#deadline.wait(this.request.idleTimeoutMs);
       this.#guard(() => this.onData(chunk));
     });
@@ -199,7 +210,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
       if (this.#isWhole && this.#hasHead) this.#guard(() => this.onEnd(this.#trailers));
     });
     stream.on("error", (error) => (problem = error));
-    stream.once("close", () => this.#closed(stream.rstCode, problem));
+    stream.once("close", () => this.#closed(stream, problem));
   }
 
   #head(headers: IncomingHttpHeaders & IncomingHttpStatusHeader, flags: number, raw: readonly string[]): void {
@@ -221,15 +232,30 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
   }
 
   /** Before its end, where nobody has heard of that. */
-  #closed(code: number | undefined, error: NodeJS.ErrnoException | undefined): void {
+  #closed(stream: ClientHttp2Stream, error: NodeJS.ErrnoException | undefined): void {
     if (this.#isOver) return;
     if (this.#owner.isClosed) return this.fail("closed", "the transport was closed");
+    const code = stream.rstCode;
+    if (this.#isWhole && this.#hasHead) {
+      // Whole it came, and the connection has ended since, while the client was slow.
+      const rest = takeUnread(stream);
+      const left = rest.reduce((sum, piece) => sum + piece.length, 0);
+      if (left === this.#came - this.#given) return this.#giveRest((this.#rest = [...rest]));
+    }
     if (code === NGHTTP2_REFUSED_STREAM && !this.#hasHead) return this.#refused();
     const text = error ? errorText(error) : `the upstream broke off its answer, with code ${code}`;
     if (code === NGHTTP2_PROTOCOL_ERROR) this.fail("protocol", text);
     // What node:http2 says to a head, or trailers, past our bound.
     else if (code === NGHTTP2_ENHANCE_YOUR_CALM) this.fail("protocol", `${text}, or its header fields are too many`);
     else this.fail(failureOfEstablished(error), text);
+  }
+
+  #giveRest(rest: Buffer[]): void {
+    while (!this.#isPaused && !this.#isOver) {
+      const piece = rest.shift();
+      if (piece === undefined) this.#guard(() => this.onEnd(this.#trailers));
+      else this.#guard(() => this.onData(piece));
+    }
   }
 
   /** The upstream says that it has not looked at it, which is as good as not sent (RFC 9113 §8.7). */
@@ -240,6 +266,7 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
     if (this.#wasRefused || !isAtHand) return this.fail("overloaded", "the upstream refused the request unseen");
     this.#wasRefused = true;
     this.#stream = undefined;
+    this.#session = undefined;
     this.#sender = undefined;
     this.#isWhole = false;
     this.#deadline.rest();
@@ -252,8 +279,10 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
     return at === -1 ? undefined : Number(headers[at + 1]);
   }
 
-  #lateness(): string {
-    return this.#hasHead ? "the answer stopped coming" : "no answer came in time";
+  #late(): void {
+    // Others would wait as long: until the system gives the connection up a quarter of an hour may pass.
+    this.#session?.leaveIfSilentSince(this.#heardBefore);
+    this.fail("timeout", this.#hasHead ? "the answer stopped coming" : "no answer came in time");
   }
 
   #failSoon(failure: UpstreamFailure, detail: string): void {
@@ -286,32 +315,4 @@ function isTooLarge(fields: readonly string[]): boolean {
   let bytes = 0;
   for (const text of fields) bytes += text.length + 2;
   return bytes > MAX_HEAD_BYTES;
-}
-
-/** The body's way into a stream. */
-class StreamSink implements BodySink {
-  readonly target: ClientHttp2Stream;
-  #trailers: OutgoingHttpHeaders = {};
-
-  constructor(stream: ClientHttp2Stream) {
-    this.target = stream;
-    stream.once("wantTrailers", () => {
-      try {
-        stream.sendTrailers(this.#trailers);
-      } catch {
-        // Checked before; what is refused all the same must not look like a request without them.
-        resetSoon(stream);
-      }
-    });
-  }
-
-  write(chunk: Buffer): boolean {
-    return this.target.write(chunk);
-  }
-
-  end(trailers: readonly string[], last?: Buffer): void {
-    this.#trailers = trailerObject(trailers);
-    if (last === undefined) this.target.end();
-    else this.target.end(last);
-  }
 }

@@ -16,11 +16,12 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
   readonly upstream: Upstream;
   readonly connectTimeoutMs: number;
   tlsSession: Buffer | undefined;
+  maxStreams: number = MAX_STREAMS;
   isClosed = false;
   readonly #http1: Transport;
   readonly #places: Places;
   readonly #maxConnections: number;
-  /** Those that count as connections; what the upstream says goodbye to only finishes what it has. */
+  /** Those that count as connections; what the upstream says goodbye to, or is silent on, only finishes what it has. */
   readonly #counted = new Set<Session>();
   readonly #leaving = new Set<Session>();
   /** Those that may have room. The first is filled first, so that those too many grow old. */
@@ -75,6 +76,7 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
     for (const session of Array.from(this.#counted)) {
       if (session.isIdle && (this.#isRetired || session.idleUntil <= now)) session.destroy();
     }
+    for (const session of Array.from(this.#leaving)) if (session.isIdle) session.destroy();
     if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
     const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
     if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
@@ -129,7 +131,7 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
     // Who came in the middle of it has an attempt of his own; one that is still being made may serve as many as it has room.
-    while (this.#waiting.length > this.#connecting * MAX_STREAMS && (this.#waiting[0] as Call).since <= since)
+    while (this.#waiting.length > this.#connecting * this.maxStreams && (this.#waiting[0] as Call).since <= since)
       this.#waiting.shift()?.fail(failure, detail);
   }
 
@@ -171,7 +173,7 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
   #openForWaiting(): void {
     while (
       !this.isClosed &&
-      this.#waiting.length > this.#connecting * MAX_STREAMS &&
+      this.#waiting.length > this.#connecting * this.maxStreams &&
       this.#counted.size < this.#maxConnections
     ) {
       if (!this.#open()) return;

@@ -22,6 +22,8 @@ export interface SessionOwner {
   readonly connectTimeoutMs: number;
   /** Of the latest handshake that was good in every respect. */
   tlsSession: Buffer | undefined;
+  /** As the upstream said last, at least 1: it holds for connections whose SETTINGS have not come. */
+  maxStreams: number;
   /** It is there, and can take requests. */
   onReady(session: Session): void;
   /** It can take more than before. */
@@ -53,13 +55,15 @@ export class Session {
   #http2: ClientHttp2Session | undefined;
   #streams = 0;
   /** As the upstream says, which may change. */
-  #maxStreams = MAX_STREAMS;
+  #maxStreams: number;
+  #takesNoMore = false;
   #error: Error | undefined;
   #isGone = false;
 
   /** @throws for TLS settings that cannot be used at all, and for addresses that may not be connected to */
   constructor(owner: SessionOwner) {
     this.#owner = owner;
+    this.#maxStreams = owner.maxStreams;
     const { socket, ready } = openUpstreamSocket(owner.upstream, {
       alpn: ["h2", "http/1.1"],
       tlsSession: owner.tlsSession,
@@ -75,11 +79,23 @@ export class Session {
 
   get hasRoom(): boolean {
     const http2 = this.#http2;
-    return http2 !== undefined && !http2.closed && !http2.destroyed && this.#streams < this.#maxStreams;
+    const isOpen = http2 !== undefined && !http2.closed && !http2.destroyed && !this.#takesNoMore;
+    return isOpen && this.#streams < this.#maxStreams;
   }
 
   get isIdle(): boolean {
     return this.#http2 !== undefined && this.#streams === 0;
+  }
+
+  get bytesRead(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /** Takes no other requests if nothing at all has come for so long. @param bytesRead as it was then */
+  leaveIfSilentSince(bytesRead: number): void {
+    if (this.#isGone || this.#takesNoMore || this.bytesRead !== bytesRead) return;
+    this.#takesNoMore = true;
+    this.#owner.onFull(this);
   }
 
   /** Only while it has room. @param head flat, pseudo-headers first @throws for what cannot be sent */
@@ -123,6 +139,7 @@ export class Session {
     http2.once("goaway", () => this.#owner.onFull(this));
     http2.on("remoteSettings", ({ maxConcurrentStreams = MAX_STREAMS }) => {
       this.#maxStreams = Math.min(maxConcurrentStreams, MAX_STREAMS);
+      this.#owner.maxStreams = Math.max(this.#maxStreams, 1);
       if (this.hasRoom) this.#owner.onRoom(this);
     });
     http2.once("connect", () => http2.setLocalWindowSize(SESSION_WINDOW_BYTES));

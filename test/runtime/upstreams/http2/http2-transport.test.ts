@@ -95,6 +95,31 @@ describe("an answer", () => {
     }
   });
 
+  test.each(
+    cases([
+      ["the end of the connection", (s) => s.socket.end()],
+      ["a reset of the connection", (s) => s.socket.resetAndDestroy()],
+      ["GOAWAY with an error", (s) => s.send(goaway(s.id, ERROR.enhanceYourCalm))],
+    ]),
+  )("that came whole is taken whole later, though %s followed", async (_what, then) => {
+    const streams: Parameters<Http2Script>[0][] = [];
+    server.answer((stream) => void streams.push(stream));
+    const upstream = server.upstream();
+    const asked = [1, 2].map(() => ask(transport, upstream, { onHead: (call) => call.pause() }));
+    await expect.poll(() => streams.length).toBe(2);
+    const [first, second] = streams as [Parameters<Http2Script>[0], Parameters<Http2Script>[0]];
+    const half = "x".repeat(9_000);
+    first.send(headers(first, [OK]), data(first, half), data(first, half), headers(first, [["x-sum", "1"]], END));
+    second.send(headers(second, [OK]), data(second, half));
+    for (const { head } of asked) await head;
+    then(first, 0);
+    // What did not come whole hears of the end at once.
+    expect((await asked[1]?.over)?.failure).toMatch(/^(?:reset|protocol)$/);
+    asked[0]?.call.resume();
+    expect(await asked[0]?.over).toMatchObject({ failure: undefined, trailers: ["x-sum", "1"] });
+    expect((await asked[0]?.over)?.body.toString()).toBe(half + half);
+  });
+
   test("comes behind interim answers", async () => {
     const answer = await played((stream) =>
       stream.send(
@@ -443,6 +468,57 @@ describe("connections", () => {
     } finally {
       await few.close();
     }
+  });
+
+  test("know from the first on how many streams the upstream takes at once, once it has said so", async () => {
+    const few = await startScriptedHttp2(() => {}, { settings: Buffer.concat([Buffer.from([0, 3]), uint(2)]) });
+    try {
+      const upstream = few.upstream();
+      const waiting: Parameters<Http2Script>[0][] = [];
+      // As servers do it with what comes before their SETTINGS.
+      few.answer((stream, count) =>
+        count < 2 ? void waiting.push(stream) : stream.send(reset(stream, ERROR.refused)),
+      );
+      const asked = begin(40, upstream);
+      await expect.poll(() => waiting.length).toBe(40);
+      for (const stream of waiting) stream.send(headers(stream, [OK], END));
+      for (const { over } of asked) expect((await over).failure).toBeUndefined();
+    } finally {
+      await few.close();
+    }
+  });
+
+  test("on which nothing comes any more are left, and what they have goes on", async () => {
+    const upstream = server.upstream();
+    server.answer(ok("first"));
+    await outcome(transport, upstream);
+    const streams: Parameters<Http2Script>[0][] = [];
+    server.answer((stream) => void streams.push(stream));
+    const patient = ask(transport, upstream);
+    await expect.poll(() => streams.length).toBe(1);
+    const before = server.connections;
+    expect((await outcome(transport, upstream, { headTimeoutMs: 30 })).failure).toBe("timeout");
+    server.answer(ok("another"));
+    expect(text(await outcome(transport, upstream))).toBe("another");
+    expect(server.connections - before).toBe(1);
+    const [slow] = streams as [Parameters<Http2Script>[0]];
+    slow.send(headers(slow, [OK]), data(slow, "late", END));
+    expect(text(await patient.over)).toBe("late");
+    await expect.poll(() => server.open.has(slow.socket), { timeout: 5_000 }).toBe(false);
+  });
+
+  test("on which something else came go on, though one request was not answered in time", async () => {
+    const upstream = server.upstream();
+    const streams: Parameters<Http2Script>[0][] = [];
+    server.answer((stream) => void streams.push(stream));
+    const late = ask(transport, upstream, { headTimeoutMs: 200 });
+    await expect.poll(() => streams.length).toBe(1);
+    const before = server.connections;
+    streams[0]?.socket.write(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
+    expect((await late.over).failure).toBe("timeout");
+    server.answer(ok("same"));
+    expect(text(await outcome(transport, upstream))).toBe("same");
+    expect(server.connections - before).toBe(0);
   });
 
   test("that say goodbye finish what they have, and others take what comes", async () => {

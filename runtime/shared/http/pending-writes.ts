@@ -1,0 +1,34 @@
+/**
+ * Writes to a stream of node:http2, bounded by their number, too: Node counts bytes alone, and keeps 100 bytes and more for
+ * each write of one byte that a slow peer has not taken.
+ */
+import type { Writable } from "node:stream";
+
+const MAX_WRITES = 256;
+
+export class PendingWrites {
+  readonly #stream: Writable;
+  #pending = 0;
+  #isAwaited = false;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+  }
+
+  /** @returns false when "drain" of the stream is to be waited for */
+  write(chunk: Buffer | string): boolean {
+    this.#pending += 1;
+    const takesMore = this.#stream.write(chunk, this.#left);
+    if (!takesMore || this.#pending <= MAX_WRITES) return takesMore;
+    this.#isAwaited = true;
+    return false;
+  }
+
+  readonly #left = (): void => {
+    this.#pending -= 1;
+    if (!this.#isAwaited || this.#pending > 0) return;
+    this.#isAwaited = false;
+    // The stream itself still had room, and says nothing.
+    if (!this.#stream.destroyed && !this.#stream.writableNeedDrain) this.#stream.emit("drain");
+  };
+}

@@ -1,0 +1,36 @@
+/** The way of a request's body into its stream, trailers behind it. */
+import type { ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
+
+import { PendingWrites } from "../../shared/http/pending-writes.ts";
+import { trailerObject } from "../../shared/http/trailers.ts";
+import type { BodySink } from "../body-sender.ts";
+import { resetSoon } from "./reset.ts";
+
+export class StreamSink implements BodySink {
+  readonly target: ClientHttp2Stream;
+  readonly #writes: PendingWrites;
+  #trailers: OutgoingHttpHeaders = {};
+
+  constructor(stream: ClientHttp2Stream) {
+    this.target = stream;
+    this.#writes = new PendingWrites(stream);
+    stream.once("wantTrailers", () => {
+      try {
+        stream.sendTrailers(this.#trailers);
+      } catch {
+        // Checked before; what is refused all the same must not look like a request without them.
+        resetSoon(stream);
+      }
+    });
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#writes.write(chunk);
+  }
+
+  end(trailers: readonly string[], last?: Buffer): void {
+    this.#trailers = trailerObject(trailers);
+    if (last === undefined) this.target.end();
+    else this.target.end(last);
+  }
+}
