@@ -72,6 +72,11 @@ export function isGrpcCall(exchange: Pick<Exchange, "httpVersion" | "method" | "
   return /^application\/grpc(?:$|[+; \t])/i.test(exchange.header("content-type") ?? "");
 }
 
+/** A plain body with its trailers in it, over either version of HTTP; its answer may be a stream. */
+export function isGrpcWebCall(exchange: Pick<Exchange, "hasBody" | "header">): boolean {
+  return exchange.hasBody && /^application\/grpc-web(?:$|[-+; \t])/i.test(exchange.header("content-type") ?? "");
+}
+
 /**
  * Head of an answer that is trailers only, flat, in place of an answer with this status.
  *

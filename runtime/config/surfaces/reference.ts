@@ -93,7 +93,7 @@ for too much, UNAVAILABLE and DEADLINE_EXCEEDED for upstreams that are away or l
 records and metrics keep the HTTP status. Calls may be silent as event streams may (\`idle_timeout\`); \`timeout\` bounds the wait
 for an answer to begin once the request is whole, so a server that first speaks after an hour needs \`timeout: 0s\`;
 \`grpc-timeout\` of the caller ends a call earlier and never later. A client that begins a call with no message has a minute.
-gRPC-Web passes as any request does, over either version of HTTP, and is told by HTTP statuses; pages of other origins need
+gRPC-Web passes as any request does, over either version of HTTP; it may be silent, too, and is told by HTTP statuses. Pages of other origins need
 \`cors_allow_preflight\`, and an upstream that answers preflights.`;
 
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},

@@ -11,6 +11,7 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
 import { errorText } from "../../shared/errors.ts";
 import { readBodyInto } from "../../http/body.ts";
+import { isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
@@ -139,7 +140,10 @@ class Forwarding implements UpstreamReceiver {
     const announced = this.#mayTrail && declaredLength === undefined ? announcedByClient(this.#context) : "";
     if (announced !== "") headers.push("trailer", announced);
     const isStream =
-      prepared.isMcpServer || this.#isGrpc || exchange.header("accept")?.includes("text/event-stream") === true;
+      prepared.isMcpServer ||
+      this.#isGrpc ||
+      isGrpcWebCall(exchange) ||
+      exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     this.#admission.track(this.#upstream);
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
