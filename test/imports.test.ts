@@ -62,7 +62,10 @@ const rules: Readonly<Record<string, Rule>> = {
     may: ["shared", "settings", "features", "config", "terraform"],
     why: "a publisher like the provider, with its targets and seals",
   },
-  package: { may: ["terraform"], why: "makes what is published; never published itself" },
+  package: {
+    may: ["policy", "features", "config", "terraform", "tools/doctor"],
+    why: "makes what is published, pages included; never published itself",
+  },
   "record-kinds": {
     may: ["store", "identity", "oauth/server", "oauth/client", "control/admin"],
     why: "the kinds of records, from their owners",

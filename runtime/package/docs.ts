@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 import { PROVIDER_SOURCE, providerSchemaJson } from "../terraform/schema/schema.ts";
 
-interface Attribute {
+export interface Attribute {
   readonly type?: unknown;
   readonly description?: string;
   readonly required?: boolean;
@@ -14,31 +14,30 @@ interface Attribute {
   readonly write_only?: boolean;
 }
 
-interface Block {
+export interface Block {
   readonly attributes?: Readonly<Record<string, Attribute>>;
   readonly block_types?: Readonly<Record<string, { readonly nesting_mode: string; readonly block: Block }>>;
   readonly description?: string;
 }
 
-interface ProviderFunction {
+export interface ProviderFunction {
   readonly summary?: string;
   readonly description?: string;
   readonly return_type: unknown;
   readonly parameters?: readonly { readonly name: string; readonly type: unknown; readonly description?: string }[];
 }
 
-interface ProviderSchema {
+export interface ProviderSchema {
   readonly provider: { readonly block: Block };
   readonly resource_schemas?: Readonly<Record<string, { readonly block: Block }>>;
   readonly data_source_schemas?: Readonly<Record<string, { readonly block: Block }>>;
+  readonly ephemeral_resource_schemas?: Readonly<Record<string, { readonly block: Block }>>;
   readonly functions?: Readonly<Record<string, ProviderFunction>>;
 }
 
 /** @returns path below docs/ → Markdown */
 export function providerDocs(version: string): ReadonlyMap<string, string> {
-  const document = providerSchemaJson() as { provider_schemas: Record<string, ProviderSchema> };
-  const [schema] = Object.values(document.provider_schemas);
-  if (!schema) throw new Error("Cannot write the documentation: the schema has no provider");
+  const schema = providerSchema();
   const pages = new Map([["index.md", indexPage(schema, version)]]);
   for (const [name, { block }] of Object.entries(schema.resource_schemas ?? {})) {
     pages.set(`resources/${shortName(name)}.md`, blockPage(name, "Resource", block));
@@ -46,10 +45,20 @@ export function providerDocs(version: string): ReadonlyMap<string, string> {
   for (const [name, { block }] of Object.entries(schema.data_source_schemas ?? {})) {
     pages.set(`data-sources/${shortName(name)}.md`, blockPage(name, "Data Source", block));
   }
+  for (const [name, { block }] of Object.entries(schema.ephemeral_resource_schemas ?? {})) {
+    pages.set(`ephemeral-resources/${shortName(name)}.md`, blockPage(name, "Ephemeral Resource", block));
+  }
   for (const [name, about] of Object.entries(schema.functions ?? {})) {
     pages.set(`functions/${name}.md`, functionPage(name, about));
   }
   return pages;
+}
+
+export function providerSchema(): ProviderSchema {
+  const document = providerSchemaJson() as { provider_schemas: Record<string, ProviderSchema> };
+  const [schema] = Object.values(document.provider_schemas);
+  if (!schema) throw new Error("Cannot write the documentation: the schema has no provider");
+  return schema;
 }
 
 export async function writeDocs(directory: string, version: string): Promise<void> {
@@ -116,7 +125,7 @@ function members(block: Block, path: string, sections: string[]): string[] {
   return sections;
 }
 
-function anchor(path: readonly string[]): string {
+export function anchor(path: readonly string[]): string {
   return `nested-${path.filter(Boolean).join(".").replaceAll(/[._]/g, "-")}`;
 }
 
@@ -150,7 +159,7 @@ function page(title: string, about: string, parts: readonly string[]): string {
 }
 
 /** `["map","string"]` → "map of string". */
-function typeText(type: unknown): string {
+export function typeText(type: unknown): string {
   if (typeof type === "string") return type;
   if (!Array.isArray(type)) return "any";
   const [kind, inner] = type as readonly unknown[];

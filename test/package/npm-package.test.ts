@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { loadSlices } from "../../runtime/config/load.ts";
 import { type Framework, type InitProject, initProjects } from "../support/cdktf-init.ts";
 import { installPackage, type NpmProject } from "../support/npm-project.ts";
 import { terraformMissing } from "../support/terraform.ts";
@@ -99,7 +100,11 @@ describe("the npm package", { timeout: 240_000 }, () => {
       .map(String)
       .filter((file) => file.endsWith(".md"));
     expect(pages).toEqual(
-      expect.arrayContaining(["runtime/REFERENCE.md", "runtime/OPERATIONS.md", "examples/README.md"]),
+      expect.arrayContaining([
+        ...["README.md", "CHANGELOG.md", "cdktf/README.md", "examples/README.md", ".github/CONTRIBUTING.md"],
+        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY"].map((name) => `runtime/${name}.md`),
+        "runtime/terraform/README.md",
+      ]),
     );
     const links = pages.flatMap((page) =>
       [...readFileSync(join(home, page), "utf8").matchAll(/\]\((?![a-z]+:|#)([^)\s#]+)/g)].map(
@@ -113,7 +118,7 @@ describe("the npm package", { timeout: 240_000 }, () => {
   test("bins start: gateway checks the README's configuration, the provider says what it is for", async () => {
     const [yaml = ""] = snippets("yaml");
     project.write("gateway.yaml", yaml);
-    expect(await project.run("gateway", "check", "gateway.yaml")).toMatch(/^good: 1 route, 0 errors/m);
+    expect(await project.run("gateway", "check", "--elsewhere", "gateway.yaml")).toMatch(/^good: 1 route, 0 errors/m);
     expect(await project.run("gateway", "--version")).toMatch(/^\d+\.\d+\.\d+/);
     expect(JSON.parse(await project.run("gateway", "schema"))).toHaveProperty("$defs");
     await expect(project.run("terraform-provider-gateway")).rejects.toThrow("This program is a Terraform plugin");
@@ -132,17 +137,27 @@ describe("the npm package", { timeout: 240_000 }, () => {
       (JSON.parse(read(framework, "cdk.tf.json")) as { resource: unknown }).resource;
     expect(resource("cdktn")).toEqual(resource("cdktf"));
     const bundle = join(project.directory, "out-cdktn/stacks/main/gateway.bundle.json");
-    expect(await project.run("gateway", "check", "gateway.yaml", bundle)).toMatch(/^good: 3 routes, 0 errors/m);
+    expect(await project.run("gateway", "check", "--elsewhere", "gateway.yaml", bundle)).toMatch(
+      /^good: 3 routes, 0 errors/m,
+    );
   });
 
-  test("the README's constructs type-check and synthesize", async () => {
+  test("the README's constructs type-check, and synthesize the route of its YAML", async () => {
     const all = snippets("ts").join("\n");
     expect(all).toContain("new McpServerRoute(");
     project.write("readme.ts", app("cdktf", all).replace("out-cdktf", "out-readme"));
     await project.run("tsc", "-p", ".");
     node("readme.ts");
     const bundle = readFileSync(join(project.directory, "out-readme/stacks/main/gateway.bundle.json"), "utf8");
-    expect(bundle).toContain("https://github.mcp.example.com");
+    const [yaml = ""] = snippets("yaml");
+    // In a file a route says its name itself, in a slice it stands under it.
+    const routeOf = (file: string, text: string): object | undefined => {
+      const { config } = loadSlices([{ file, text, boot: file === "gateway.yaml" }]);
+      const route = config?.routes.find(({ name }) => name === "github");
+      return route && { ...route.doc, name: route.name };
+    };
+    expect(routeOf("gateway.yaml", yaml)).toMatchObject({ name: "github", from: "https://github.mcp.example.com" });
+    expect(routeOf("team.json", bundle)).toEqual(routeOf("gateway.yaml", yaml));
   });
 
   describe("in a project as the command lines' init makes it", () => {

@@ -20,6 +20,8 @@ export interface ClientSequence {
   /** How it introduces itself where client ID documents are taken; absent = it always registers. */
   readonly byDocument?: readonly Rule[];
   readonly byRegistration: readonly Rule[];
+  /** Redirect URIs that it registers, where they are fixed; absent = loopback ones with any port. For runtime/GUIDE.md. */
+  readonly redirectUris?: readonly string[];
   /** Without these it connects, but something is worse than it need be. */
   readonly wants: readonly Rule[];
 }
@@ -158,10 +160,11 @@ export const CLIENTS: readonly ClientSequence[] = [
       authorize.acceptsDocument(
         "claude-ai",
         "https://claude.ai/oauth/mcp-oauth-client-metadata",
-        "https://claude.ai/api/mcp/auth_callback",
+        registration.CLAUDE_REDIRECT,
       ),
     ],
     byRegistration: [...selfRegistered, registration.registersWeb],
+    redirectUris: [registration.CLAUDE_REDIRECT],
     wants: [server.documentsAdvertised, server.refreshAdvertised],
   },
   {
@@ -176,6 +179,8 @@ export const CLIENTS: readonly ClientSequence[] = [
       ...staysConnected,
     ],
     byRegistration: [...selfRegistered, registration.registersWeb],
+    // Where answers carry iss; else one of its own for each connector, https://chatgpt.com/connector/oauth/<id>.
+    redirectUris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
     wants: [server.issAdvertised, server.documentsAdvertised],
   },
   {
@@ -192,6 +197,7 @@ export const CLIENTS: readonly ClientSequence[] = [
       authorize.acceptsDocument("vs-code", "https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
     ],
     byRegistration: [...selfRegistered, registration.registersVsCode],
+    redirectUris: registration.VSCODE_REDIRECTS,
     wants: [server.openidMetadataFound, server.documentsAdvertised],
   },
   {
@@ -235,6 +241,7 @@ export const CLIENTS: readonly ClientSequence[] = [
     name: "Cursor",
     needs: [challenge.initializeChallenged, ...discovery, ...publicClient, ...staysConnected],
     byRegistration: [...selfRegistered, registration.registersCursor],
+    redirectUris: registration.CURSOR_REDIRECTS,
     wants: [registration.keepsCursorScheme],
   },
   {

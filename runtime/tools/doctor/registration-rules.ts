@@ -8,12 +8,14 @@ export const CURSOR_REDIRECTS = [
   "https://www.cursor.com/agents/mcp/oauth/callback",
   "http://localhost:8787/callback",
 ];
-const VSCODE_REDIRECTS = [
+export const VSCODE_REDIRECTS = [
   "https://insiders.vscode.dev/redirect",
   "https://vscode.dev/redirect",
   "http://127.0.0.1/",
   "http://127.0.0.1:33418/",
 ];
+
+export const CLAUDE_REDIRECT = "https://claude.ai/api/mcp/auth_callback";
 
 /** Registers and validates what was registered. */
 async function registered(
@@ -122,7 +124,7 @@ export const registersWeb: Rule = {
   id: "registers-web-redirect",
   says: "a hosted client with an https redirect can register",
   check: (visit) => {
-    const uri = "https://claude.ai/api/mcp/auth_callback";
-    return registered(visit, { redirect_uris: [uri], application_type: "web" }, keeps([uri], "accept https redirects"));
+    const metadata = { redirect_uris: [CLAUDE_REDIRECT], application_type: "web" };
+    return registered(visit, metadata, keeps([CLAUDE_REDIRECT], "accept https redirects"));
   },
 };

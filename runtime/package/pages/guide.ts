@@ -1,0 +1,109 @@
+/** What runtime/GUIDE.md tells of clients, providers and policy operators, from what the gateway itself uses. */
+import { readdirSync, readFileSync } from "node:fs";
+
+import { KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";
+import type { Facts } from "../../policy/facts.ts";
+import { compilePolicy, evaluate } from "../../policy/evaluate.ts";
+import { OPERATORS, type Operator } from "../../policy/parse.ts";
+import { CLIENTS } from "../../tools/doctor/clients.ts";
+import { code, table } from "./parts.ts";
+
+const PROVIDERS = new URL("../../../examples/identity-providers/", import.meta.url);
+
+/** In the order in which people look for them. */
+const PROVIDER_NAMES: Readonly<Record<string, string>> = {
+  google: "Google",
+  entra: "Microsoft Entra ID",
+  okta: "Okta",
+  auth0: "Auth0",
+  keycloak: "Keycloak",
+  github: "GitHub, through Dex",
+};
+
+export function guideParts(): Readonly<Record<string, string>> {
+  return {
+    providers: providers(),
+    "client-documents": clientDocuments(),
+    "client-registrations": clientRegistrations(),
+    truth: truthTable(),
+  };
+}
+
+function providers(): string {
+  const files = readdirSync(PROVIDERS).filter((file) => file.endsWith(".yaml"));
+  const named = Object.keys(PROVIDER_NAMES).map((name) => `${name}.yaml`);
+  if (files.toSorted().join() !== named.toSorted().join())
+    throw new Error("Cannot make the guide: a provider is missing");
+  return Object.entries(PROVIDER_NAMES)
+    .map(([name, title]) => {
+      const text = readFileSync(new URL(`${name}.yaml`, PROVIDERS), "utf8");
+      return `### ${title}\n\n\`\`\`yaml\n${text.trim()}\n\`\`\``;
+    })
+    .join("\n\n");
+}
+
+function clientDocuments(): string {
+  const rows = KNOWN_CLIENTS.map(({ name, domain, document, isLockedOut }) => [
+    name,
+    code(domain),
+    code(document),
+    isLockedOut === true ? "no: list its domain, or it cannot connect" : "yes",
+  ]);
+  return table(["Client", "Domain to allow", "Client ID", "Registers itself where its document is refused"], rows);
+}
+
+function clientRegistrations(): string {
+  const rows = CLIENTS.filter(({ byRegistration }) => byRegistration.length > 0).map(({ name, redirectUris }) => {
+    const uris =
+      redirectUris?.map(code).join(", ") ?? "loopback, any port: `http://127.0.0.1:PORT/…`, `http://localhost:PORT/…`";
+    const needed = (redirectUris ?? []).filter((uri) => !/^https?:/.test(uri));
+    return [
+      name,
+      uris,
+      needed.length === 0 ? "nothing" : `${needed.map(code).join(", ")} in \`mcp_allowed_private_redirect_uris\``,
+    ];
+  });
+  return table(["Client that registers itself", "Redirect URIs", "Setting it needs"], rows);
+}
+
+const USER = { id: "u", email: "a@example.com", name: "", groups: [], claims: {} };
+const HTTP = { method: "GET", path: "/", host: "app.example.com", ip: "192.0.2.1" };
+
+/** A is about the user (`email`), so that it can be unknown; B is about the request. */
+const CASES: readonly (readonly [a: "true" | "false" | "unknown", b: boolean])[] = [
+  ["true", true],
+  ["true", false],
+  ["false", true],
+  ["false", false],
+  ["unknown", true],
+  ["unknown", false],
+];
+
+const MEANINGS: Readonly<Record<Operator, string>> = {
+  and: "all are true",
+  or: "at least one is true",
+  not: "all are false",
+  nor: "at least one is false",
+};
+
+function truthTable(): string {
+  const rows = CASES.map(([a, b]) => [a, String(b), ...OPERATORS.map((operator) => truthOf(operator, a, b))]);
+  const head = OPERATORS.map((operator) => `${code(operator)}: ${MEANINGS[operator]}`);
+  return table(["A", "B", ...head], rows);
+}
+
+/** Whether a rule with this operator over A and B holds: asked of the gateway's own engine, under allow and under deny. */
+function truthOf(operator: Operator, a: "true" | "false" | "unknown", b: boolean): string {
+  const criteria = [
+    { email: { is: a === "false" ? "b@example.com" : USER.email } },
+    { http_method: { is: b ? "GET" : "PUT" } },
+  ];
+  const facts: Facts = { http: HTTP, ...(a === "unknown" ? {} : { user: USER }) };
+  const allows = evaluate(compilePolicy([{ allow: { [operator]: criteria } }]), facts).allowed;
+  // What is unknown under deny lets nobody pass either, so true, false and unknown can be told apart.
+  const spares = evaluate(
+    compilePolicy([{ allow: { and: [{ accept: true }] }, deny: { [operator]: criteria } }]),
+    facts,
+  ).allowed;
+  return allows ? "**true**" : spares ? "false" : "unknown";
+}

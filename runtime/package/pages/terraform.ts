@@ -1,0 +1,102 @@
+/** runtime/terraform/README.md, as far as it follows from the provider's schema. */
+import { readFileSync } from "node:fs";
+
+import { anchor, providerSchema, typeText, type Attribute, type Block, type ProviderFunction } from "../docs.ts";
+import { code, table } from "./parts.ts";
+
+const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.meta.url);
+
+/** What a secret is called by besides its own name; see settings/secret-spellings.ts. */
+const SPELLINGS = ["_ref", "_sealed", "_wo", "_wo_version"];
+
+export function terraformParts(): Readonly<Record<string, string>> {
+  const { provider, resource_schemas, data_source_schemas, ephemeral_resource_schemas, functions } = providerSchema();
+  return {
+    example: `\`\`\`hcl\n${readFileSync(EXAMPLE, "utf8").trim()}\n\`\`\``,
+    provider: attributeTable(provider.block),
+    bundle: blockText(only(resource_schemas), ""),
+    functions: functionTable(functions ?? {}),
+    status: attributeTable(only(data_source_schemas)),
+    "publish-token": attributeTable(only(ephemeral_resource_schemas)),
+  };
+}
+
+function only(schemas: Readonly<Record<string, { readonly block: Block }>> = {}): Block {
+  const [first, ...others] = Object.values(schemas);
+  if (!first || others.length > 0) throw new Error("Cannot make the page: it is about one of each kind");
+  return first.block;
+}
+
+/** The block's attributes and blocks, then a section for each block within it. */
+function blockText(block: Block, path: string): string {
+  const nested = Object.entries(block.block_types ?? {});
+  const parts = [attributeTable(block)];
+  if (nested.length > 0) {
+    const rows = nested.map(([name, { nesting_mode, block: inner }]) => [
+      `[${code(name)}](#${anchor([path, name])})`,
+      nesting_mode === "map" ? "any number, each with a label" : nesting_mode === "list" ? "any number" : "at most one",
+      inner.description ?? "",
+    ]);
+    parts.push(table(["Block", "How many", "Meaning"], rows));
+  }
+  for (const [name, { block: inner }] of nested) {
+    const below = path === "" ? name : `${path}.${name}`;
+    parts.push(`<a id="${anchor([below])}"></a>\n\n#### Block ${code(below)}`);
+    parts.push(blockText(inner, below));
+  }
+  return parts.filter(Boolean).join("\n\n");
+}
+
+function attributeTable({ attributes = {}, block_types = {} }: Block): string {
+  const all = Object.entries(attributes);
+  if (all.length === 0)
+    return Object.keys(block_types).length > 0
+      ? ""
+      : "Nothing can be set in it: the block is significant by being there.";
+  const names = new Set(Object.keys(attributes));
+  const isSpelling = (name: string): boolean =>
+    SPELLINGS.some((ending) => name.endsWith(ending) && baseOf(name, ending, names) !== undefined);
+  const rows = all
+    .filter(([name]) => !isSpelling(name) || firstSpelling(name, names))
+    .map(([name, attribute]) => {
+      const base = names.has(name) && !isSpelling(name) ? name : name.replace(/_(?:ref|sealed|wo)$/, "");
+      const others = SPELLINGS.filter((ending) => names.has(base + ending) && base + ending !== name);
+      const told = others.length === 0 ? "" : `, ${others.map((ending) => code(base + ending)).join(", ")}`;
+      return [code(name) + told, typeOf(attribute), needOf(attribute), attribute.description ?? ""];
+    });
+  return table(["Argument", "Type", "Use", "Meaning"], rows);
+}
+
+/** The name without the ending, where another spelling of the same secret stands beside it. */
+function baseOf(name: string, ending: string, names: ReadonlySet<string>): string | undefined {
+  const base = name.slice(0, -ending.length);
+  const isSecret = names.has(base) || SPELLINGS.some((other) => other !== ending && names.has(base + other));
+  return isSecret ? base : undefined;
+}
+
+/** Of a secret that has no plain spelling the first one stands for all. */
+function firstSpelling(name: string, names: ReadonlySet<string>): boolean {
+  const ending = SPELLINGS.find((each) => name.endsWith(each)) ?? "";
+  const base = name.slice(0, -ending.length);
+  return !names.has(base) && SPELLINGS.find((each) => names.has(base + each)) === ending;
+}
+
+function typeOf({ type }: Attribute): string {
+  return typeText(type).replace("bool", "boolean");
+}
+
+function needOf({ required, optional, sensitive, write_only }: Attribute): string {
+  const need = required === true ? "required" : optional === true ? "optional" : "read-only";
+  return [need, ...(sensitive === true ? ["sensitive"] : []), ...(write_only === true ? ["write-only"] : [])].join(
+    ", ",
+  );
+}
+
+function functionTable(functions: Readonly<Record<string, ProviderFunction>>): string {
+  const rows = Object.entries(functions).map(([name, { summary, description, parameters = [], return_type }]) => [
+    code(`provider::gateway::${name}(${parameters.map((each) => each.name).join(", ")})`),
+    typeText(return_type),
+    description ?? summary ?? "",
+  ]);
+  return table(["Function", "Returns", "Meaning"], rows);
+}
