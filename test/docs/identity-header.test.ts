@@ -84,7 +84,7 @@ afterAll(async () => {
 
 describe.each(["node", "python"])("the guide's program for %s", (name) => {
   test("greets whom the gateway vouches for", async (context) => {
-    if (!programs.has(name)) return context.skip("no Python with PyJWT and cryptography");
+    if (!programs.has(name)) context.skip("no Python with PyJWT and cryptography");
     const url = `${world.gateway.origin}/${name}`;
     let page = await browser.open(url);
     // The second program is visited with the session of the first.
@@ -95,7 +95,7 @@ describe.each(["node", "python"])("the guide's program for %s", (name) => {
 
   test("refuses whoever comes past the gateway: without an assertion, with a broken one, with one signed by others", async (context) => {
     const program = programs.get(name);
-    if (!program) return context.skip("no Python with PyJWT and cryptography");
+    if (!program) context.skip("no Python with PyJWT and cryptography");
     const host = "localhost";
     const { privateKey } = await generateKeyPair("ES256");
     const keys = (await (await fetch(`${world.gateway.origin}/.well-known/gateway/jwks.json`)).json()) as {

@@ -101,9 +101,13 @@ describe("the npm package", { timeout: 240_000 }, () => {
       .filter((file) => file.endsWith(".md"));
     expect(pages).toEqual(
       expect.arrayContaining([
-        ...["README.md", "CHANGELOG.md", "cdktf/README.md", "examples/README.md", ".github/CONTRIBUTING.md"],
-        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY"].map((name) => `runtime/${name}.md`),
+        "README.md",
+        "CHANGELOG.md",
+        "cdktf/README.md",
+        "examples/README.md",
+        ".github/CONTRIBUTING.md",
         "runtime/terraform/README.md",
+        ...["DECISIONS", "DESIGN", "GUIDE", "OPERATIONS", "REFERENCE", "SECURITY"].map((name) => `runtime/${name}.md`),
       ]),
     );
     const links = pages.flatMap((page) =>
