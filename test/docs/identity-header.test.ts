@@ -94,8 +94,7 @@ describe.each(["node", "python"])("the guide's program for %s", (name) => {
   });
 
   test("refuses whoever comes past the gateway: without an assertion, with a broken one, with one signed by others", async (context) => {
-    const program = programs.get(name);
-    if (!program) context.skip("no Python with PyJWT and cryptography");
+    const program = programs.get(name) ?? context.skip("no Python with PyJWT and cryptography");
     const host = "localhost";
     const { privateKey } = await generateKeyPair("ES256");
     const keys = (await (await fetch(`${world.gateway.origin}/.well-known/gateway/jwks.json`)).json()) as {
