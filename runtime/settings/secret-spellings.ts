@@ -25,10 +25,19 @@ export function memberNames({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? secretNames(name) : [name];
 }
 
-/** The same for Terraform, which has two more for a secret that it must not store: `x_wo`, `x_wo_version`. */
+/** What Terraform has besides for a secret that it must not store. */
+const ATTRIBUTE_ENDINGS = ["_wo", "_wo_version"];
+
+/** The same for Terraform, which has two more: `x_wo`, `x_wo_version`. */
 export function attributeNames(field: Field): readonly string[] {
   const names = memberNames(field);
-  return field.kind === "secret" ? [...names, `${field.name}_wo`, `${field.name}_wo_version`] : names;
+  return field.kind === "secret" ? [...names, ...ATTRIBUTE_ENDINGS.map((ending) => field.name + ending)] : names;
+}
+
+/** Which secret an attribute of Terraform belongs to, if it belongs to one: "x" for "x_wo_version" and for "x". */
+export function secretOfAttribute(name: string): string {
+  const ending = ATTRIBUTE_ENDINGS.find((each) => name.endsWith(each));
+  return ending === undefined ? readSecretName(name).name : name.slice(0, -ending.length);
 }
 
 /** Which secret a name belongs to, and how it is written there: "x_ref" is x by reference, "x" is x as it is. */

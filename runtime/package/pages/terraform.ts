@@ -1,13 +1,11 @@
 /** runtime/terraform/README.md, as far as it follows from the provider's schema. */
 import { readFileSync } from "node:fs";
 
+import { secretOfAttribute } from "../../settings/secret-spellings.ts";
 import { anchor, providerSchema, typeText, type Attribute, type Block, type ProviderFunction } from "../docs.ts";
 import { code, table } from "./parts.ts";
 
 const EXAMPLE = new URL("../../../examples/terraform/one-file/main.tf", import.meta.url);
-
-/** What a secret is called by besides its own name; see settings/secret-spellings.ts. */
-const SPELLINGS = ["_ref", "_sealed", "_wo", "_wo_version"];
 
 export function terraformParts(): Readonly<Record<string, string>> {
   const { provider, resource_schemas, data_source_schemas, ephemeral_resource_schemas, functions } = providerSchema();
@@ -53,32 +51,13 @@ function attributeTable({ attributes = {}, block_types = {} }: Block): string {
     return Object.keys(block_types).length > 0
       ? ""
       : "Nothing can be set in it: the block is significant by being there.";
-  const names = new Set(Object.keys(attributes));
-  const isSpelling = (name: string): boolean =>
-    SPELLINGS.some((ending) => name.endsWith(ending) && baseOf(name, ending, names) !== undefined);
-  const rows = all
-    .filter(([name]) => !isSpelling(name) || firstSpelling(name, names))
-    .map(([name, attribute]) => {
-      const base = names.has(name) && !isSpelling(name) ? name : name.replace(/_(?:ref|sealed|wo)$/, "");
-      const others = SPELLINGS.filter((ending) => names.has(base + ending) && base + ending !== name);
-      const told = others.length === 0 ? "" : `, ${others.map((ending) => code(base + ending)).join(", ")}`;
-      return [code(name) + told, typeOf(attribute), needOf(attribute), attribute.description ?? ""];
-    });
+  // The spellings of a secret are one row.
+  const rows = [...Map.groupBy(all, ([name]) => secretOfAttribute(name)).values()].map((spellings) => {
+    const [[, attribute] = ["", {}]] = spellings;
+    const names = spellings.map(([name]) => code(name)).join(", ");
+    return [names, typeOf(attribute), needOf(attribute), attribute.description ?? ""];
+  });
   return table(["Argument", "Type", "Use", "Meaning"], rows);
-}
-
-/** The name without the ending, where another spelling of the same secret stands beside it. */
-function baseOf(name: string, ending: string, names: ReadonlySet<string>): string | undefined {
-  const base = name.slice(0, -ending.length);
-  const isSecret = names.has(base) || SPELLINGS.some((other) => other !== ending && names.has(base + other));
-  return isSecret ? base : undefined;
-}
-
-/** Of a secret that has no plain spelling the first one stands for all. */
-function firstSpelling(name: string, names: ReadonlySet<string>): boolean {
-  const ending = SPELLINGS.find((each) => name.endsWith(each)) ?? "";
-  const base = name.slice(0, -ending.length);
-  return !names.has(base) && SPELLINGS.find((each) => names.has(base + each)) === ending;
 }
 
 function typeOf({ type }: Attribute): string {
