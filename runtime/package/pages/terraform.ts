@@ -1,7 +1,7 @@
 /** runtime/terraform/README.md, as far as it follows from the provider's schema. */
 import { readFileSync } from "node:fs";
 
-import { secretOfAttribute } from "../../settings/secret-spellings.ts";
+import { readSecretName, secretOfAttribute } from "../../settings/secret-spellings.ts";
 import { anchor, providerSchema, typeText, type Attribute, type Block, type ProviderFunction } from "../docs.ts";
 import { code, table } from "./parts.ts";
 
@@ -51,8 +51,12 @@ function attributeTable({ attributes = {}, block_types = {} }: Block): string {
     return Object.keys(block_types).length > 0
       ? ""
       : "Nothing can be set in it: the block is significant by being there.";
-  // The spellings of a secret are one row.
-  const rows = [...Map.groupBy(all, ([name]) => secretOfAttribute(name)).values()].map((spellings) => {
+  // The spellings of a secret are one row; it may be sealed, which other attributes with these endings may not.
+  const secrets = new Set(
+    all.map(([name]) => readSecretName(name)).flatMap((each) => (each.form === "sealed" ? each.name : [])),
+  );
+  const rowOf = (name: string): string => (secrets.has(secretOfAttribute(name)) ? secretOfAttribute(name) : name);
+  const rows = [...Map.groupBy(all, ([name]) => rowOf(name)).values()].map((spellings) => {
     const [[, attribute] = ["", {}]] = spellings;
     const names = spellings.map(([name]) => code(name)).join(", ");
     return [names, typeOf(attribute), needOf(attribute), attribute.description ?? ""];
