@@ -12,13 +12,13 @@ function answerToClient(answer: Answer, redirectUri: string): URLSearchParams | 
 }
 
 /** The server goes on to sign the user in: a page, or a redirect that is no error at the client. */
-function goesOn(answer: Answer | undefined, redirectUri: string, wish: string): Verdict {
+function goesOn(answer: Answer | undefined, redirectUri: string, fix: string): Verdict {
   if (!answer) return unknown(NO_CLIENT);
   const parameters = answerToClient(answer, redirectUri);
   const error = parameters?.get("error");
   if (error !== undefined && error !== null)
-    return broken(`error ${short(error)}: ${short(parameters?.get("error_description") ?? "")}`, wish);
-  return holdsIf(answer.status === 200 || (answer.status > 300 && answer.status < 400), describe(answer), wish);
+    return broken(`error ${short(error)}: ${short(parameters?.get("error_description") ?? "")}`, fix);
+  return holdsIf(answer.status === 200 || (answer.status > 300 && answer.status < 400), describe(answer), fix);
 }
 
 /** An authorization request with these differences begins a sign-in. */
@@ -26,10 +26,10 @@ function begins(
   id: string,
   says: string,
   parameters: Readonly<Record<string, string | undefined>>,
-  wish: string,
+  fix: string,
 ): Rule {
   const redirectUri = parameters["redirect_uri"] ?? LOOPBACK_REDIRECT;
-  return { id, says, check: async (visit) => goesOn(await visit.authorize(parameters), redirectUri, wish) };
+  return { id, says, check: async (visit) => goesOn(await visit.authorize(parameters), redirectUri, fix) };
 }
 
 export const authorizeBegins = begins(

@@ -64,7 +64,7 @@ export const metadataReadable: Rule = {
     for (const url of urls) {
       const verdict = await preflight(visit, url, "GET", "mcp-protocol-version");
       if (verdict.outcome !== "holds")
-        return verdict.outcome === "broken" ? broken(`${url}: ${verdict.seen}`, verdict.wish) : verdict;
+        return verdict.outcome === "broken" ? broken(`${url}: ${verdict.seen}`, verdict.fix) : verdict;
       const answer = await visit.ask({ url, headers: { ...metadataHeaders, origin: ORIGIN } });
       if (!allowsOrigin(answer)) return broken(`${url}: no Access-Control-Allow-Origin`, "send * on metadata");
     }

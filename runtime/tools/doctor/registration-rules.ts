@@ -33,10 +33,10 @@ async function registered(
 }
 
 /** All of these redirect URIs came back, byte for byte. */
-function keeps(wanted: readonly string[], wish: string): (answer: JsonObject) => Verdict {
+function keeps(wanted: readonly string[], fix: string): (answer: JsonObject) => Verdict {
   return (answer) => {
     const missing = wanted.find((uri) => !lists(answer["redirect_uris"], uri));
-    return missing === undefined ? HOLDS : broken(`${missing} was not registered`, wish);
+    return missing === undefined ? HOLDS : broken(`${missing} was not registered`, fix);
   };
 }
 

@@ -5,7 +5,7 @@ import type { Visit } from "./visit.ts";
 export type Verdict =
   | { readonly outcome: "holds" }
   /** @property seen what was answered @property fix what to change */
-  | { readonly outcome: "broken"; readonly seen: string; readonly wish: string }
+  | { readonly outcome: "broken"; readonly seen: string; readonly fix: string }
   /** Something earlier is broken, or does not apply here. */
   | { readonly outcome: "unknown"; readonly because: string };
 
@@ -19,16 +19,16 @@ export interface Rule {
 
 export const HOLDS: Verdict = { outcome: "holds" };
 
-export function broken(seen: string, wish: string): Verdict {
-  return { outcome: "broken", seen: short(seen), wish };
+export function broken(seen: string, fix: string): Verdict {
+  return { outcome: "broken", seen: short(seen), fix };
 }
 
 export function unknown(because: string): Verdict {
   return { outcome: "unknown", because };
 }
 
-export function holdsIf(holds: boolean, seen: string, wish: string): Verdict {
-  return holds ? HOLDS : broken(seen, wish);
+export function holdsIf(holds: boolean, seen: string, fix: string): Verdict {
+  return holds ? HOLDS : broken(seen, fix);
 }
 
 /** An answer in a few words: "302 to https://login.example.com/", "404", "no answer (…)". */

@@ -52,6 +52,6 @@ function section(
 function describeResult({ rule, says, verdict }: RuleResult, clients: readonly string[]): readonly string[] {
   const title = `  ${rule}: ${says}`;
   const concerned = `    for:  ${clients.join(", ")}`;
-  if (verdict.outcome === "broken") return [title, `    seen: ${verdict.seen}`, `    wish: ${verdict.wish}`, concerned];
+  if (verdict.outcome === "broken") return [title, `    seen: ${verdict.seen}`, `    fix:  ${verdict.fix}`, concerned];
   return verdict.outcome === "unknown" ? [title, `    ${verdict.because}`, concerned] : [];
 }

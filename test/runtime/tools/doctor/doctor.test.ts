@@ -542,7 +542,7 @@ describe("examine()", () => {
     expect(text).toMatch(/^ {2}mcp-remote +does not connect$/m);
     expect(text).toMatch(/^ {2}Cursor +connects$/m);
     expect(text).toMatch(
-      /get-challenged: GET without a token is answered 401\n {4}seen: 405\n {4}wish: .+\n {4}for: {2}mcp-remote/,
+      /get-challenged: GET without a token is answered 401\n {4}seen: 405\n {4}fix: {2}.+\n {4}for: {2}mcp-remote/,
     );
   });
 
