@@ -96,9 +96,11 @@ export function respondError(
   respondHtml(exchange, status, html, headers);
 }
 
-/** Something we need is away: the same may be possible in a moment. */
+/** Of an answer of 503: something we need is away, and the same may be possible in a moment. */
+export const AGAIN_LATER: readonly string[] = ["retry-after", "5"];
+
 export function respondAgainLater(exchange: Exchange, parts: ErrorParts, headers: readonly string[] = []): void {
-  respondError(exchange, 503, { ...parts, canRetry: true }, ["retry-after", "5", ...headers]);
+  respondError(exchange, 503, { ...parts, canRetry: true }, [...AGAIN_LATER, ...headers]);
 }
 
 /** True for what browsers send when a person navigates; wildcards alone are programs. */

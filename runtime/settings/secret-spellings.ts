@@ -2,6 +2,7 @@
 import { GatewayError } from "../shared/errors.ts";
 import type { Field } from "./field.ts";
 import type { UnplacedProblem, ValuePath } from "./problem.ts";
+import { partsOf } from "./shapes.ts";
 
 /** What stands behind the name of a secret, by what is written under it. */
 const ENDINGS = { plain: "", ref: "_ref", sealed: "_sealed" } as const;
@@ -25,18 +26,33 @@ export function memberNames({ kind, name }: Field): readonly string[] {
   return kind === "secret" ? secretNames(name) : [name];
 }
 
-/** What Terraform has besides for a secret that it must not store. */
-const ATTRIBUTE_ENDINGS = ["_wo", "_wo_version"];
+/** The five attributes of a secret in Terraform: two more, of which the first is given and never stored. */
+export interface SecretAttributes {
+  readonly plain: string;
+  readonly reference: string;
+  readonly sealed: string;
+  readonly writeOnly: string;
+  /** Grows when the write-only value changes. */
+  readonly version: string;
+}
 
-/** The same for Terraform, which has two more: `x_wo`, `x_wo_version`. */
-export function attributeNames(field: Field): readonly string[] {
-  const names = memberNames(field);
-  return field.kind === "secret" ? [...names, ...ATTRIBUTE_ENDINGS.map((ending) => field.name + ending)] : names;
+/** Ends of the names of what Terraform has besides. */
+const WRITE_ONLY = "_wo";
+const VERSION = "_wo_version";
+
+export function secretAttributeNames(name: string): SecretAttributes {
+  const [plain, reference, sealed] = secretNames(name);
+  return { plain, reference, sealed, writeOnly: name + WRITE_ONLY, version: name + VERSION };
+}
+
+/** Under which names Terraform may have a setting. */
+export function attributeNames({ kind, name }: Field): readonly string[] {
+  return kind === "secret" ? Object.values(secretAttributeNames(name)) : [name];
 }
 
 /** Which secret an attribute of Terraform belongs to, if it belongs to one: "x" for "x_wo_version" and for "x". */
 export function secretOfAttribute(name: string): string {
-  const ending = ATTRIBUTE_ENDINGS.find((each) => name.endsWith(each));
+  const ending = [WRITE_ONLY, VERSION].find((each) => name.endsWith(each));
   return ending === undefined ? readSecretName(name).name : name.slice(0, -ending.length);
 }
 
@@ -72,14 +88,9 @@ export function* secretUses(fields: readonly Field[], value: unknown, path: Valu
   const record = value as Readonly<Record<string, unknown>>;
   for (const field of fields) {
     if (field.kind === "secret") yield* usesOf(field.name, record, path);
-    if (!field.fields || !Object.hasOwn(record, field.name)) continue;
-    const member = record[field.name];
-    const below = [...path, field.name];
-    if (field.kind === "block") yield* secretUses(field.fields, member, below);
-    else if (typeof member === "object" && member !== null) {
-      for (const [label, each] of Object.entries(member)) {
-        yield* secretUses(field.fields, each, [...below, Array.isArray(member) ? Number(label) : label]);
-      }
+    if (!field.fields) continue;
+    for (const [step, part] of partsOf(field, record[field.name]) ?? []) {
+      yield* secretUses(field.fields, part, [...path, field.name, ...(step === undefined ? [] : [step])]);
     }
   }
 }
@@ -116,7 +127,8 @@ export function* secretRules(
       yield { severity: "error", path: use.path, message };
     }
     if (use.form === "plain") {
-      const message = `is plain text in a published slice, should be "${use.name}_ref" or "${use.name}_sealed"`;
+      const [, reference, sealed] = secretNames(use.name);
+      const message = `is plain text in a published slice, should be "${reference}" or "${sealed}"`;
       yield { severity: "warning", path: use.path, message };
     }
   }

@@ -2,6 +2,7 @@
 import type { Upstream } from "../features/connection/compiled.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "./transport-types.ts";
+import { ignore } from "../shared/ignore.ts";
 
 export interface TransportOptions {
   /** Default 10 s. */
@@ -81,8 +82,6 @@ export function refuse(
 export function discardBody({ body }: UpstreamRequest): void {
   if (body !== undefined && !Buffer.isBuffer(body)) body.destroy();
 }
-
-function ignore(): void {}
 
 /** Until when a request may wait for a connection, as of `performance.now()`. @param since when it was sent */
 export function waitsUntil({ headTimeoutMs }: UpstreamRequest, since: number): number {

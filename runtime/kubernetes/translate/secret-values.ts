@@ -3,6 +3,7 @@
  * and whatever keeps its history hold only ciphertext.
  */
 import { quote } from "../../settings/problem.ts";
+import { secretNames } from "../../settings/secret-spellings.ts";
 import { decodeBase64 } from "../../settings/values.ts";
 import type { AnnotationReading } from "./annotations/annotations.ts";
 import { setAt } from "./annotations/annotations.ts";
@@ -58,7 +59,8 @@ export async function fillSecrets(
         return "names a Secret, but the gateway's key is not known, to which its values must be sealed";
       else {
         const sealed = await context.seal(value.text, { namespace: context.namespace, name, key: member.key });
-        setAt(reading.settings, [...path.slice(0, -1), `${path.at(-1)}_sealed`], sealed);
+        const [, , spelling] = secretNames(String(path.at(-1)));
+        setAt(reading.settings, [...path.slice(0, -1), spelling], sealed);
       }
     }
     return undefined;

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { Exchange } from "../../http/exchange.ts";
 import { joinUnread } from "../../shared/http/unread.ts";
 import { REQUEST_BODY_ERROR } from "../../upstreams/failure.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 /** A client that sends nothing for so long, while we would take more, is given up. */
 const IDLE_MS = 60_000;
@@ -86,5 +87,3 @@ export class RequestBody extends Readable {
 export function bodyError(message: string): Error {
   return Object.assign(new Error(message), { code: REQUEST_BODY_ERROR });
 }
-
-function ignore(): void {}

@@ -29,6 +29,7 @@ import { endpointOf } from "../../upstreams/endpoint.ts";
 import { failureOf } from "../../upstreams/failure.ts";
 import { connectGuard } from "../../upstreams/reach.ts";
 import { upstreamPath } from "./upstream-path.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** WebSocket has no half-open connections: once one side has ended, the other one gets so long for its last messages. */
@@ -254,5 +255,3 @@ class Tunnel {
 function headersOf({ rawHeaders }: IncomingMessage): UpstreamHeaders {
   return rawHeaders.map((text, index) => (index % 2 === 0 ? headerTraits(text).lower : text));
 }
-
-function ignore(): void {}

@@ -7,6 +7,7 @@ import { Client, Pool, type ClientConfig, type PoolClient, type QueryResultRow }
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -104,7 +105,7 @@ export function listen(
   return {
     async close() {
       stop.abort();
-      await current?.end().catch(ignored);
+      await current?.end().catch(ignore);
       await running;
     },
   };
@@ -130,11 +131,9 @@ export function listen(
       } catch (error) {
         log.debug({ reason: reasonOf(error) }, "store notifications unavailable");
       }
-      await client.end().catch(ignored);
-      if (!stop.signal.aborted) await delay(pauseMs, undefined, { signal: stop.signal, ref: false }).catch(ignored);
+      await client.end().catch(ignore);
+      if (!stop.signal.aborted) await delay(pauseMs, undefined, { signal: stop.signal, ref: false }).catch(ignore);
       pauseMs = Math.min(pauseMs * 2, RECONNECT_MOST_MS);
     }
   }
 }
-
-function ignored(): void {}

@@ -1,6 +1,8 @@
 /** A bundle's values as the slice that is published, and back; and where in the configuration a part of it stands. */
+import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
 import type { ValuePath } from "../../settings/problem.ts";
+import { memberNames } from "../../settings/secret-spellings.ts";
 import { shapeOf } from "../../settings/shapes.ts";
 import { routeFields } from "../../config/route.ts";
 import type { AttributePath, PathStep } from "../protocol/diagnostics.ts";
@@ -58,7 +60,7 @@ export function attributePath(path: ValuePath, bundle: ValueMap): AttributePath 
 function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
   const [name, ...rest] = path;
   if (name === undefined) return [];
-  const field = fields.find((each) => each.name === name || (each.kind === "secret" && secretSpelling(each, name)));
+  const field = fields.find((each) => memberNames(each).includes(String(name)));
   if (!field) return [];
   const here: PathStep[] = [
     ...(field.group === undefined ? [] : [{ attribute: field.group.name }]),
@@ -78,12 +80,4 @@ function stepsBelow(fields: readonly Field[], path: ValuePath): PathStep[] {
       // Inside a policy there are only characters of one string.
       return here;
   }
-}
-
-function secretSpelling({ name }: Field, spelling: string | number): boolean {
-  return spelling === `${name}_ref` || spelling === `${name}_sealed`;
-}
-
-function isRecord(value: unknown): value is Doc {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 /** Rules of `gateway_bundle` that are Terraform's and not the gateway's: write-only secrets and the publishing target. */
 import { DEFAULT_OWNER, HAND_WRITTEN_OWNER } from "../../features/process/owners.ts";
+import { secretAttributeNames } from "../../settings/secret-spellings.ts";
 import { bundleProblem } from "./bundle-problem.ts";
-import { bundleSecrets, routeSecrets, secretAttributeNames, secretPlaces, type SecretPlace } from "./bundle-values.ts";
+import { bundleSecrets, routeSecrets, secretPlaces, type SecretPlace } from "./bundle-values.ts";
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { httpProblems } from "../publish/http-rules.ts";
 import type { Caller } from "../protocol/provider.ts";
@@ -43,7 +44,7 @@ function* allSecretPlaces(bundle: ValueMap): Iterable<SecretPlace> {
 
 function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller): Iterable<Diagnostic> {
   const { name, values } = place;
-  const { sealed, writeOnly, version } = secretAttributeNames(name);
+  const { plain, reference, sealed, writeOnly, version } = secretAttributeNames(name);
   const has = (attribute: string): boolean => (values[attribute] ?? null) !== null;
   const at = (attribute: string): AttributePath => [...place.path, { attribute }];
   if (!has(writeOnly)) {
@@ -54,7 +55,7 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller):
   if (!caller.writeOnlyAttributes) {
     yield bundleProblem(
       at(writeOnly),
-      `"${writeOnly}" needs Terraform 1.11 or later, which stores no write-only values. Use "${name}_ref".`,
+      `"${writeOnly}" needs Terraform 1.11 or later, which stores no write-only values. Use "${reference}".`,
     );
     return;
   }
@@ -64,14 +65,14 @@ function* writeOnlyProblems(place: SecretPlace, sealKey: Value, caller: Caller):
       `"${writeOnly}" needs "${version}" beside it: Terraform cannot see when a write-only value changes.`,
     );
   }
-  for (const other of [name, `${name}_ref`, sealed]) {
+  for (const other of [plain, reference, sealed]) {
     if (has(other))
       yield bundleProblem(at(other), `"${other}" cannot stand beside "${writeOnly}": a secret is given in one form.`);
   }
   if (sealKey === null) {
     yield bundleProblem(
       at(writeOnly),
-      `"${writeOnly}" is encrypted to the gateway before it goes anywhere, which needs its public key: set "seal_key" of this resource to the JWK of the gateway, or use "${name}_ref".`,
+      `"${writeOnly}" is encrypted to the gateway before it goes anywhere, which needs its public key: set "seal_key" of this resource to the JWK of the gateway, or use "${reference}".`,
     );
   }
 }

@@ -3,6 +3,7 @@
  * turn into sealed ones, everything else stays exactly as configured (Terraform refuses a provider that changes it).
  */
 import type { Field } from "../../settings/field.ts";
+import { secretAttributeNames } from "../../settings/secret-spellings.ts";
 import { mapParts, partsOf, type Step } from "../../settings/shapes.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { samePolicyText } from "../schema/policy-text.ts";
@@ -72,21 +73,12 @@ function stepsTo({ name }: Field, step: Step): AttributePath {
   return [{ attribute: name }, typeof step === "number" ? { index: step } : { key: step }];
 }
 
-/** Names of the five attributes of one secret. */
-export function secretAttributeNames(name: string): {
-  readonly sealed: string;
-  readonly writeOnly: string;
-  readonly version: string;
-} {
-  return { sealed: `${name}_sealed`, writeOnly: `${name}_wo`, version: `${name}_wo_version` };
-}
-
 function planSecret(name: string, config: ValueMap, prior: ValueMap | null, context: PlanContext): ValueMap {
-  const { sealed, writeOnly, version } = secretAttributeNames(name);
+  const { plain, reference, sealed, writeOnly, version } = secretAttributeNames(name);
   const written = config[sealed] ?? null;
   const planned = {
-    [name]: config[name] ?? null,
-    [`${name}_ref`]: config[`${name}_ref`] ?? null,
+    [plain]: config[plain] ?? null,
+    [reference]: config[reference] ?? null,
     // Terraform demands null for write-only values in everything that it stores.
     [writeOnly]: null,
     [version]: config[version] ?? null,

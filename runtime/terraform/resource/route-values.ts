@@ -8,7 +8,7 @@
 import type { Field, Kind } from "../../settings/field.ts";
 import { type Shape, shapeOf } from "../../settings/shapes.ts";
 import { isGroup } from "../../settings/groups.ts";
-import { attributeNames } from "../../settings/secret-spellings.ts";
+import { attributeNames, secretNames } from "../../settings/secret-spellings.ts";
 import { unknownMember } from "../../settings/types/registry.ts";
 import type { AttributePath } from "../protocol/diagnostics.ts";
 import { isList, isMap, Unknown, UNKNOWN, type Value, type ValueMap } from "../protocol/value.ts";
@@ -41,7 +41,7 @@ export function valuesOfObject(
 
 /** Of a secret only the spellings that may be shown and stored: Terraform does both with all of the attribute. */
 export function namesInRoutes({ kind, name }: Field): readonly string[] {
-  return kind === "secret" ? [`${name}_ref`, `${name}_sealed`] : [name];
+  return kind === "secret" ? secretNames(name).slice(1) : [name];
 }
 
 function strangerMessage(name: string, fields: readonly Field[]): string {

@@ -8,6 +8,7 @@
 import type { Field } from "../../settings/field.ts";
 import { findProblems, type Problem } from "../../config/load.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
+import { readSecretName } from "../../settings/secret-spellings.ts";
 import type { RouteMemory } from "../../config/read-route.ts";
 import { attributePath, renderSlice } from "./bundle-document.ts";
 import { NOWHERE, placeToPointAt, sentence } from "./bundle-problem.ts";
@@ -130,7 +131,7 @@ function fill(unknown: Unknowns, { asPath, choice = 0 }: Variant = {}): StandIn 
 
 /** The other reading: the value is null. Members of lists and maps stay, or others would move to their place. */
 const leaveOut: StandIn = (field, path, item) => {
-  const isSeal = field.kind === "secret" && String(path.at(-1)).endsWith("_sealed");
+  const isSeal = field.kind === "secret" && readSecretName(String(path.at(-1))).form === "sealed";
   return item || isSeal ? sample(field, item, 0) : undefined;
 };
 

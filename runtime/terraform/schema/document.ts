@@ -4,9 +4,10 @@
  * Null means "not written": the document holds what the user wrote and no defaults, so that a plan shows what a
  * reviewer would see in a file.
  */
+import { isRecord } from "../../shared/is-record.ts";
 import type { Field } from "../../settings/field.ts";
 import { formatPath, type ValuePath } from "../../settings/problem.ts";
-import { attributeNames } from "../../settings/secret-spellings.ts";
+import { attributeNames, memberNames, secretAttributeNames } from "../../settings/secret-spellings.ts";
 import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
 import { mapParts, shapeOf } from "../../settings/shapes.ts";
 import { policyText, readPolicy } from "./policy-text.ts";
@@ -46,7 +47,7 @@ export function toDocument(fields: readonly Field[], value: ValueMap, path: Valu
   for (const field of fields) {
     const holder = field.group === undefined ? value : (value[field.group.name] ?? null);
     if (holder === null) continue;
-    for (const name of field.kind === "secret" ? secretNames(field) : [field.name]) {
+    for (const name of memberNames(field)) {
       const member =
         holder instanceof Unknown
           ? // Nobody knows whether the block will be there: what it may hold is left out like a block.
@@ -56,11 +57,6 @@ export function toDocument(fields: readonly Field[], value: ValueMap, path: Valu
     }
   }
   return doc;
-}
-
-/** The spellings of a secret in documents. `_wo` never gets there: it becomes `_sealed`. */
-export function secretNames({ name }: Field): readonly [plain: string, reference: string, sealed: string] {
-  return [name, `${name}_ref`, `${name}_sealed`];
 }
 
 /** @param above path of the block around it: most members are not there, and there are thousands of them */
@@ -170,14 +166,13 @@ function fromMember(field: Field, member: unknown, prior: Value): Value {
 }
 
 function secretValues(field: Field, members: Doc, before: ValueMap): Record<string, Value> {
-  const [plain, reference, sealed] = secretNames(field);
-  const version = `${field.name}_wo_version`;
+  const { plain, reference, sealed, writeOnly, version } = secretAttributeNames(field.name);
   const sealedNow = textOrNull(own(members, sealed));
   return {
     [plain]: textOrNull(own(members, plain)),
     [reference]: textOrNull(own(members, reference)),
     [sealed]: sealedNow,
-    [`${field.name}_wo`]: null,
+    [writeOnly]: null,
     // A sealed text that is not ours any more: forgetting the version makes the plan seal the secret again.
     [version]: sealedNow === (before[sealed] ?? null) ? (before[version] ?? null) : null,
   };
@@ -189,10 +184,6 @@ function textList(member: unknown): Value {
 
 function textOrNull(member: unknown): string | null {
   return typeof member === "string" ? member : null;
-}
-
-function isRecord(value: unknown): value is Doc {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function own(doc: Doc, name: string): unknown {

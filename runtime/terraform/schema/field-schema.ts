@@ -1,6 +1,7 @@
 /** Fields as Terraform attributes and blocks: one place says what each kind of setting is called in a schema. */
 import { fallbackText, type Field } from "../../settings/field.ts";
 import { isGroup } from "../../settings/groups.ts";
+import { secretAttributeNames } from "../../settings/secret-spellings.ts";
 import type { SchemaAttribute, SchemaBlock, SchemaNested } from "./schema-model.ts";
 import type { ValueType } from "../protocol/value.ts";
 
@@ -55,9 +56,10 @@ function attributeOf(field: Field): SchemaAttribute {
  * three of them flat 200 routes took 20 s to plan, 1,000 would take minutes. One setting of a group would bring them back.
  */
 function referenceAttributes(field: Field): SchemaAttribute[] {
+  const { reference, sealed } = secretAttributeNames(field.name);
   return secretAttributes(field).flatMap((attribute) => {
-    if (attribute.name === `${field.name}_ref`) return [attribute];
-    if (attribute.name !== `${field.name}_sealed`) return [];
+    if (attribute.name === reference) return [attribute];
+    if (attribute.name !== sealed) return [];
     return [
       { ...attribute, use: "optional", doc: `\`${field.name}\` encrypted to the gateway's public key (compact JWE).` },
     ];
@@ -66,39 +68,40 @@ function referenceAttributes(field: Field): SchemaAttribute[] {
 
 /** Four ways to give one secret, at most one of them; the loader validates that and whether it is required. */
 function secretAttributes({ name, doc }: Field): SchemaAttribute[] {
+  const { reference, sealed, writeOnly, version } = secretAttributeNames(name);
   return [
     {
       name,
       type: "string",
       use: "optional",
       sensitive: true,
-      doc: `${doc} Stored in the Terraform state and the bundle as plain text; prefer \`${name}_ref\`.`,
+      doc: `${doc} Stored in the Terraform state and the bundle as plain text; prefer \`${reference}\`.`,
     },
     {
-      name: `${name}_ref`,
+      name: reference,
       type: "string",
       use: "optional",
       doc: `Where the gateway reads \`${name}\` when it loads the bundle: \`env:NAME\` or \`file:/path\`.`,
     },
     {
-      name: `${name}_sealed`,
+      name: sealed,
       type: "string",
       use: "optional-computed",
-      doc: `\`${name}\` encrypted to the gateway's public key (compact JWE). Computed from \`${name}_wo\`.`,
+      doc: `\`${name}\` encrypted to the gateway's public key (compact JWE). Computed from \`${writeOnly}\`.`,
     },
     {
-      name: `${name}_wo`,
+      name: writeOnly,
       type: "string",
       use: "optional",
       sensitive: true,
       writeOnly: true,
-      doc: `\`${name}\` as a write-only value: encrypted to \`seal_key\` and stored nowhere else. Needs Terraform 1.11 and \`${name}_wo_version\`.`,
+      doc: `\`${name}\` as a write-only value: encrypted to \`seal_key\` and stored nowhere else. Needs Terraform 1.11 and \`${version}\`.`,
     },
     {
-      name: `${name}_wo_version`,
+      name: version,
       type: "number",
       use: "optional",
-      doc: `Grows when \`${name}_wo\` changes; Terraform cannot see the change otherwise.`,
+      doc: `Grows when \`${writeOnly}\` changes; Terraform cannot see the change otherwise.`,
     },
   ];
 }

@@ -22,12 +22,7 @@ function goesOn(answer: Answer | undefined, redirectUri: string, fix: string): V
 }
 
 /** An authorization request with these differences begins a sign-in. */
-function begins(
-  id: string,
-  says: string,
-  parameters: Readonly<Record<string, string | undefined>>,
-  fix: string,
-): Rule {
+function begins(id: string, says: string, parameters: Readonly<Record<string, string | undefined>>, fix: string): Rule {
   const redirectUri = parameters["redirect_uri"] ?? LOOPBACK_REDIRECT;
   return { id, says, check: async (visit) => goesOn(await visit.authorize(parameters), redirectUri, fix) };
 }

@@ -12,6 +12,7 @@ import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { isHeaderText } from "../../shared/http/header-traits.ts";
 import type { BodySink } from "../body-sender.ts";
 import type { UpstreamRequest } from "../transport-types.ts";
+import { ignore } from "../../shared/ignore.ts";
 
 /** Bodies up to here leave in one write with the head: copying is cheaper than a second write. */
 const ONE_WRITE_BYTES = 16_384;
@@ -141,5 +142,3 @@ function trailerLines(trailers: readonly string[]): string {
 }
 
 const BAD_TRAILER = "a trailer of the request has a character that cannot stand there";
-
-function ignore(): void {}

@@ -1,6 +1,6 @@
 /** What a person is told when an upstream could not be connected: what happened, and what they can do. */
 import type { Exchange } from "../../../http/exchange.ts";
-import { acceptsHtml, respondError } from "../../../http/respond.ts";
+import { acceptsHtml, AGAIN_LATER, respondError } from "../../../http/respond.ts";
 import type { CompleteFailure } from "./flow.ts";
 import { wayBack } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
@@ -69,7 +69,7 @@ export type RequestFailure = keyof typeof REQUESTS;
 /** @param journey where the person came from, once that is known to be a good address */
 export function respondFailure(exchange: Exchange, failure: RequestFailure, journey?: Journey): void {
   const { status, title, message } = REQUESTS[failure];
-  const headers = status === 503 ? ["retry-after", "5"] : [];
+  const headers = status === 503 ? AGAIN_LATER : [];
   const links = journey === undefined ? [] : [{ href: wayBack(journey, failure), text: journey.back }];
   tell(exchange, `upstream.${failure}`, { status, title, message, canRetry: status === 503 }, links, headers);
 }
