@@ -1,4 +1,5 @@
 import { DEFAULT_OWNER } from "../runtime/features/process/owners.ts";
+import type { RouteDoc } from "../runtime/config/route.ts";
 import type { Slice } from "../runtime/config/slice.ts";
 import { settingsFields } from "../runtime/config/settings.ts";
 import { canonicalDocument, routeBlocks, settingsConfig } from "./synth/bundle-config.ts";
@@ -7,10 +8,15 @@ import { Aspects, Construct, type IResolvable, Lazy, TerraformStack } from "./fr
 import { Bundle } from "./generated/bundle.ts";
 import type { GatewaySettings } from "./generated/props.ts";
 import { GatewayProvider } from "./generated/provider.ts";
-import type { Route } from "./route.ts";
 import { writeBundleFile } from "./synth/write-bundle.ts";
 import { escapeAllForTerraform, escapeForTerraform } from "./synth/terraform-text.ts";
 import { type SliceProblems, validateSlice } from "./synth/validate.ts";
+
+/** @internal What a gateway knows of a route below it. */
+export interface GatewayRoute extends Construct {
+  readonly routeName: string;
+  readonly document: RouteDoc;
+}
 
 /** A gateway's slice: settings, and where it is published. */
 export interface GatewayProps extends GatewaySettings {
@@ -87,7 +93,7 @@ export class Gateway extends Construct {
   /** @internal Terraform knows of routes that are not in `slice` */
   readonly hasMoreRoutes: boolean;
   readonly #settings: Document;
-  readonly #routes = new Map<string, Route>();
+  readonly #routes = new Map<string, GatewayRoute>();
   #validated: { readonly routes: number; readonly problems: SliceProblems } | undefined;
 
   constructor(scope: Construct, id: string, props: GatewayProps = {}) {
@@ -142,7 +148,7 @@ export class Gateway extends Construct {
   }
 
   /** @internal called by routes */
-  addRoute(route: Route): void {
+  addRoute(route: GatewayRoute): void {
     const taken = this.#routes.get(route.routeName);
     if (taken) {
       throw new Error(
@@ -159,7 +165,7 @@ export class Gateway extends Construct {
   }
 
   /** @internal problems that concern one route, for its own validation */
-  problemsOf(route: Route): string[] {
+  problemsOf(route: GatewayRoute): string[] {
     return [...(this.#problems().routes.get(route.routeName) ?? [])];
   }
 

@@ -15,7 +15,7 @@ import { mcpRules } from "../features/mcp/rules.ts";
 import type { PlacedUpstream } from "./rules/own-addresses.ts";
 import { type PatternWork, patternWork } from "../features/routing/pattern-conflicts.ts";
 import { pathRules } from "../features/routing/path-rules.ts";
-import { upstreamTlsRules } from "../features/connection/rules.ts";
+import { limitRules, upstreamTlsRules } from "../features/connection/rules.ts";
 import type { UnplacedProblem } from "../settings/problem.ts";
 import { type RouteDoc, routeFields, routeSchema } from "./route.ts";
 import { routingRules } from "../features/routing/rules.ts";
@@ -96,7 +96,7 @@ function validateRoute(value: unknown, publisher: string | undefined): RouteRead
   if (isRecord(value))
     problems.push(...routingRules({ ...route, parsed: { from, upstreams, pattern } }, wrote, Object.keys(value)));
   problems.push(...upstreamTlsRules(route));
-  problems.push(...balancingRules(route));
+  problems.push(...balancingRules(route), ...limitRules(route));
   if (validated.complete) problems.push(...accessRules(route, wrote, mcpKind(route)));
   const isValid = validated.complete && problems.every(({ severity }) => severity !== "error");
   let last: { readonly name: string; readonly canonical: CanonicalRoute } | undefined;

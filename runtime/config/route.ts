@@ -3,6 +3,7 @@ import { accessShape, policyShape } from "../features/access/settings.ts";
 import { balancingShape } from "../features/balancing/settings.ts";
 import {
   idleTimeoutShape,
+  limitsShape,
   protocolShape,
   timeoutShape,
   toShape,
@@ -28,7 +29,7 @@ export const routeShape = {
   ...websocketShape,
   ...grouped(UPSTREAM, protocolShape),
   ...timeoutShape,
-  ...grouped(UPSTREAM, { ...idleTimeoutShape, ...balancingShape }),
+  ...grouped(UPSTREAM, { ...idleTimeoutShape, ...balancingShape, ...limitsShape }),
 };
 
 export const routeSchema = document(routeShape);

@@ -74,33 +74,6 @@ export const balancingShape = {
     min: 0,
     max: 100,
   }),
-  circuit_breaker_thresholds: block(
-    {
-      max_connections: count({
-        doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
-        unset: "no limit",
-        min: 1,
-        max: 1_000_000,
-      }),
-      max_pending_requests: count({
-        doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
-        default: 1024,
-        min: 0,
-        max: 1_000_000,
-      }),
-      max_requests: count({
-        doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
-        default: 10_000,
-        min: 1,
-        max: 1_000_000,
-      }),
-    },
-    {
-      doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
-      unset: "10,000 requests under way",
-      annotation: "circuit_breaker_thresholds",
-    },
-  ),
 };
 
 /** What of a route is about which upstream takes a request. */
@@ -112,7 +85,4 @@ export function* balancingRules(route: Partial<BalancingDoc> & MaglevDoc): Itera
   const outliers = route.outlier_detection;
   if (outliers?.consecutive_5xx === 0 && (outliers.consecutive_gateway_failure ?? 0) === 0)
     yield errorAt(["outlier_detection"], "looks at nothing, must have a threshold above 0");
-  const limits = route.circuit_breaker_thresholds;
-  if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
-    yield errorAt(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
 }

@@ -1,5 +1,4 @@
 /** Settings about connections to upstreams → their compiled form. */
-import type { BalancingDoc } from "../balancing/settings.ts";
 import type { UpstreamLimits, Upstream, UpstreamConnect, UpstreamReach } from "./compiled.ts";
 import { createSecureContext } from "node:tls";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -16,7 +15,7 @@ export function compileConnect(
     reach,
   }: {
     readonly key: string;
-    readonly doc: ConnectionDoc & Pick<BalancingDoc, "circuit_breaker_thresholds">;
+    readonly doc: ConnectionDoc;
     readonly reach?: UpstreamReach | undefined;
   },
   secrets: SecretSource,
@@ -53,8 +52,7 @@ export function compileUpstream(text: string, connect: ReturnType<typeof compile
   return { ...upstream, connect: { ...connect, poolKey: `${url.origin} ${sha256(canonicalJson(connect))}` } };
 }
 
-export function compileLimits(doc: Pick<BalancingDoc, "circuit_breaker_thresholds">): UpstreamLimits | undefined {
-  const limits = doc.circuit_breaker_thresholds;
+export function compileLimits({ circuit_breaker_thresholds: limits }: ConnectionDoc): UpstreamLimits | undefined {
   if (limits?.max_connections === undefined && limits?.max_requests === undefined) return undefined;
   const { max_connections: maxConnections } = limits;
   return {

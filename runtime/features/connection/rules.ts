@@ -11,3 +11,8 @@ export function* upstreamTlsRules(route: Partial<ConnectionDoc>): Iterable<Unpla
   if (has("tls_client_key") && !has("tls_client_cert"))
     yield errorAt(["tls_client_key"], 'needs "tls_client_cert" beside it');
 }
+
+export function* limitRules({ circuit_breaker_thresholds: limits }: Partial<ConnectionDoc>): Iterable<UnplacedProblem> {
+  if (limits?.max_pending_requests !== undefined && limits.max_connections === undefined)
+    yield errorAt(["circuit_breaker_thresholds", "max_pending_requests"], 'needs "max_connections" beside it');
+}

@@ -1,7 +1,8 @@
 /** Settings of a route about where its requests go, how connections are made and how long is waited. */
+import { block } from "../../settings/types/block.ts";
 import { quotedProblem } from "../../settings/types/checks.ts";
 import { canonicalHost } from "../../settings/domains.ts";
-import { duration, flag, text } from "../../settings/types/scalar.ts";
+import { count, duration, flag, text } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { urlList } from "../../settings/types/list.ts";
@@ -71,9 +72,44 @@ export const idleTimeoutShape = {
   }),
 };
 
+export const limitsShape = {
+  circuit_breaker_thresholds: block(
+    {
+      max_connections: count({
+        doc: "Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are requests.",
+        unset: "no limit",
+        min: 1,
+        max: 1_000_000,
+      }),
+      max_pending_requests: count({
+        doc: "Requests that may wait for a connection, for each upstream; more are answered 503.",
+        default: 1024,
+        min: 0,
+        max: 1_000_000,
+      }),
+      max_requests: count({
+        doc: "Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.",
+        default: 10_000,
+        min: 1,
+        max: 1_000_000,
+      }),
+    },
+    {
+      doc: "Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the answer is 503.",
+      unset: "10,000 requests under way",
+      annotation: "circuit_breaker_thresholds",
+    },
+  ),
+};
+
 /** What of a route is about its upstreams. */
 export type ConnectionDoc = ShapeDoc<
-  typeof toShape & typeof websocketShape & typeof protocolShape & typeof timeoutShape & typeof idleTimeoutShape
+  typeof toShape &
+    typeof websocketShape &
+    typeof protocolShape &
+    typeof timeoutShape &
+    typeof idleTimeoutShape &
+    typeof limitsShape
 >;
 
 export const upstreamTimeoutShape = {

@@ -35,7 +35,7 @@ const BODILESS = [204, 205, 304];
 
 /** Settings that say how an upstream is asked, by the beginning of their names. */
 const OF_UPSTREAMS =
-  /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|set_request_|remove_request_|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
+  /^(to$|mcp$|http2$|timeout$|idle_timeout$|allow_websockets$|pass_identity_|preserve_host|host_|prefix_rewrite|regex_rewrite|[a-z]+_request_headers|rewrite_response_|tls_|load_balancing|maglev_|health_checks|healthy_|outlier_|circuit_breaker_)/;
 
 /**
  * The rules no single setting can validate.

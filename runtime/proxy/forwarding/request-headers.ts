@@ -6,7 +6,7 @@
  * Order (D6): client's, forwarding, identity, `set_request_headers`; `remove_request_headers` wins over all of them.
  */
 import type { Upstream } from "../../features/connection/compiled.ts";
-import { renderTemplate, type TemplateValues } from "../../features/headers/template.ts";
+import type { TemplateValues } from "../../features/headers/template.ts";
 import { withoutCookies } from "../../http/cookies.ts";
 import {
   HOP_COUNT_HEADER,
@@ -22,6 +22,7 @@ import { EXTERNAL_TOKEN_PREFIX } from "../../identity/external-token.ts";
 import type { ApplicationTokens, Assertions } from "../../identity/interfaces.ts";
 import type { RequestTrace } from "../../tracing/tracing.ts";
 import { upstreamHost } from "../../features/headers/apply-host.ts";
+import { addConfiguredHeaders } from "../../features/headers/apply-request.ts";
 import type { HopCounter } from "./hop-count.ts";
 import type { RequestContext } from "../request-context.ts";
 import { asksForTrailers } from "../../shared/http/trailers.ts";
@@ -45,7 +46,9 @@ export function requestHeaders(deps: RequestHeaderDeps, context: RequestContext,
   if (context.trace !== undefined) addTrace(headers, context.trace, context);
   addIdentity(headers, deps, context);
   if (context.prepared.isMcpServer) addMcp(headers, context);
-  addConfigured(headers, deps, context);
+  addConfiguredHeaders(headers, context.prepared, context.internalToken !== undefined, () =>
+    templateValues(deps, context),
+  );
   return headers;
 }
 
@@ -173,22 +176,6 @@ function addMcp(headers: string[], context: RequestContext): void {
   headers.push("Accept-Encoding", "identity");
   if (context.upstreamSession !== undefined) headers.push("Mcp-Session-Id", context.upstreamSession);
   if (context.internalToken !== undefined) headers.push("Authorization", context.internalToken.authorization);
-}
-
-function addConfigured(headers: string[], deps: RequestHeaderDeps, context: RequestContext): void {
-  const { setRequest } = context.prepared;
-  if (setRequest.length === 0) return;
-  let values: TemplateValues | undefined;
-  for (const header of setRequest) {
-    // The user's own token says more than one that all users share (D6).
-    if (context.internalToken !== undefined && header.lower === "authorization") continue;
-    if (header.template === undefined) headers.push(header.name, header.text);
-    else {
-      values ??= templateValues(deps, context);
-      const text = renderTemplate(header.template, values);
-      headers.push(header.name, isHeaderText(text) ? text : "");
-    }
-  }
 }
 
 function templateValues(deps: RequestHeaderDeps, context: RequestContext): TemplateValues {

@@ -1,14 +1,16 @@
 /** Pomerium's settings of upstreams → ours. They are Envoy's, of which we have those that people use; the others are reported. */
 import { isRecord, type Members } from "../../shared/is-record.ts";
 import { BALANCING_POLICIES, balancingShape } from "../../features/balancing/settings.ts";
+import { limitsShape } from "../../features/connection/settings.ts";
 import type { Field } from "../../settings/field.ts";
 import { routeFields } from "../../config/route.ts";
 import { convertDuration } from "./duration.ts";
 import type { Report } from "./note.ts";
 import { choiceText } from "./choice.ts";
 
+const known = { ...balancingShape, ...limitsShape };
 const fields = new Map(
-  routeFields.filter(({ name }) => Object.hasOwn(balancingShape, name)).map((field) => [field.name, field]),
+  routeFields.filter(({ name }) => Object.hasOwn(known, name)).map((field) => [field.name, field]),
 );
 
 export function isBalancingSetting(key: string): boolean {
