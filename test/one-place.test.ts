@@ -73,11 +73,10 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /function ignore\(\)/,
     file: "shared/ignore.ts",
   },
-  // respond.ts knows what a gRPC call is told; forward.ts passes on what the upstream says.
+  // respond.ts knows what a gRPC call is answered; what forward.ts passes on is the upstream's.
   "the answering of a request": {
-    piece: /exchange\.respond\(/,
+    piece: /(?<!\.)exchange\.respond\(/,
     file: "http/respond.ts",
-    still: ["proxy/forwarding/forward.ts"],
   },
   "the form of host[:port] in a request": { piece: /:\.\]\{2,45\}\\\]/, file: "shared/http/target.ts" },
 };

@@ -6,6 +6,7 @@
 import { routeFields } from "../../runtime/config/route.ts";
 import { settingsFields } from "../../runtime/config/settings.ts";
 import { balancingShape } from "../../runtime/features/balancing/settings.ts";
+import { limitsShape } from "../../runtime/features/connection/settings.ts";
 import { headerShape } from "../../runtime/features/headers/settings.ts";
 import { pathShape, routingShape } from "../../runtime/features/routing/settings.ts";
 import type { Field, Kind } from "../../runtime/settings/field.ts";
@@ -36,8 +37,10 @@ const oauthFields = membersOf(serverFields, "upstream_oauth2");
 
 const settingNames = new Set([...liveFields, ...routeFields].flatMap(namesIn));
 const routingSettings = { ...pathShape, ...routingShape };
+/** A program that sets one sets the other: they stand together. */
+const upstreamSettings = { ...balancingShape, ...limitsShape };
 /** `name` is by hand, `mcp` is props of McpServerRoute. */
-const elsewhere = new Set(["name", "mcp", ...Object.keys({ ...headerShape, ...routingSettings, ...balancingShape })]);
+const elsewhere = new Set(["name", "mcp", ...Object.keys({ ...headerShape, ...routingSettings, ...upstreamSettings })]);
 
 /** Those that are no block; the interfaces of their blocks follow each. */
 const INTERFACES: readonly PropsInterface[] = [
@@ -59,7 +62,7 @@ const INTERFACES: readonly PropsInterface[] = [
   {
     name: "BalancingSettings",
     doc: "How a route treats its upstreams: which takes a request, which are left out, how much each is given.",
-    fields: routeFields.filter(({ name }) => name in balancingShape),
+    fields: routeFields.filter(({ name }) => name in upstreamSettings),
   },
   {
     name: "RouteSettings",

@@ -445,6 +445,12 @@ export interface BalancingSettings {
    * @default - all are used when none is healthy
    */
   readonly healthyPanicThreshold?: number;
+  /**
+   * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the
+   * answer is 503.
+   * @default - 10,000 requests under way
+   */
+  readonly circuitBreakerThresholds?: CircuitBreakerThresholds;
 }
 
 /** The table of Maglev hashing. */
@@ -592,6 +598,26 @@ export interface OutlierDetection {
   readonly maxEjectionPercent?: number;
 }
 
+/** Limits towards each upstream. */
+export interface CircuitBreakerThresholds {
+  /**
+   * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are
+   * requests.
+   * @default - no limit
+   */
+  readonly maxConnections?: number;
+  /**
+   * Requests that may wait for a connection, for each upstream; more are answered 503.
+   * @default 1024
+   */
+  readonly maxPendingRequests?: number;
+  /**
+   * Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.
+   * @default 10000
+   */
+  readonly maxRequests?: number;
+}
+
 /** The other settings of every kind of route. */
 export interface RouteSettings {
   /**
@@ -712,32 +738,6 @@ export interface RouteSettings {
    * @default - `timeout`; no limit for event streams, gRPC calls and WebSocket
    */
   readonly idleTimeout?: string;
-  /**
-   * Limits of this route towards each upstream, in each process. With several upstreams another one is tried before the
-   * answer is 503.
-   * @default - 10,000 requests under way
-   */
-  readonly circuitBreakerThresholds?: CircuitBreakerThresholds;
-}
-
-/** Limits towards each upstream. */
-export interface CircuitBreakerThresholds {
-  /**
-   * Connections to each upstream; further requests wait for one. WebSocket connections are not among them, but are
-   * requests.
-   * @default - no limit
-   */
-  readonly maxConnections?: number;
-  /**
-   * Requests that may wait for a connection, for each upstream; more are answered 503.
-   * @default 1024
-   */
-  readonly maxPendingRequests?: number;
-  /**
-   * Requests under way to each upstream, open streams and WebSocket connections included; more are answered 503.
-   * @default 10000
-   */
-  readonly maxRequests?: number;
 }
 
 /** Settings of a route to an MCP server that stand below `mcp.server` in files under the same name. */
