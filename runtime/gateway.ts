@@ -220,6 +220,7 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       revocations: session.revocations,
       blocks,
       challenge: (...of) => issuer.challenge(...of),
+      showAddress: (...of) => issuer.showAddress(...of),
       upstream,
       records: ground.records,
       keys,

@@ -1,4 +1,5 @@
 /** The user page's part about MCP servers: which there are, whether they are connected, and how clients are set up. */
+import type { ClientRecipe } from "./client-recipe.ts";
 import { html, type Html } from "./html.ts";
 
 export interface ServerParts {
@@ -8,6 +9,8 @@ export interface ServerParts {
   readonly state: "connected" | "disconnected" | "not-needed";
   /** Where the user connects it. */
   readonly connectUrl: string;
+  /** How clients are set up for it. */
+  readonly recipes: readonly ClientRecipe[];
   readonly disconnect: { readonly action: string; readonly route: string; readonly csrfToken: string };
 }
 
@@ -23,7 +26,7 @@ export function serversSection(servers: readonly ServerParts[]): Html {
 }
 
 function serverArticle(server: ServerParts): Html {
-  const { name, url, state, connectUrl, disconnect } = server;
+  const { name, url, state, connectUrl, disconnect, recipes } = server;
   return html`<article>
     <h3>${name}</h3>
     <p class="dim"><code>${url}</code></p>
@@ -39,33 +42,11 @@ function serverArticle(server: ServerParts): Html {
     }
     <details>
       <summary>Set up a client for ${name}</summary>
-      ${clientSetups(name, url).map(
-        ([client, text]) =>
-          html`<p class="dim">${client}</p>
+      ${recipes.map(
+        ({ client, where, text }) =>
+          html`<p class="dim">${client}. ${where}:</p>
             <pre tabindex="0">${text}</pre>`,
       )}
     </details>
   </article>`;
-}
-
-/** Text to copy, by client. A click selects the whole of it (see `pre` in layout.ts). */
-export function clientSetups(name: string, url: string): readonly (readonly [client: string, text: string])[] {
-  // Clients take few characters in names, and shells give others a meaning.
-  const id = name.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "") || "mcp-server";
-  const json = (value: unknown): string => JSON.stringify(value, undefined, 2);
-  return [
-    ["Claude Code", `claude mcp add --transport http ${id} ${shellWord(url)}`],
-    ["Codex", `codex mcp add ${id} --url ${shellWord(url)}`],
-    ["VS Code, in .vscode/mcp.json", json({ servers: { [id]: { type: "http", url } } })],
-    ["Cursor, in .cursor/mcp.json", json({ mcpServers: { [id]: { url } } })],
-    [
-      "Clients that only start programs",
-      json({ mcpServers: { [id]: { command: "npx", args: ["-y", "mcp-remote", url] } } }),
-    ],
-  ];
-}
-
-/** One word of a POSIX shell, whatever characters it has. */
-function shellWord(text: string): string {
-  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,7 @@
 /** Steps of MCP server routes: programs with an External Token (D10, D11). */
 import type { CompiledRoute } from "../config/compiled.ts";
+import type { Snapshot } from "../config/snapshot.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { respondBytes, respondJson } from "../http/respond.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Blocks } from "../identity/blocks.ts";
@@ -154,7 +156,17 @@ export interface ChallengeDeps {
     failure: AuthFailureReason | "not-connected",
     requestPath: string | undefined,
   ) => string;
+  /** Shows a page to a person who opened the address; false = a program asks. Absent: programs alone ask. */
+  readonly showAddress?: (
+    exchange: Exchange,
+    snapshot: Snapshot,
+    route: CompiledRoute,
+    code: string,
+    headers: readonly string[],
+  ) => boolean;
 }
+
+const UNAUTHORIZED = "unauthorized";
 
 /** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
 export function challengeFor(
@@ -232,12 +244,12 @@ function refuseUnauthorized(
   reason: AuthFailureReason,
 ): Outcome | Promise<Outcome> {
   if (reason === "unavailable") return refuseUnavailable(deps, context);
-  return refuse(deps, context, `credential-${reason}`, () =>
-    answer(context, 401, { error: "unauthorized", message: "Unauthorized" }, [
-      "www-authenticate",
-      challengeFor(deps, context, reason),
-    ]),
-  );
+  return refuse(deps, context, `credential-${reason}`, () => {
+    const headers = ["www-authenticate", challengeFor(deps, context, reason)];
+    const { exchange, snapshot, prepared } = context;
+    if (deps.showAddress?.(exchange, snapshot, prepared.route, UNAUTHORIZED, headers) === true) return;
+    answer(context, 401, { error: UNAUTHORIZED, message: "Unauthorized" }, headers);
+  });
 }
 
 function answer(context: RequestContext, status: number, body: object, headers: readonly string[] = []): void {

@@ -133,6 +133,14 @@ const pages: readonly (readonly [name: string, heading: RegExp, go: (page: Page)
   ["not-found", /nothing here/i, (page) => open(page, "/nothing-here")],
   ["below-gateway", /nothing here/i, (page) => open(page, "/.gateway/nothing-here")],
   ["access-denied", /access denied/i, (page) => open(page, "/wiki/page", "bob@example.com")],
+  [
+    "mcp-address",
+    /for MCP clients/,
+    async (page) => {
+      await page.goto(`${world.gateway.origin}/tools/mcp`);
+      await page.getByText("VS Code").click();
+    },
+  ],
   ["upstream-gone", /not available/i, (page) => open(page, "/gone/")],
   [
     "sign-in-refused",
@@ -318,6 +326,22 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
       expect([refused.status, refused.json()["error"]]).toEqual([400, "invalid_grant"]);
       // The approval behind it is forgotten too: the application has to ask again.
       expect(await page.getByText("Lab Book").count()).toBe(0);
+      expect(consoleErrors).toEqual([]);
+    });
+  });
+
+  test("whoever opens an MCP address finds their own page from there, without JavaScript", async () => {
+    await withVisitor({ javaScript: false }, async ({ page, consoleErrors }) => {
+      const answer = await page.goto(`${world.gateway.origin}/tools/mcp`);
+      expect(answer?.status()).toBe(401);
+      expect(await page.locator("pre").first().innerText()).toBe(`${world.gateway.origin}/tools/mcp`);
+      const recipe = page.locator("details", { hasText: "VS Code" });
+      expect(await recipe.locator("pre").isVisible()).toBe(false);
+      await recipe.locator("summary").click();
+      expect(await recipe.locator("pre").innerText()).toContain(`"url": "${world.gateway.origin}/tools/mcp"`);
+      await page.getByRole("link", { name: "Open your page" }).click();
+      await chooseUser(page, "alice@example.com");
+      await page.getByRole("heading", { name: "Alice Example" }).waitFor();
       expect(consoleErrors).toEqual([]);
     });
   });

@@ -5,6 +5,8 @@
  * Recorded in November 2026. A domain belongs here when its owner makes the client and serves no files of strangers on it.
  * (github.com serves those from other hosts, by redirects, which are not followed.)
  */
+import * as setups from "./client-setups.ts";
+import type { ClientSetup } from "./client-setups.ts";
 import { matchesDomain, parseDomainPattern, type DomainPattern } from "../../settings/domains.ts";
 
 export interface KnownClient {
@@ -12,6 +14,7 @@ export interface KnownClient {
   readonly domain: string;
   /** A document as the client names it. */
   readonly document: string;
+  readonly setup: ClientSetup;
   /** It does not register itself where documents are taken, even when its own is refused. */
   readonly isLockedOut?: true;
   /** Where its maker, or its source, says so. */
@@ -21,6 +24,7 @@ export interface KnownClient {
 export const KNOWN_CLIENTS: readonly KnownClient[] = [
   {
     name: "Claude Code",
+    setup: setups.claudeCode,
     domain: "claude.ai",
     document: "https://claude.ai/oauth/claude-code-client-metadata",
     isLockedOut: true,
@@ -28,6 +32,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
   {
     name: "Claude",
+    setup: setups.claude,
     domain: "claude.ai",
     document: "https://claude.ai/oauth/mcp-oauth-client-metadata",
     isLockedOut: true,
@@ -35,6 +40,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
   {
     name: "Codex",
+    setup: setups.codex,
     domain: "chatgpt.com",
     // The one for servers that send `iss`; others get https://chatgpt.com/oauth/codex/<callback id>/client.json.
     document: "https://chatgpt.com/oauth/codex/client.json",
@@ -43,28 +49,38 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
   {
     name: "ChatGPT",
+    setup: setups.chatGpt,
     domain: "chatgpt.com",
     document: "https://chatgpt.com/oauth/client.json",
     source: "what ChatGPT sends, in reports of servers; others are https://chatgpt.com/oauth/<id>/client.json",
   },
   {
     name: "VS Code",
+    setup: setups.vsCode,
     domain: "vscode.dev",
     document: "https://vscode.dev/oauth/client-metadata.json",
     source: "github.com/microsoft/vscode, src/vs/base/common/oauth.ts",
   },
   {
     name: "Copilot CLI",
+    setup: setups.copilotCli,
     domain: "github.com",
     document: "https://github.com/copilot/cli/client-metadata.json",
     source: "what Copilot CLI sends, in reports of servers",
   },
   {
     name: "opencode",
+    setup: setups.openCode,
     domain: "opencode.ai",
     document: "https://opencode.ai/oauth/opencode/client.json",
     source: "github.com/anomalyco/opencode, pull request 47737",
   },
+];
+
+/** Common clients that have no document: they register themselves. */
+const REGISTERING_CLIENTS: readonly Pick<KnownClient, "name" | "setup">[] = [
+  { name: "Cursor", setup: setups.cursor },
+  { name: "Clients without support for remote servers (stdio)", setup: setups.stdio },
 ];
 
 /** In the place of a domain. No host is called that: names of one label are nobody's. */
@@ -82,4 +98,27 @@ export function lockedOutClients(domains: readonly DomainPattern[]): readonly st
   return KNOWN_CLIENTS.filter(({ domain, isLockedOut }) => isLockedOut === true && !matchesDomain(domains, domain)).map(
     ({ name }) => name,
   );
+}
+
+export interface ClientRecipe {
+  readonly client: string;
+  /** Where the text belongs: "In a terminal". */
+  readonly where: string;
+  /** To be copied as it stands. */
+  readonly text: string;
+}
+
+/**
+ * How a person adds a server to each common client that can connect.
+ *
+ * @param name of the server, any text
+ * @param url its address
+ * @param domains of `mcp_allowed_client_id_domains`
+ */
+export function clientRecipes(name: string, url: string, domains: readonly DomainPattern[]): readonly ClientRecipe[] {
+  const lockedOut = lockedOutClients(domains);
+  const id = setups.serverId(name);
+  return [...KNOWN_CLIENTS, ...REGISTERING_CLIENTS]
+    .filter((client) => !lockedOut.includes(client.name))
+    .map((client) => ({ client: client.name, ...client.setup(id, url) }));
 }

@@ -2,6 +2,7 @@
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import { clientRecipes } from "../../features/mcp/known-clients.ts";
 import { redirect } from "../../http/respond.ts";
 import type { Html } from "../../pages/html.ts";
 import { serversSection } from "../../pages/mcp-servers.ts";
@@ -57,17 +58,21 @@ export function createUserSection(deps: UserSectionDeps): {
       const returnTo = `${site.authenticateOrigin}/.gateway/`;
       const csrfToken = deps.csrf.token(principal, FORM);
       const servers = await Promise.all(
-        reachable.map(async (route) => ({
-          name: route.name,
-          url: findTarget(route)?.server.resource ?? route.origin,
-          state: await deps.stateOf(principal.user.id, route),
-          connectUrl: deps.tickets.url(route.origin, principal.user.id, {
-            returnTo,
-            routes: [route.key],
-            back: "Back to your page",
-          }),
-          disconnect: { action: DISCONNECT_PATH, route: route.key, csrfToken },
-        })),
+        reachable.map(async (route) => {
+          const url = findTarget(route)?.server.resource ?? route.origin;
+          return {
+            name: route.name,
+            url,
+            recipes: clientRecipes(route.name, url, snapshot.settings.mcpAllowedClientIdDomains),
+            state: await deps.stateOf(principal.user.id, route),
+            connectUrl: deps.tickets.url(route.origin, principal.user.id, {
+              returnTo,
+              routes: [route.key],
+              back: "Back to your page",
+            }),
+            disconnect: { action: DISCONNECT_PATH, route: route.key, csrfToken },
+          };
+        }),
       );
       return serversSection(servers);
     },

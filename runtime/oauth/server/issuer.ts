@@ -16,6 +16,7 @@ import { createLeasedRefreshes } from "../../shared/leased-refresh.ts";
 import { createRateLimit, createStrangerLimit } from "../../shared/rate-limit.ts";
 import { respondUnavailable } from "./answer.ts";
 import { authorize } from "./authorize/authorize.ts";
+import { showAddress } from "./address-page.ts";
 import { challenge, type ChallengeReason } from "./challenge.ts";
 import { createClientDocuments } from "./clients/client-documents.ts";
 import { createClientKeys } from "./clients/client-keys.ts";
@@ -48,6 +49,8 @@ export interface IssuerModule extends Closable {
    * @param requestPath path of the request, so that clients given the route's base find metadata about the base
    */
   challenge(route: CompiledRoute, origin: string, failure: ChallengeReason, requestPath?: string): string;
+  /** That 401 as a page, for a person who opened the address in a browser; see address-page.ts. */
+  readonly showAddress: typeof showAddress;
 }
 
 /**
@@ -126,6 +129,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     userSection: async (principal, snapshot) =>
       snapshot.settings.mcpEnabled ? renderUserSection(common, principal) : undefined,
     challenge,
+    showAddress,
     close: refreshes.close,
   };
 }

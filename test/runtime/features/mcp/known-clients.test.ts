@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { formatCheck } from "../../../../runtime/tools/check.ts";
-import { matchesDomain } from "../../../../runtime/settings/domains.ts";
-import { KNOWN_CLIENTS } from "../../../../runtime/features/mcp/known-clients.ts";
+import { matchesDomain, parseDomainPattern } from "../../../../runtime/settings/domains.ts";
+import { clientRecipes, KNOWN_CLIENTS } from "../../../../runtime/features/mcp/known-clients.ts";
 import { loadSlices } from "../../../../runtime/config/load.ts";
 import { CLIENTS } from "../../../../runtime/tools/doctor/clients.ts";
 import { snapshotFrom } from "../../../support/config.ts";
@@ -57,5 +57,36 @@ describe("gateway check about mcp_allowed_client_id_domains", () => {
 
   test.each(["[known-clients]", "[claude.ai, chatgpt.com]", "[]"])("is silent about %s", (domains) => {
     expect(notes(domains)).toEqual([]);
+  });
+});
+
+describe("clientRecipes()", () => {
+  const recipes = clientRecipes("Team: tools", "https://tools.example.com/mcp", []);
+
+  test("are for the clients that doctor and the domains know, each with the address or the command that asks for it", () => {
+    const known = [...CLIENTS, ...KNOWN_CLIENTS].map(({ name }) => name);
+    const others = recipes.filter(({ client }) => !known.some((name) => name.startsWith(client)));
+    // Whatever they are, it is mcp-remote that connects.
+    expect(others.map(({ client }) => client)).toEqual(["Clients without support for remote servers (stdio)"]);
+    expect(others[0]?.text).toContain("mcp-remote");
+    expect(known).toContain("mcp-remote");
+    for (const { name } of KNOWN_CLIENTS) expect(recipes.map(({ client }) => client)).toContain(name);
+    for (const { client, text } of recipes) {
+      if (client !== "opencode") expect(text, client).toContain("https://tools.example.com/mcp");
+    }
+  });
+
+  test("name the server with characters that all of them take", () => {
+    const commands = recipes.filter(({ text }) => text.includes("mcp add "));
+    expect(commands.map(({ text }) => text)).toEqual([
+      "claude mcp add --transport http Team-tools https://tools.example.com/mcp",
+      "codex mcp add Team-tools --url https://tools.example.com/mcp",
+    ]);
+  });
+
+  test("leave out those that this gateway keeps out", () => {
+    const some = clientRecipes("a", "https://a.example.com", [parseDomainPattern("vscode.dev")]);
+    expect(some.map(({ client }) => client)).not.toContain("Claude Code");
+    expect(some.map(({ client }) => client)).toContain("VS Code");
   });
 });

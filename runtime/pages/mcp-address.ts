@@ -1,0 +1,39 @@
+/** What a person sees who opens the address of an MCP server in a browser: what it is for, and how an application gets it. */
+import type { ClientRecipe } from "./client-recipe.ts";
+import { reference, type ErrorPageParts } from "./error.ts";
+import { html } from "./html.ts";
+import { page } from "./layout.ts";
+
+/** Nothing but what the metadata of the resource tells everybody: nobody has signed in. */
+export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId"> {
+  readonly name: string;
+  /** What clients are given. */
+  readonly url: string;
+  readonly recipes: readonly ClientRecipe[];
+}
+
+export function mcpAddressPage(parts: McpAddressParts): string {
+  const { name, url, recipes } = parts;
+  return page({
+    title: "This address is for MCP clients",
+    body: html`<p>
+        <strong>${name}</strong> is an MCP server. An application, such as a chat or a code editor, uses it for you; a
+        browser cannot. Give this address to your application. It will ask you to sign in.
+      </p>
+      <h2>Address to copy</h2>
+      <pre tabindex="0">${url}</pre>
+      <h2>How to add it</h2>
+      ${recipes.map(
+        ({ client, where, text }) =>
+          html`<details>
+            <summary>${client}</summary>
+            <p class="dim">${where}:</p>
+            <pre tabindex="0">${text}</pre>
+          </details>`,
+      )}
+      <h2>What you have connected</h2>
+      <p>Your page lists your applications and ends their access. You sign in to see it.</p>
+      <p><a class="button" href="/.gateway/">Open your page</a></p>
+      ${reference(parts)}`,
+  });
+}
