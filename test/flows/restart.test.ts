@@ -11,7 +11,7 @@ import { startIdentityProvider } from "../../examples/demo/identity-provider.ts"
 import { createSend } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
 import { startEchoUpstream } from "../support/echo-upstream.ts";
-import { startGatewayProcess } from "../support/gateway-process.ts";
+import { startGatewayProcess } from "../support/run-gateway.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";

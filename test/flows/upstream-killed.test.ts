@@ -16,7 +16,7 @@ import { stringify } from "yaml";
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type Answer, createSend } from "../support/browser.ts";
 import { TEST_SHARED_SECRET } from "../support/config.ts";
-import { startGatewayProcess } from "../support/gateway-process.ts";
+import { startGatewayProcess } from "../support/run-gateway.ts";
 import { type SignedInClient, signInClient } from "../support/oauth-client.ts";
 import { freePort } from "../support/ports.ts";
 import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";

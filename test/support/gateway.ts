@@ -1,4 +1,11 @@
-/** A whole gateway in this process, on a free loopback port, with its log and records at hand. */
+/**
+ * A whole gateway in this process, on a free loopback port, with its log and records at hand: for flows through all of it.
+ *
+ * Made ready for one sort of flow: sign-in-gateway.ts (people and a provider), and on that mcp-gateway.ts (a real MCP server),
+ * upstream-gateway.ts (a service that wants OAuth), device-world.ts; live-gateway.ts (a watched directory, for examples). What
+ * concerns the proxy alone is faster and more exact with pipeline.ts, sign-in by itself with session.ts; what a signal, a
+ * kill, workers or an exit code decide needs run-gateway.ts.
+ */
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +28,8 @@ export interface TestGatewayOptions {
   readonly clientDocumentUrl?: string;
   /** Serve on this port again (restarts); a free one when absent. */
   readonly port?: number;
+  /** Watch the whole directory, into which slices may be published; the one file alone when absent. */
+  readonly watchesDirectory?: boolean;
 }
 
 export interface TestGateway {
@@ -32,12 +41,16 @@ export interface TestGateway {
   readonly runtime: Gateway;
   /** For commands that are given the configuration. */
   readonly configFile: string;
+  /** Where it lies, with the records. */
+  readonly directory: string;
   /** Everything the operator's log said, as text. */
   log(): string;
   /** Authorization records written so far. */
   records(): Promise<readonly Record<string, unknown>[]>;
   /** The authorization log as text. */
   recordText(): Promise<string>;
+  /** Does what changes the configuration, and resolves when the gateway has taken it up. */
+  change<T>(act: () => Promise<T>): Promise<T>;
   /** Writes another configuration; resolves when it is in force. */
   reconfigure(yaml: string): Promise<void>;
   close(): Promise<void>;
@@ -87,7 +100,7 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
   let runtime: Gateway;
   try {
     runtime = await startRuntime({
-      config: configFile,
+      config: options.watchesDirectory ? directory : configFile,
       log,
       ...(options.clock && { clock: options.clock }),
       ...(options.clientDocumentUrl !== undefined && { clientDocumentUrl: options.clientDocumentUrl }),
@@ -96,6 +109,19 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
     await rm(directory, { recursive: true, force: true });
     throw error;
   }
+  const change = async <T>(act: () => Promise<T>): Promise<T> => {
+    let stop = (): void => {};
+    const changed = new Promise<void>((resolve) => {
+      stop = runtime.onChange(resolve);
+    });
+    try {
+      const result = await act();
+      await changed;
+      return result;
+    } finally {
+      stop();
+    }
+  };
   const recordText = async (): Promise<string> => {
     await runtime.flushRecords();
     return readFile(recordFile, "utf8");
@@ -107,6 +133,8 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
     adminToken: ADMIN_TOKEN,
     runtime,
     configFile,
+    directory,
+    change,
     log: () => logText,
     recordText,
     records: async () =>
@@ -114,16 +142,7 @@ async function start(options: TestGatewayOptions, port: number): Promise<TestGat
         .split("\n")
         .filter((line) => line !== "")
         .map((line) => JSON.parse(line) as Record<string, unknown>),
-    async reconfigure(yaml) {
-      const changed = new Promise<void>((resolve) => {
-        const stop = runtime.onChange(() => {
-          stop();
-          resolve();
-        });
-      });
-      await write(yaml);
-      await changed;
-    },
+    reconfigure: (yaml) => change(() => write(yaml)),
     async close() {
       await runtime.close();
       await rm(directory, { recursive: true, force: true });

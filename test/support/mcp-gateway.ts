@@ -1,4 +1,4 @@
-/** A whole gateway with a development identity provider and a real MCP server behind it, for flows with real clients. */
+/** A gateway for sign-in (sign-in-gateway.ts) with a real MCP server behind it: for flows with real clients. */
 import type { IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import type { Clock } from "../../runtime/shared/clock.ts";

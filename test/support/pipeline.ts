@@ -1,6 +1,7 @@
 /**
  * The whole proxy from YAML, with everything around it in memory: who a credential belongs to, sign-in, assertions,
- * tokens, revocation. For tests and for the benchmark, which only replace the upstream.
+ * tokens, revocation. For tests and for the benchmark, which only replace the upstream. The stage for
+ * what the proxy does by itself; gateway.ts has the whole.
  *
  * Routes in the YAML use hosts of their own ("https://app.example"); requests name them in Host.
  */

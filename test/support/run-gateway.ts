@@ -1,9 +1,11 @@
-/** `gateway run` as a real process (with `--workers` several), in a directory of its own. */
-import { spawn, type ChildProcess } from "node:child_process";
+/**
+ * `gateway run` as a real process (with `--workers` several): for what signals, kills, workers, exit codes and output decide.
+ * All else is faster and easier to look into with gateway.ts.
+ */
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
@@ -54,7 +56,45 @@ export const ADMIN_TOKEN = "admin-token-of-the-tests";
 const START_WITHIN_MS = 30_000;
 const MAIN = new URL("../../runtime/main.ts", import.meta.url).pathname;
 
-/** Starts and waits until it serves. @throws Error with its log when it ends before */
+interface Spawned {
+  readonly child: ChildProcess;
+  /** All of its output so far. */
+  readonly said: { readonly out: string; readonly err: string };
+  /** Matches origin and admin origin. @throws Error with its log when it ends before it serves */
+  readonly serves: Promise<RegExpExecArray>;
+}
+
+function spawnGateway(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env"> = {}): Spawned {
+  const child = spawn(process.execPath, [MAIN, "run", ...args], { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  const said = { out: "", err: "" };
+  const serves = new Promise<RegExpExecArray>((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => (said.out += chunk.toString("utf8")));
+    child.stderr.on("data", (chunk: Buffer) => {
+      said.err += chunk.toString("utf8");
+      const match = /gateway serves on (\S+?)(?: with \d+ workers)?, admin on (\S+)/.exec(said.err);
+      if (match) resolve(match);
+    });
+    child.once("close", () => reject(new Error(`The gateway did not start:\n${said.err}`)));
+  });
+  return { child, said, serves };
+}
+
+/**
+ * Of a configuration that the test wrote, for tests that kill it and start it again. Resolves once it serves.
+ *
+ * @param onTestFinished of the test; the process ends with it at the latest
+ */
+export async function startGatewayProcess(
+  config: string,
+  onTestFinished: (end: () => void) => void,
+): Promise<ChildProcess> {
+  const { child, serves } = spawnGateway(["--config", config]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await serves;
+  return child;
+}
+
+/** In a directory of its own. Starts and waits until it serves. @throws Error with its log when it ends before */
 export async function runGateway(options: RunOptions = {}): Promise<RunningGateway> {
   const directory = mkdtempSync(join(tmpdir(), "gateform-run-"));
   const boot: Record<string, unknown> = {
@@ -74,16 +114,10 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     renameSync(join(directory, `.${name}.tmp`), join(directory, name));
   };
   write("gateway.yaml", `${stringify(boot)}${options.yaml ?? "routes: []\n"}`);
-  const args = [MAIN, "run", "--config", directory, "--workers", String(options.workers ?? 1)];
-  const child = spawn(process.execPath, args, {
+  const { child, said, serves } = spawnGateway(["--config", directory, "--workers", String(options.workers ?? 1)], {
     cwd: directory,
     env: { ...process.env, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"],
   });
-  let log = "";
-  let output = "";
-  child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
-  child.stderr?.on("data", (chunk: Buffer) => (log += chunk.toString("utf8")));
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const close = async (): Promise<void> => {
     const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
@@ -93,17 +127,13 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     rmSync(directory, { recursive: true, force: true });
   };
 
-  const deadline = performance.now() + START_WITHIN_MS;
-  let serves: RegExpExecArray | null = null;
-  while (!serves) {
-    serves = /gateway serves on (\S+?)(?: with \d+ workers)?, admin on (\S+)/.exec(log);
-    if (!serves && (child.exitCode !== null || performance.now() > deadline)) {
+  const timer = setTimeout(() => child.kill("SIGKILL"), START_WITHIN_MS);
+  const [, origin = "", adminOrigin = ""] = await serves
+    .catch(async (error: unknown) => {
       await close();
-      throw new Error(`The gateway did not start:\n${log}`);
-    }
-    if (!serves) await delay(20);
-  }
-  const [, origin = "", adminOrigin = ""] = serves;
+      throw error;
+    })
+    .finally(() => clearTimeout(timer));
   const admin = createAdminClient(adminOrigin, ADMIN_TOKEN);
   return {
     origin,
@@ -111,8 +141,8 @@ export async function runGateway(options: RunOptions = {}): Promise<RunningGatew
     admin,
     process: child,
     directory,
-    log: () => log,
-    output: () => output,
+    log: () => said.err,
+    output: () => said.out,
     workers: async () => ((await admin.get("/status")).body["workers"] ?? []) as WorkerStatus[],
     write,
     ended,

@@ -1,5 +1,5 @@
 /**
- * session/ on real sockets: the production listener and endpoints, a development identity provider, and in place of the
+ * identity/ alone on real sockets, for what sign-in and sessions do by themselves: the production listener and endpoints, a development identity provider, and in place of the
  * proxy a handler that says who is signed in. Several gateways on one store are several replicas.
  */
 import { Writable } from "node:stream";

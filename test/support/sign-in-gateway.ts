@@ -1,4 +1,4 @@
-/** A whole gateway whose people sign in at the development identity provider. */
+/** A whole gateway (gateway.ts) whose people sign in at the development identity provider: for flows of people. */
 import {
   type IdentityProvider,
   type IdentityProviderOptions,
@@ -10,12 +10,14 @@ import { freePort } from "./ports.ts";
 export interface SignInGateway {
   readonly gateway: TestGateway;
   readonly identityProvider: IdentityProvider;
+  /** Settings and routes with those of MCP and the provider before them. */
+  withProvider(yaml: string): string;
   /** Puts other settings and routes in force; MCP and the provider stay as they are. */
   reconfigure(yaml: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface SignInGatewayOptions extends Omit<TestGatewayOptions, "port"> {
+export interface SignInGatewayOptions extends TestGatewayOptions {
   /** Host name of sign-in and consent pages; "localhost", where the routes are, by default. */
   readonly pagesHost?: string;
   readonly provider?: Pick<IdentityProviderOptions, "users" | "claimsInIdToken" | "resources">;
@@ -27,7 +29,7 @@ export async function startSignInGateway({
   provider = {},
   ...options
 }: SignInGatewayOptions): Promise<SignInGateway> {
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const redirectUri = `http://${pagesHost}:${port}/.gateway/callback`;
   const identityProvider = await startIdentityProvider({
     ...provider,
@@ -51,6 +53,7 @@ ${yaml}`;
   return {
     gateway,
     identityProvider,
+    withProvider,
     reconfigure: (yaml) => gateway.reconfigure(withProvider(yaml)),
     async close() {
       await gateway.close();

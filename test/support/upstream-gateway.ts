@@ -1,15 +1,14 @@
-/** A gateway with an upstream service that wants OAuth behind it, in all three credential modes, and clients for it. */
-import {
-  DEMO_USERS,
-  type DemoUser,
-  type IdentityProvider,
-  startIdentityProvider,
-} from "../../examples/demo/identity-provider.ts";
+/**
+ * A gateway for sign-in (sign-in-gateway.ts) with an upstream service behind it that wants OAuth, in all three credential
+ * modes, and clients for it: for what the gateway does as a client.
+ */
+import { DEMO_USERS, type DemoUser, type IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type Browser, createBrowser, createSend, findForm, findLink, type Page } from "./browser.ts";
 import type { TestClock } from "./clock.ts";
-import { startGateway, type TestGateway } from "./gateway.ts";
+import type { TestGateway } from "./gateway.ts";
 import { type SignedInClient, signInClient, type SignInOptions } from "./oauth-client.ts";
 import { freePort } from "./ports.ts";
+import { startSignInGateway } from "./sign-in-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "./upstream-service.ts";
 
 export const STATIC_SECRET = "static-client-secret-sentinel";
@@ -61,20 +60,8 @@ export async function startUpstreamGateway(options: UpstreamGatewayOptions = {})
   const callback = `${origin}/.gateway/mcp/client/oauth/callback`;
   service.clients.set("static-client", { secret: STATIC_SECRET, redirectUris: [callback] });
   service.secrets.add(STATIC_SECRET);
-  const identityProvider = await startIdentityProvider({
-    users: [
-      ...DEMO_USERS,
-      { id: "u-dora", email: "dora@example.com", name: "Dora Example", groups: [] },
-      ...(options.users ?? []),
-    ],
-    clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] }],
-  });
   const yaml = `
-runtime_flags: { mcp: true }
 mcp_allowed_as_metadata_domains: ["127.0.0.1"]
-idp_provider_url: ${identityProvider.issuer}
-idp_client_id: gateway
-idp_client_secret: secret
 ${options.settings ?? ""}
 routes:
   - name: static
@@ -114,12 +101,20 @@ routes:
     policy: [{ allow: { and: [{ authenticated_user: true }] } }]
 `;
   const change = options.change ?? ((text: string) => text);
-  const gateway = await startGateway({
+  const world = await startSignInGateway({
     port,
+    provider: {
+      users: [
+        ...DEMO_USERS,
+        { id: "u-dora", email: "dora@example.com", name: "Dora Example", groups: [] },
+        ...(options.users ?? []),
+      ],
+    },
     ...(options.clock && { clock: options.clock }),
     ...(options.boot && { boot: options.boot }),
     yaml: change(yaml),
   });
+  const { gateway, identityProvider } = world;
   const send = createSend();
   const application = `${origin}/application/`;
   const resource = (route: string): string => `${origin}/${route}/mcp`;
@@ -173,10 +168,9 @@ routes:
       });
       return { status: answer.status, headers: answer.headers, text: answer.text };
     },
-    yaml: (changes = (text) => text) => changes(change(yaml)),
+    yaml: (changes = (text) => text) => world.withProvider(changes(change(yaml))),
     async close() {
-      await gateway.close();
-      await identityProvider.close();
+      await world.close();
       if (!options.service) await service.close();
     },
   };
