@@ -16,6 +16,7 @@ import { createRequestId } from "../shared/http/request-id.ts";
 
 /** What the streams of one connection have in common. */
 export interface Http2Peer {
+  readonly secure: boolean;
   readonly remoteAddress: string;
   readonly clientCertificate: ClientCertificate | undefined;
 }
@@ -29,7 +30,7 @@ export class Http2Exchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly host: string;
-  readonly secure = true;
+  readonly secure: boolean;
   readonly clientCertificate: ClientCertificate | undefined;
   readonly rawHeaders: readonly string[];
   readonly headerTraits: readonly HeaderTraits[];
@@ -55,6 +56,7 @@ export class Http2Exchange implements Exchange {
     this.host = head.host;
     this.rawHeaders = head.rawHeaders;
     this.headerTraits = head.headerTraits;
+    this.secure = peer.secure;
     this.#peerAddress = peer.remoteAddress;
     this.clientCertificate = peer.clientCertificate;
     // What follows an extended CONNECT are messages, not a body.

@@ -1,5 +1,6 @@
-/** Speaks HTTP/2 frame by frame over TLS: for sequences that no client library would send. @see RFC 9113, RFC 7541 */
-import { connect, type TLSSocket } from "node:tls";
+/** Speaks HTTP/2 frame by frame, over TLS or in the clear: for sequences that no client library would send. @see RFC 9113, RFC 7541 */
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect } from "node:tls";
 
 export const FRAME = {
   data: 0,
@@ -81,7 +82,7 @@ function integer(value: number, bits: number): Buffer {
 }
 
 export interface RawHttp2 {
-  readonly socket: TLSSocket;
+  readonly socket: Socket;
   readonly frames: readonly Frame[];
   send(...frames: readonly Buffer[]): void;
   /** Resolves when the stream, or the connection, has come to its end. */
@@ -93,10 +94,17 @@ export interface RawHttp2 {
   close(): void;
 }
 
-/** Connects, agrees on h2, and sends the preface with empty SETTINGS unless told otherwise. */
-export async function openHttp2(port: number, options: { readonly preface?: Buffer } = {}): Promise<RawHttp2> {
-  const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
-  await new Promise<void>((resolve, reject) => socket.once("secureConnect", resolve).once("error", reject));
+/** Connects, agrees on h2 unless in the clear, and sends the preface with empty SETTINGS unless told otherwise. */
+export async function openHttp2(
+  port: number,
+  options: { readonly preface?: Buffer; readonly clear?: boolean } = {},
+): Promise<RawHttp2> {
+  const socket: Socket =
+    options.clear === true
+      ? connectTcp(port, "127.0.0.1")
+      : connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+  const ready = options.clear === true ? "connect" : "secureConnect";
+  await new Promise<void>((resolve, reject) => socket.once(ready, resolve).once("error", reject));
   const frames: Frame[] = [];
   const waiting = new Set<() => void>();
   let buffered: Buffer = Buffer.alloc(0);

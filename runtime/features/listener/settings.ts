@@ -27,7 +27,7 @@ export const listenerShape = {
     check: readable(parseListener),
   }),
   insecure_server: flag({
-    doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS.",
+    doc: "Serve plain HTTP on the public listener: for development, or behind a load balancer that terminates TLS. HTTP/1.1, and HTTP/2 to clients that begin with it (prior knowledge, as gRPC clients without TLS do); `Upgrade: h2c` is ignored.",
     default: false,
   }),
   certificates: blockList(

@@ -27,7 +27,7 @@ export type Http2HeadResult =
   | { readonly ok: false; readonly status: number; readonly reason: RequestRefusal };
 
 /** @param raw flat, pseudo-headers first, as node:http2 gives it; all names in lower case */
-export function parseRequestHead(raw: readonly string[]): Http2HeadResult {
+export function parseRequestHead(raw: readonly string[], secure: boolean): Http2HeadResult {
   let method = "";
   let scheme: string | undefined;
   let authority: string | undefined;
@@ -95,15 +95,17 @@ export function parseRequestHead(raw: readonly string[]): Http2HeadResult {
   // Some upstreams fold "get", or take the rest of what is no method for a target.
   if (!KNOWN_METHODS.has(method)) return refuse(501, "method");
   // A proxy that believed "http" here would send what was meant for TLS in the clear, or take it for another origin.
-  if (scheme !== "https") return refuse(400, "scheme");
+  // In the clear either is true: whoever ended TLS before us may say what its client asked for.
+  if (scheme !== "https" && (secure || scheme !== "http")) return refuse(400, "scheme");
+  const defaultPort = scheme === "https" ? "443" : "80";
   if (target === undefined || target.charCodeAt(0) !== 47) return refuse(400, "target-form");
   if (target.length > MAX_TARGET_LENGTH) return refuse(414, "target-too-long");
   // Without :authority Host stands for it; two of them must be the same (RFC 9113 §8.3.1).
   if (authority !== undefined && host !== undefined && host !== authority) {
-    if (canonicalAuthority(host, "443") !== canonicalAuthority(authority, "443"))
+    if (canonicalAuthority(host, defaultPort) !== canonicalAuthority(authority, defaultPort))
       return refuse(400, "authority-mismatch");
   }
-  const canonical = canonicalTarget(target, authority ?? host, "443");
+  const canonical = canonicalTarget(target, authority ?? host, defaultPort);
   if (!canonical.ok) return refuse(400, canonical.reason);
   headers[1] = canonical.host;
   return {

@@ -24,8 +24,8 @@ export type Expectation = "none" | "continue" | "unmet";
 export type BeginRequest = (request: IncomingMessage, response: ServerResponse, expectation: Expectation) => void;
 
 export interface Http1Connections {
-  /** Takes care of a connection; of a plain server's nobody has to say so. */
-  add(socket: Socket): void;
+  /** Takes care of a connection, unless all are taken. @param unread bytes of it that its parser is about to be given */
+  add(socket: Socket, unread?: number): void;
   /** True while a request of the connection is not answered. */
   isBusy(socket: Socket): boolean;
   /** Cuts connections on which nothing has come yet; node does not count them as idle. */
@@ -50,16 +50,16 @@ export interface Http1Options {
   readonly sendTimeoutMs?: number | undefined;
 }
 
-/** Call it before the server listens. @param isTls connections are given to `add()` once they speak HTTP/1.1 */
+/** Call it before the server listens. @param isGiven connections are given to `add()` once they speak HTTP/1.1; otherwise all are taken */
 export function takeInTurn(
   server: Server | SecureServer,
-  isTls: boolean,
+  isGiven: boolean,
   begin: BeginRequest,
   { log, sendTimeoutMs = 0 }: Http1Options,
 ): Http1Connections {
   const connections = new Map<Socket, Http1Connection>();
-  const add = (socket: Socket): void => {
-    connections.set(socket, new Http1Connection(socket, begin));
+  const add = (socket: Socket, unread = 0): void => {
+    connections.set(socket, new Http1Connection(socket, begin, unread));
     socket.once("close", () => connections.delete(socket));
   };
   const take = (request: IncomingMessage, response: ServerResponse, expectation: Expectation): void => {
@@ -74,7 +74,7 @@ export function takeInTurn(
       breakOff(socket);
     },
   });
-  if (!isTls) server.on("connection", add);
+  if (!isGiven) server.on("connection", (socket: Socket) => add(socket));
   server.on("request", (request, response) => take(request, response, "none"));
   server.on("checkContinue", (request, response) => take(request, response, "continue"));
   server.on("checkExpectation", (request, response) => take(request, response, "unmet"));
@@ -119,11 +119,11 @@ class Http1Connection {
   #waiting: Arrival[] | undefined;
   #takesNoMore = false;
 
-  constructor(socket: Socket, begin: BeginRequest) {
+  constructor(socket: Socket, begin: BeginRequest, unread: number) {
     this.#socket = socket;
     this.#begin = begin;
     // Bytes behind a PROXY head have been read and wait to be: the beginning of a request.
-    this.#bytesBefore = socket.bytesRead - socket.readableLength;
+    this.#bytesBefore = socket.bytesRead - socket.readableLength - unread;
     // What node calls once the answer is written that ends the connection.
     socket.destroySoon = () => closeLingering(socket);
   }

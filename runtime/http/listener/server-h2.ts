@@ -6,6 +6,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 
 import { MAX_HEADER_COUNT, type AcceptDeps } from "./accept-h1.ts";
@@ -24,13 +25,16 @@ export interface Http2Deps extends AcceptDeps {
   readonly sendTimeoutMs?: number | undefined;
   /** Must not throw. */
   handle(exchange: Exchange): void;
+  /** The connections have TLS. */
+  readonly secure: boolean;
   readonly asksForCertificates: boolean;
   readonly maxHeaderBytes: number;
   readonly idleTimeoutMs: number;
 }
 
 export interface Http2Sessions {
-  serve(socket: TLSSocket): void;
+  /** @param socket with TLS behind it where the listener has that; what was read of it already must have been put back */
+  serve(socket: Socket): void;
   /** Says GOAWAY to all: streams under way finish, new ones go elsewhere. */
   drain(): void;
   destroy(): void;
@@ -85,8 +89,9 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         },
       });
       const peer: Http2Peer = {
+        secure: deps.secure,
         remoteAddress: socket.remoteAddress ?? "",
-        clientCertificate: deps.asksForCertificates ? clientCertificateOf(socket) : undefined,
+        clientCertificate: deps.asksForCertificates ? clientCertificateOf(socket as TLSSocket) : undefined,
       };
       let streams = 0;
       sessions.add(session);
@@ -126,7 +131,7 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
   };
 
   function accept(stream: ServerHttp2Stream, peer: Http2Peer, raw: readonly string[], hasBody: boolean): void {
-    const head = parseRequestHead(raw);
+    const head = parseRequestHead(raw, peer.secure);
     if (head.ok) {
       deps.handle(new Http2Exchange(stream, peer, head, hasBody));
       return;

@@ -15,6 +15,7 @@ import { takeInTurn, TCP_KEEP_ALIVE, type Expectation } from "./connections-h1.t
 import type { Exchange } from "../exchange.ts";
 import { readForwardedFor, type ForwardedForSettings } from "./forwarded-for.ts";
 import { listen, shownAddress } from "./listen.ts";
+import { expectPreface } from "./prior-knowledge.ts";
 import { expectProxyHeaders } from "./proxied-connections.ts";
 import { respondError } from "../respond.ts";
 import { createHttp2Sessions } from "./server-h2.ts";
@@ -25,7 +26,7 @@ import { asksForWebSocket } from "./websocket.ts";
 export interface HttpServerOptions {
   /** "host:port", "[v6]:port" or ":port" for every address; port 0 = any free one. */
   readonly address: string;
-  /** Plain HTTP; required as long as there are no certificates. */
+  /** Plain HTTP, with HTTP/2 for clients that begin with its preface; required as long as there are no certificates. */
   readonly insecure: boolean;
   /** Makes it TLS, with HTTP/2 and HTTP/1.1. The caller closes them. */
   readonly certificates?: Certificates | undefined;
@@ -103,6 +104,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const http2 = createHttp2Sessions({
     ...options,
     handle,
+    secure: owner.secure,
     asksForCertificates,
     maxHeaderBytes: MAX_HEADER_BYTES,
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
@@ -121,7 +123,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     acceptRequest(options, request, response, owner, expectation);
   const http1 = takeInTurn(
     server,
-    secure !== undefined,
+    true,
     (request, response, expectation) => {
       const exchange = accept(request, response, expectation);
       if (exchange) handle(exchange);
@@ -129,6 +131,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     options,
   );
   const upgrades = takeUpgrades(server, (request, response) => accept(request, response, "none"), handle);
+  const undecided = secure
+    ? undefined
+    : expectPreface(server, {
+        log,
+        timeoutMs: HEADERS_TIMEOUT_MS,
+        serveHttp2: (socket) => http2.serve(socket),
+        onHttp1: (socket, bytes) => http1.add(socket, bytes),
+      });
   const proxied = options.proxyProtocol === true ? expectProxyHeaders(server, log) : undefined;
   if (proxied) secure?.server.prependListener("secureConnection", (socket) => proxied.adopt(socket));
   await listen(server, options.address);
@@ -157,6 +167,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         server.closeIdleConnections();
         http2.drain();
         proxied?.cutWaiting();
+        undecided?.cutWaiting();
         secure?.cutFresh();
         http1.cutFresh();
       });
