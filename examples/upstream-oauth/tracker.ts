@@ -164,7 +164,7 @@ async function createProvider(origin: string, client: TrackerOptions["client"]):
     features: {
       devInteractions: { enabled: false },
       registration: { enabled: true },
-      revocation: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: () => ({ scope: "issues:read", accessTokenFormat: "opaque" as const }),

@@ -26,9 +26,9 @@ async function withMcpServer(use: (server: RunningMcpServer) => Promise<void>): 
 }
 
 describe("npm run example", () => {
-  test.each(["header-settings", "policy"])(
+  test.each(["header-settings", "policy", "upstream-oauth", "mcp-client-app", "demo"])(
     "%s prints a line per step and only passes",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (name) => {
       const run = promisify(execFile)(process.execPath, ["test/support/run-example.ts", name], { cwd: root });
       const lines = (await run).stdout.trim().split("\n");

@@ -1,0 +1,290 @@
+/** Commands and configuration that pages print: run where they can be, and known to the command line in any case. */
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { join } from "node:path";
+
+import { describe, expect, test, vi } from "vitest";
+import { parse } from "yaml";
+
+import { runCli } from "../../runtime/cli.ts";
+import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
+import { openPageShell, type PageShell } from "../support/page-shell.ts";
+import { blocksOf, blockWith, readPage, type PageBlock } from "../support/page-blocks.ts";
+import { exampleNames } from "../support/run-example.ts";
+import { createWorkspace, serveInProcess, terraformMissing } from "../support/terraform.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+const pages = [
+  "README.md",
+  ".github/CONTRIBUTING.md",
+  "cdktf/README.md",
+  "runtime/GUIDE.md",
+  "runtime/REFERENCE.md",
+  "runtime/terraform/README.md",
+  ...readdirSync(join(root, "examples"), { recursive: true })
+    .map((file) => join("examples", String(file)))
+    .filter((file) => file.endsWith("README.md") && !/node_modules|cdktf\.out/.test(file)),
+];
+
+interface Printed extends PageBlock {
+  readonly page: string;
+}
+
+const blocks: readonly Printed[] = pages.flatMap((page) =>
+  blocksOf(readPage(page)).map((block) => ({ page, ...block })),
+);
+const inLanguage = (language: string): readonly Printed[] => blocks.filter((each) => each.language === language);
+
+async function withShell(use: (shell: PageShell) => Promise<void>): Promise<void> {
+  const shell = openPageShell();
+  try {
+    await use(shell);
+  } finally {
+    shell.close();
+  }
+}
+
+/** Blocks that a test below runs, by words in them. */
+const RUN_HERE = [
+  "gateway run --config gateway.yaml",
+  "gateway schema >",
+  "gateway explain --config gateway.yaml --route notes",
+  "gateway import config.yaml",
+  "gateway ingress translate ingresses.yaml",
+];
+
+describe("shell commands", () => {
+  test("stand in blocks that say so", () => {
+    const command = /^ *(?:npm|npx|gateway|docker|kubectl|terraform|openssl|curl) /;
+    expect(inLanguage("").filter(({ text }) => command.test(text))).toEqual([]);
+  });
+
+  test("are run by tests, or their block says first what they need", () => {
+    expect(inLanguage("sh").length).toBeGreaterThan(20);
+    const open = inLanguage("sh").filter(
+      ({ text }) =>
+        !/^# Needs \S/.test(text) &&
+        !/^npm run example [a-z-]+\n$/.test(text) &&
+        !RUN_HERE.some((words) => text.includes(words)),
+    );
+    expect(open).toEqual([]);
+    for (const words of RUN_HERE)
+      expect(
+        blocks.some(({ text }) => text.includes(words)),
+        words,
+      ).toBe(true);
+  });
+
+  test("`npm run example NAME` is run by some test for every example that can be", () => {
+    const tests = readdirSync(join(root, "test"), { recursive: true })
+      .map(String)
+      .filter((file) => file.endsWith(".test.ts") && !file.startsWith("docs/"))
+      .map((file) => readFileSync(join(root, "test", file), "utf8"))
+      .filter((text) => text.includes("run-example.ts"));
+    const isPlayed = (name: string): boolean => tests.some((text) => text.includes(`"${name}"`));
+    expect(exampleNames().filter((name) => !isPlayed(name))).toEqual([]);
+    const named = blocks.flatMap(({ text }) =>
+      [...text.matchAll(/npm run example ([a-z-]+)/g)].map(([, name]) => name),
+    );
+    expect(named.filter((name) => !exampleNames().includes(name ?? ""))).toEqual([]);
+  });
+
+  test("`npm run NAME` is a script of package.json", () => {
+    const { scripts } = JSON.parse(readPage("package.json")) as { scripts: Readonly<Record<string, string>> };
+    const named = pages.flatMap((page) => [...readPage(page).matchAll(/npm run (?:--silent )?([a-z][a-z:-]*)/g)]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.map(([, name = ""]) => name).filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+/** What `gateway help COMMAND` prints. */
+async function helpOf(command: readonly string[]): Promise<string> {
+  let text = "";
+  const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  try {
+    await runCli([...command, "--help"]);
+  } finally {
+    write.mockRestore();
+  }
+  return text;
+}
+
+test("`gateway …` names commands and options that exist, in text and in blocks, on every page", async () => {
+  const more = ["runtime/OPERATIONS.md", "runtime/SECURITY.md", "CHANGELOG.md", "runtime/DECISIONS.md"];
+  const texts = [...pages, ...more].flatMap((page) => {
+    const text = readPage(page);
+    const inline = [...text.matchAll(/`(gateway [^`\n]+)`/g)].map(([, code = ""]) => code);
+    const lines = blocksOf(text)
+      .filter(({ language }) => language === "sh")
+      .flatMap((block) => block.text.replaceAll("\\\n", " ").split("\n"))
+      .filter((line) => line.startsWith("gateway "));
+    return [...inline, ...lines].map((line) => ({ page, line: line.replace(/\s+#.*$/, "") }));
+  });
+  expect(texts.length).toBeGreaterThan(60);
+  const groups = new Set(["ingress", "sessions", "grants", "devices", "client", "service-account"]);
+  const known = new Map<string, string>();
+  const wrong: string[] = [];
+  for (const { page, line } of texts) {
+    const [, first = "", second = ""] = line.split(/\s+/);
+    for (const name of first.split("|")) {
+      for (const below of groups.has(name) ? second.split("|") : [""]) {
+        const command = [name, below].filter((word) => /^[a-z][a-z-]*$/.test(word));
+        if (command.length === 0) continue;
+        const key = command.join(" ");
+        let help = known.get(key);
+        if (help === undefined) known.set(key, (help = await helpOf(command)));
+        const isKnown = help.startsWith(`Usage: gateway ${key} `);
+        const unknown = [...line.matchAll(/\s(--[a-z][a-z-]*)/g)].filter(([, option = ""]) => !help.includes(option));
+        if (!isKnown || unknown.length > 0) wrong.push(`${page}: ${line}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+describe("run as they stand", { timeout: 60_000 }, () => {
+  test("README: keys, check, explain, and a gateway that challenges an MCP client", async () => {
+    await withShell(async (shell) => {
+      const readme = readPage("README.md");
+      // No port of this machine is for a test to choose, and nothing else is changed.
+      const file = blockWith(readme, "yaml", "# gateway.yaml").replace('":8443"', '"127.0.0.1:0"');
+      shell.write("gateway.yaml", `${file}admin_address: 127.0.0.1:0\n`);
+      let answer: { status: number | undefined; challenge: string | undefined } | undefined;
+      const output = await shell.run(blockWith(readme, "sh", "gateway run --config gateway.yaml"), {
+        says: /gateway serves on https:\/\/127\.0\.0\.1:(\d+)/,
+        ask: async ([, port]) => {
+          answer = await askTls(Number(port), "github.mcp.example.com");
+        },
+      });
+      expect(output).toMatch(/^good: 1 route, 0 errors, 0 warnings, digest/m);
+      expect(output).toContain("alice@example.com calls list_repos on default/github: allowed");
+      expect(answer?.status).toBe(401);
+      expect(answer?.challenge).toContain("https://github.mcp.example.com/.well-known/oauth-protected-resource");
+    });
+  });
+
+  test("GUIDE: schema, and a policy that is tried before it is published", async () => {
+    await withShell(async (shell) => {
+      const guide = readPage("runtime/GUIDE.md");
+      await shell.run(blockWith(guide, "sh", "gateway schema >"));
+      expect(JSON.parse(readFileSync(join(shell.directory, "gateway.schema.json"), "utf8"))).toHaveProperty("$defs");
+      shell.write("gateway.yaml", `insecure_server: true\n${blockWith(guide, "yaml", "name: notes")}`);
+      const output = await shell.run(blockWith(guide, "sh", "--route notes"));
+      expect(output).toContain("guest@partner.example calls list_notes on default/notes: allowed");
+    });
+  });
+
+  test("GUIDE: a Pomerium configuration becomes HCL and a boot file that check takes", async () => {
+    await withShell(async (shell) => {
+      shell.write("config.yaml", POMERIUM);
+      const output = await shell.run(blockWith(readPage("runtime/GUIDE.md"), "sh", "gateway import config.yaml"));
+      expect(readFileSync(join(shell.directory, "routes.tf"), "utf8")).toContain('resource "gateway_bundle"');
+      expect(output).toMatch(/^good: 0 routes, 0 errors/m);
+    });
+  });
+
+  test("kubernetes-ingress: manifests become slices", async () => {
+    await withShell(async (shell) => {
+      cpSync(join(root, "examples/kubernetes-ingress"), shell.directory, { recursive: true });
+      const page = readPage("examples/kubernetes-ingress/README.md");
+      const output = await shell.run(blockWith(page, "sh", "gateway ingress translate ingresses.yaml"));
+      expect(output).toContain("8 of 11 Ingresses served");
+      const slice = parse(readFileSync(join(shell.directory, "slices.yaml"), "utf8")) as { owner: string };
+      expect(slice.owner).toBe("kubernetes.shop");
+    });
+  });
+});
+
+const POMERIUM = `
+authenticate_service_url: https://auth.example.com
+idp_provider: google
+idp_client_id: client
+idp_client_secret: secret
+shared_secret: ${Buffer.alloc(32, 1).toString("base64")}
+certificate_file: /etc/tls.crt
+certificate_key_file: /etc/tls.key
+routes:
+  - from: https://app.example.com
+    to: http://app.internal:8080
+    policy: [{ allow: { and: [{ domain: { is: example.com } }] } }]
+`;
+
+function askTls(port: number, host: string): Promise<{ status: number | undefined; challenge: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = get(
+      { host: "127.0.0.1", port, servername: host, headers: { host }, path: "/", rejectUnauthorized: false },
+      (response) => {
+        response.resume();
+        resolve({ status: response.statusCode, challenge: response.headers["www-authenticate"] });
+      },
+    );
+    request.once("error", reject);
+  });
+}
+
+describe("configuration", () => {
+  /** Files that are something else. */
+  const OTHERS = ["www.example.com: [shop, blog]"];
+  const files = inLanguage("yaml").filter(({ text }) => !OTHERS.some((words) => text.startsWith(words)));
+
+  test.each(files)("$page, below $heading: YAML loads", ({ text }) => {
+    const isWhole = /^certificates:/m.test(text);
+    const listener = isWhole ? "" : "insecure_server: true\n";
+    const { problems } = loadSlices([{ file: "page.yaml", text: text + listener, boot: true }]);
+    // A part may lack what a gateway needs besides, a whole file nothing.
+    expect(problems.filter(({ severity }) => isWhole || severity === "error").map(formatProblem)).toEqual([]);
+  });
+
+  test("among the files are two whole ones, of the README and of the guide's checklist", () => {
+    const whole = files.filter(({ text }) => /^certificates:/m.test(text));
+    expect(whole.map(({ page }) => page)).toEqual(["README.md", "runtime/GUIDE.md"]);
+  });
+
+  test("is in no other language than these, of which each has its test, or the page says that it has none", () => {
+    const tested = new Set(["", "sh", "yaml", "hcl", "ts", "js", "python"]);
+    const others = blocks.filter(({ language }) => !tested.has(language));
+    expect(others.map(({ language }) => language).toSorted()).toEqual(["go", "nginx"]);
+    const guide = readPage("runtime/GUIDE.md");
+    for (const { language } of others)
+      expect(guide).toMatch(new RegExp(`[^]The tests do not run\\s+this one:\\n\\n\`\`\`${language}`));
+  });
+
+  test.skipIf(terraformMissing() !== undefined)("HCL validates", { timeout: 120_000 }, async () => {
+    const provider = await serveInProcess();
+    const workspace = createWorkspace(provider.env);
+    try {
+      const head =
+        'terraform {\n  required_providers {\n    gateway = {\n      source = "gateform/gateway"\n    }\n  }\n}\n';
+      // The example of the Terraform page is a file of its own that other tests apply.
+      const snippets = inLanguage("hcl").filter(
+        ({ text }) => !/required_providers|^# Needs Terraform 1\.12/.test(text),
+      );
+      expect(snippets.length).toBeGreaterThan(1);
+      workspace.write("main.tf", head + snippets.map(({ text }) => text).join("\n"));
+      await workspace.succeed("init");
+      await workspace.succeed("validate");
+    } finally {
+      workspace.close();
+      provider.close();
+    }
+  });
+
+  test("the program of the constructs' page synthesizes, and its policy tests hold", async () => {
+    await withShell(async (shell) => {
+      const page = readPage("cdktf/README.md");
+      const constructs = JSON.stringify(join(root, "cdktf/index.ts"));
+      const text = `${blockWith(page, "ts", "// main.ts")}\n${blockWith(page, "ts", "expectAllow(")}`
+        .replaceAll('"gateform/cdktf"', constructs)
+        .replaceAll('"gateform/cdktf/testing"', JSON.stringify(join(root, "cdktf/testing.ts")))
+        .replace('from "cdktf"', `from ${JSON.stringify(join(root, "node_modules/cdktf/lib/index.js"))}`);
+      writeFileSync(join(shell.directory, "main.ts"), text);
+      await shell.run(`${JSON.stringify(process.execPath)} main.ts`);
+      const slice = readFileSync(join(shell.directory, "cdktf.out/stacks/team/gateway.bundle.json"), "utf8");
+      expect(Object.keys((JSON.parse(slice) as { routes: object }).routes)).toEqual(["github", "wiki"]);
+    });
+  });
+});
