@@ -9,7 +9,7 @@
 import { canonicalPath } from "../shared/http/target.ts";
 import { MESSAGE_ADDRESS_PARAMETER } from "../shared/http/query.ts";
 import type { Keys } from "../shared/keys.ts";
-import type { SessionBinding } from "./sessions.ts";
+import type { SessionBinding } from "./mcp-sessions.ts";
 
 export interface MessageAddress {
   /** Of the upstream that announced it. */

@@ -7,7 +7,7 @@
 import type { Upstream } from "../features/connection/compiled.ts";
 import { EndpointEvents } from "../mcp/endpoint-events.ts";
 import { parseMessageAddress, type MessageAddresses } from "../mcp/message-address.ts";
-import type { SessionBinding } from "../mcp/sessions.ts";
+import type { SessionBinding } from "../mcp/mcp-sessions.ts";
 import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../features/connection/failure.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -17,7 +17,7 @@ import type { Blocks } from "../identity/blocks.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
 import type { Principal } from "../identity/principal.ts";
 import { createMessageAddresses } from "../mcp/message-address.ts";
-import { createMcpSessions } from "../mcp/sessions.ts";
+import { createMcpSessions } from "../mcp/mcp-sessions.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createHealthChecks, type HealthChecks } from "../upstreams/health/health-checks.ts";

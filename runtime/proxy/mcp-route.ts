@@ -9,7 +9,7 @@ import type { AuthFailureReason, Principal } from "../identity/principal.ts";
 import { inspect, type Inspection } from "../mcp/inspect.ts";
 import type { MessageAddresses } from "../mcp/message-address.ts";
 import { denialAnswer, refusalAnswer, type WireAnswer } from "../mcp/refuse.ts";
-import type { McpSessions } from "../mcp/sessions.ts";
+import type { McpSessions } from "../mcp/mcp-sessions.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import { namesMessageAddress } from "../shared/http/query.ts";
 import { bindingOf, openAddress } from "./announced-address.ts";

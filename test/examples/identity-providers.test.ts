@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { compileSettings } from "../../runtime/config/compile-settings.ts";
 import { formatProblem, loadSlices } from "../../runtime/config/load.ts";
 import { secretsFrom, TEST_SHARED_SECRET } from "../support/config.ts";
-import { APP, benchConfig, CLIENT_SECRET, startSessionBench, type SessionBench } from "../support/session.ts";
+import { APP, benchConfig, CLIENT_SECRET, startSessionBench, type SessionBench } from "../support/session-bench.ts";
 
 const folder = new URL("../../examples/identity-providers/", import.meta.url);
 const fragments = readdirSync(folder).filter((file) => file.endsWith(".yaml"));

@@ -17,7 +17,7 @@ import { createServiceAccount } from "../../runtime/identity/tokens/service-acco
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { createOperatorFetch, type OperatorFetch } from "../../runtime/http/fetch/operator-fetch.ts";
-import { APP, startSessionBench } from "../support/session.ts";
+import { APP, startSessionBench } from "../support/session-bench.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";
 import { signInAt, TOOL } from "../support/provider-tokens.ts";

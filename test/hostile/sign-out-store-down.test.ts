@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { Browser, Page } from "../support/scripted-browser.ts";
-import { APP, startSessionBench, WIKI, type Replica, type SessionBench } from "../support/session.ts";
+import { APP, startSessionBench, WIKI, type Replica, type SessionBench } from "../support/session-bench.ts";
 
 let bench: SessionBench;
 let other: Replica;

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../runtime/oauth/server/clients/pre-registered.ts";
 import { createKeys } from "../../runtime/shared/keys.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
-import { createMcpSessions } from "../../runtime/mcp/sessions.ts";
+import { createMcpSessions } from "../../runtime/mcp/mcp-sessions.ts";
 import { systemClock } from "../../runtime/shared/clock.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/identity/external-token.ts";

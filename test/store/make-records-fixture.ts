@@ -16,7 +16,7 @@ import type { StoredRecord } from "../../runtime/store/store.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ORIGIN, startIssuer } from "../support/issuer.ts";
 import { clientProof, createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
-import { APP, startSessionBench } from "../support/session.ts";
+import { APP, startSessionBench } from "../support/session-bench.ts";
 import { remembering } from "./remembering.ts";
 
 export interface RecordsFixture {

@@ -15,7 +15,7 @@ import { snapshotFrom } from "../support/config.ts";
 import { createFakeExchange } from "../support/fake-exchange.ts";
 import { ORIGIN, RESOURCE, startIssuer, type TestIssuer } from "../support/issuer.ts";
 import { createPkce, REDIRECT_URI } from "../support/oauth-client.ts";
-import { APP, BENCH_SECRET, benchConfig } from "../support/session.ts";
+import { APP, BENCH_SECRET, benchConfig } from "../support/session-bench.ts";
 import type { RecordsFixture } from "./make-records-fixture.ts";
 
 const folder = new URL("fixtures/", import.meta.url);

@@ -1,16 +1,11 @@
 /** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
 import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
-import type { PublishToken } from "../../features/process/compiled.ts";
-import type { Certificates } from "../../http/listener/certificates.ts";
-import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { VERSION } from "../../shared/version.ts";
-import type { AdminEndpoint } from "./answer.ts";
 import { bundleSeries } from "./bundle-series.ts";
-import { createAdminListener, type Admin, type AdminPages } from "./listener.ts";
+import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
-import type { MintedTokens } from "./minted-tokens.ts";
 import { storeHealth } from "./store-health.ts";
 import { upstreamSeries, type UpstreamStatus } from "./upstream-series.ts";
 
@@ -27,21 +22,7 @@ export interface PagesDeps {
   readonly blocks?: () => readonly object[];
 }
 
-export interface AdminDeps extends PagesDeps {
-  /** "host:port"; port 0 = any free one. */
-  readonly address: string;
-  /** See `AdminListenerDeps`. */
-  readonly hosts?: ReadonlySet<string> | undefined;
-  readonly certificates?: Certificates | undefined;
-  /** Undefined: only `/healthz` and `/readyz` answer. */
-  readonly token: string | undefined;
-  readonly publishTokens?: readonly PublishToken[] | undefined;
-  readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
-  readonly endpoints?: readonly AdminEndpoint[];
-  /** See `AdminListenerDeps`. */
-  readonly maxConnections?: number | undefined;
-  readonly log: Log;
-}
+export type AdminDeps = PagesDeps & Omit<AdminListenerDeps, "pages">;
 
 export interface ProcessAdmin extends Admin {
   readonly pages: AdminPages;

@@ -6,7 +6,7 @@ import { createServiceAccount, serviceAccountUser } from "../../../runtime/ident
 import type { Principal } from "../../../runtime/identity/principal.ts";
 import { withFormats } from "../../../runtime/store/formats.ts";
 import type { Store } from "../../../runtime/store/store.ts";
-import { APP, startSessionBench, type SessionBench } from "../../support/session.ts";
+import { APP, startSessionBench, type SessionBench } from "../../support/session-bench.ts";
 
 let bench: SessionBench;
 let alice: Principal;

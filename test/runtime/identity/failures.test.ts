@@ -14,7 +14,7 @@ import {
   benchConfig,
   startSessionBench,
   type SessionBench,
-} from "../../support/session.ts";
+} from "../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeEach(async () => {

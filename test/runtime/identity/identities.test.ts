@@ -10,7 +10,7 @@ import {
   startSessionBench,
   type SessionBench,
   type SessionBenchOptions,
-} from "../../support/session.ts";
+} from "../../support/session-bench.ts";
 
 let bench: SessionBench;
 let browser: Browser;

@@ -11,7 +11,7 @@ import {
   benchConfig,
   startSessionBench,
   type SessionBench,
-} from "../../../support/session.ts";
+} from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 let successor: IdentityProvider | undefined;

@@ -12,7 +12,7 @@ import {
   benchConfig,
   startSessionBench,
   type SessionBench,
-} from "../../../support/session.ts";
+} from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { createBrowser } from "../../../support/scripted-browser.ts";
-import { APP, AUTH, WIKI, benchConfig, startSessionBench, type SessionBench } from "../../../support/session.ts";
+import { APP, AUTH, WIKI, benchConfig, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeEach(async () => {

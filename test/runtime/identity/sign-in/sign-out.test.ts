@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { APP, AUTH, WIKI, benchConfig, startSessionBench, type SessionBench } from "../../../support/session.ts";
+import { APP, AUTH, WIKI, benchConfig, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeEach(async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { findSite } from "../../../../runtime/identity/sites.ts";
 import { snapshotFrom } from "../../../support/config.ts";
-import { AUTH, benchConfig, startSessionBench, type SessionBench } from "../../../support/session.ts";
+import { AUTH, benchConfig, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 import { createBrowser, type Browser } from "../../../support/scripted-browser.ts";
 
 const ONE = "https://one.tenants.example.com";

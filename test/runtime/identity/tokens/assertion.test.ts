@@ -10,7 +10,7 @@ import type { Principal } from "../../../../runtime/identity/principal.ts";
 import { verifyAssertion } from "../../../../runtime/verify.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { routeNamed } from "../../../support/config.ts";
-import { APP, startSessionBench, type SessionBench } from "../../../support/session.ts";
+import { APP, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
 
 let bench: SessionBench;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { createKeys } from "../../../runtime/shared/keys.ts";
-import { createMcpSessions } from "../../../runtime/mcp/sessions.ts";
-import type { SessionBinding } from "../../../runtime/mcp/sessions.ts";
+import { createMcpSessions } from "../../../runtime/mcp/mcp-sessions.ts";
+import type { SessionBinding } from "../../../runtime/mcp/mcp-sessions.ts";
 
 const secret = Buffer.alloc(32, 1);
 const sessions = createMcpSessions({ keys: createKeys([secret]) });
