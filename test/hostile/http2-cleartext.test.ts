@@ -142,6 +142,22 @@ describe("a connection in the clear", () => {
     await client.closed;
   });
 
+  test.each<[string, readonly Buffer[]]>([
+    ["with nothing under way", []],
+    ["with a request that is not whole", [head(1, "/first", 0)]],
+    ["in the middle of a frame", [head(1).subarray(0, 12)]],
+  ])("ends with its client's end, %s", async (_when, frames) => {
+    const client = await openHttp2(clear.port, { clear: true });
+    client.send(...frames);
+    // Both have said all that they have to say: nothing that is written would show that nobody is there.
+    client.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
+    if (frames.every((each) => each.length > 12))
+      await client.find(({ type, flags }) => type === FRAME.ping && (flags & FLAG.ack) !== 0);
+    client.socket.end();
+    await client.closed;
+    await expect.poll(() => clear.server.connections()).toBe(0);
+  });
+
   test("ends when its client takes nothing of what is sent", async () => {
     const client = await openHttp2(clear.port, { clear: true });
     client.send(head(1, "/endless"));

@@ -93,6 +93,8 @@ class Undecided {
     }
     this.#settle();
     if (!isPreface) return this.#owner.serveHttp1(this.#socket, bytes);
+    // Servers of HTTP/1.1 leave the other half open: node:http2 would wait for a client that has gone.
+    this.#socket.allowHalfOpen = false;
     this.#socket.pause();
     this.#socket.unshift(bytes);
     this.#owner.serveHttp2(this.#socket);

@@ -213,7 +213,7 @@ describe("a connection that does not say what it is", () => {
     const server = await serve();
     const client = openRaw(server.port, GET.slice(0, 10));
     await expect.poll(() => server.connections()).toBe(1);
-    // What is sent behind it was not read before, and this has the first bytes read by then.
+    // The first bytes have been read by the time that a later request is answered.
     expect((await sendRaw(server.port, GET)).status).toBe(200);
     const ended = server.close({ timeoutMs: 60_000 });
     client.socket.write(GET.slice(10));
