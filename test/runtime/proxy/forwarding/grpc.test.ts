@@ -30,6 +30,7 @@ const SAY = "/test.Notes/Say";
 /** By the first label of the host. */
 const ROUTES: Readonly<Record<string, object>> = {
   app: { set_response_headers: { "X-Ours": "yes", "Grpc-Status": "0" } },
+  plain: {},
   people: { policy: [{ allow: { or: [{ email: { is: "alice@example.com" } }] } }] },
   dead: { to: "http://127.0.0.1:9" },
   quick: { timeout: "60ms" },
@@ -325,5 +326,21 @@ describe("the end of a call", () => {
     own.close();
     await other.close();
     expect([code, notes.length]).toEqual([status.INTERNAL, 1]);
+  });
+
+  test("comes from either side at any moment, and leaves nothing behind", async () => {
+    const outcomes = Array.from({ length: 200 }, async (_, index) => {
+      const { call, outcome } = client("plain").openChat();
+      call.write({ text: "a" });
+      // By the server, which says so, or by the client, a few turns of the event loop later.
+      if (index % 3 === 0) call.write({ text: "", fail: { code: status.ABORTED, details: "enough" } });
+      for (let turn = 0; turn < index % 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      if (index % 2 === 0) call.cancel();
+      else call.end();
+      return (await outcome).code;
+    });
+    const codes = new Set(await Promise.all(outcomes));
+    expect([...codes].filter((code) => ![status.OK, status.ABORTED, status.CANCELLED].includes(code))).toEqual([]);
+    await expect.poll(() => [pipeline.proxy.underWay, pipeline.proxy.streams.size]).toEqual([0, 0]);
   });
 });
