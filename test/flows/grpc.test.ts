@@ -195,3 +195,16 @@ test("compression and the wish for trailers are left as they are", async () => {
   });
   expect([body.charCodeAt(0), body.length < 1_000]).toEqual([1, true]);
 });
+
+test("clients reach a listener in the clear, too, where TLS ends before it", async () => {
+  const clear = await startGateway({
+    yaml: `routes: [{ from: "{origin}", to: "${servers["h2c"]?.origin}", http2: true, allow_public_unauthenticated_access: true }]`,
+  });
+  const client = createNotesClient(`localhost:${clear.port}`);
+  try {
+    expect(await client.chat([{ text: "a" }])).toMatchObject({ code: status.OK, notes: [{ text: "a" }] });
+  } finally {
+    client.close();
+    await clear.close();
+  }
+});
