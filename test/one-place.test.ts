@@ -45,6 +45,10 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /\.release\(\)\.catch\(\(\) => \{\}\)/,
     file: "shared/leased-refresh.ts",
   },
+  "how a user's id says whose it is": {
+    piece: /"issuer:"|startsWith\(`?"?service-account:/,
+    file: "shared/user-id.ts",
+  },
   "what an object is that is no list": {
     piece: /value !== null && !Array\.isArray\(value\);/,
     file: "shared/is-record.ts",

@@ -69,7 +69,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly supportUrl?: string;
   /**
-  * Issuer URL of the OpenID Connect identity provider. Default: nobody can sign in
+  * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user's id, byte for byte; nobody signs in whose `sub` begins with `issuer:` or `service-account:`, which stand for other users. Default: nobody can sign in
   *
   */
   readonly idpProviderUrl?: string;
@@ -1618,7 +1618,7 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteAccess {
   /**
-  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. Default: only the policy allows
+  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`. Default: only the policy allows
   *
   */
   readonly allowedUsers?: string[];

@@ -71,7 +71,8 @@ export interface GatewaySettings {
    */
   readonly supportUrl?: string;
   /**
-   * Issuer URL of the OpenID Connect identity provider.
+   * Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user's id, byte for byte; nobody signs
+   * in whose `sub` begins with `issuer:` or `service-account:`, which stand for other users.
    * @default - nobody can sign in
    */
   readonly idpProviderUrl?: string;
@@ -648,7 +649,8 @@ export interface RouteSettings {
    */
   readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
   /**
-   * E-mail addresses or user ids of those who may pass, beside those whom the policy allows.
+   * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id,
+   * and so is what begins with `issuer:` or `service-account:`.
    * @default - only the policy allows
    */
   readonly allowedUsers?: readonly string[];

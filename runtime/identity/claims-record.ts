@@ -1,8 +1,10 @@
 /** One user's record: how an answer of the provider changes it, and what decisions read from it. Pure but for the seal. */
 import { isDeepStrictEqual } from "node:util";
 
+import type { LiveSettings } from "../config/compiled.ts";
 import type { IdpSettings } from "../features/sign-in/compiled.ts";
 import type { Keys } from "../shared/keys.ts";
+import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { User } from "./principal.ts";
 import { readStoredClaims, withoutUnverifiedEmail, type ProfileFacts } from "./provider/provider-claims.ts";
@@ -15,8 +17,8 @@ export const RENEW_AHEAD_SECONDS = 60;
 
 /** Seals a user's provider tokens for rest; a seal opens only for the user and the purpose it was made for. */
 export interface TokenSeal {
-  seal(userId: string, what: TokenPurpose, token: string): string;
-  open(userId: string, what: TokenPurpose, sealed: string | undefined): string | undefined;
+  seal(userId: UserId, what: TokenPurpose, token: string): string;
+  open(userId: UserId, what: TokenPurpose, sealed: string | undefined): string | undefined;
 }
 
 export type TokenPurpose = "refresh" | "access" | "id";
@@ -32,7 +34,7 @@ export function createTokenSeal(keys: Keys): TokenSeal {
 
 export interface ProviderAnswer {
   readonly earlier: IdentityRecord | undefined;
-  readonly userId: string;
+  readonly userId: UserId;
   readonly tokens: ProviderTokenSet;
   /** undefined = not read yet: claims stay as they are, and the provider is due to be asked again. */
   readonly profile: ProfileFacts | undefined;
@@ -54,8 +56,10 @@ export function mergeIdentity(
     token === undefined ? undefined : deps.tokenSeal.seal(userId, what, token);
   const refreshToken = sealed("refresh", tokens.refreshToken) ?? kept?.refreshToken;
   const idToken = sealed("id", tokens.idToken) ?? kept?.idToken;
+  const issuer = issuerOf(userId);
   return {
     userId,
+    ...(issuer === undefined ? {} : { issuer }),
     providerUrl: tokens.providerUrl,
     providerClientId: tokens.clientId,
     version: changed ? Math.max(deps.nowMs, (earlier?.version ?? 0) + 1) : earlier.version,
@@ -117,8 +121,22 @@ function sameFacts(record: IdentityRecord, facts: ProfileFacts): boolean {
   );
 }
 
-/** The settings under which this user's tokens may be used: the same provider, the same client. */
-export function providerOf(record: IdentityRecord, settings: IdpSettings | undefined): IdpSettings | undefined {
+/** The settings under which this user's tokens may be used: the same issuer, provider and client. */
+export function providerOf(record: IdentityRecord, live: Providers): IdpSettings | undefined {
+  const settings = findProvider(live, record.userId);
   if (settings?.providerUrl !== record.providerUrl || settings.clientId !== record.providerClientId) return undefined;
   return settings;
+}
+
+type Providers = Pick<LiveSettings, "idp">;
+
+/** The settings of the issuer that a user comes from; undefined when there are none, and for machines. */
+export function findProvider({ idp }: Providers, userId: UserId): IdpSettings | undefined {
+  return idp?.issuerName === issuerOf(userId) ? idp : undefined;
+}
+
+/** @returns undefined for the first provider */
+export function issuerOf(userId: UserId): string | undefined {
+  const parts = parseUserId(userId);
+  return parts?.kind === "person" ? parts.issuer : undefined;
 }

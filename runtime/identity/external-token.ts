@@ -5,6 +5,7 @@
  * opening it needs no store. Promise: a token opens only where its audience allows; see `audienceAllows`.
  */
 import type { Keys } from "../shared/keys.ts";
+import { readUserId, type UserId } from "../shared/user-id.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
 import type { TokenAudience } from "./interfaces.ts";
 
@@ -22,7 +23,7 @@ export interface ExternalTokenClaims {
    * program on ordinary routes of one host.
    */
   readonly kind: ExternalTokenKind;
-  readonly userId: string;
+  readonly userId: UserId;
   /** The session behind an application token. */
   readonly sessionId?: string;
   /** The grant behind the token. */
@@ -87,12 +88,14 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
       const bytes = sealer.open(token.slice(EXTERNAL_TOKEN_PREFIX.length), SEAL_CONTEXT);
       if (!bytes) return MALFORMED;
       const wire = JSON.parse(bytes.toString()) as Wire;
+      const userId = readUserId(wire.u);
+      if (userId === undefined) return MALFORMED;
       if (!(wire.e > epochSeconds(deps.clock))) return EXPIRED;
       return {
         ok: true,
         claims: {
           kind: wire.k,
-          userId: wire.u,
+          userId,
           ...(wire.s === undefined ? {} : { sessionId: wire.s }),
           ...(wire.g === undefined ? {} : { grantId: wire.g }),
           ...(wire.m === undefined ? {} : { accountId: wire.m }),

@@ -13,9 +13,12 @@ import { GatewayError, errorText } from "../shared/errors.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
 import { epochSeconds, type Clock, type TokenRefresh } from "../shared/clock.ts";
+import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { Store, StoredRecord } from "../store/store.ts";
 import {
   createTokenSeal,
+  findProvider,
+  issuerOf,
   mergeIdentity,
   providerOf,
   RENEW_AHEAD_SECONDS,
@@ -27,14 +30,14 @@ import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
-import { isProviderSubject, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
+import { userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
 
 export interface IdentityService extends Identities {
   /** Stores what a completed sign-in brought of a user. */
-  recordSignIn(tokens: ProviderTokenSet, subject: string, profile: ProfileFacts): Promise<User>;
+  recordSignIn(tokens: ProviderTokenSet, userId: UserId, profile: ProfileFacts): Promise<User>;
   /**
    * The user for a decision. Asks the provider again when that is due: in the background while the tokens last, first
    * of all when they have ended.
@@ -84,11 +87,12 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
   };
 
-  const userOf = (record: IdentityRecord): User => toUser(record, deps.snapshots.current().settings.idp);
+  const userOf = (record: IdentityRecord): User =>
+    toUser(record, findProvider(deps.snapshots.current().settings, record.userId));
 
   const merge = (
     earlier: IdentityRecord | undefined,
-    userId: string,
+    userId: UserId,
     tokens: ProviderTokenSet,
     profile: ProfileFacts | undefined,
   ): IdentityRecord => mergeIdentity({ tokenSeal, nowMs: clock.now() }, { earlier, userId, tokens, profile });
@@ -104,9 +108,13 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
   };
 
-  /** What signed in before subjects were checked may bear the name of a service account: that is nobody. */
-  const read = (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> =>
-    isProviderSubject(userId) ? records.identities.get(userId) : Promise.resolve(undefined);
+  /** What signed in before subjects were checked may have the id of a machine or of another issuer's user: that is nobody. */
+  const read = async (userId: string): Promise<StoredRecord<IdentityRecord> | undefined> => {
+    const parts = parseUserId(userId);
+    if (parts?.kind !== "person") return undefined;
+    const stored = await records.identities.get(userId);
+    return stored?.value.issuer === parts.issuer ? stored : undefined;
+  };
 
   const put = (record: IdentityRecord, ifVersion: number) =>
     records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
@@ -155,7 +163,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   /** Under the lease. */
   const askProvider = async (stored: StoredRecord<IdentityRecord>): Promise<RefreshResult> => {
     const { userId } = stored.value;
-    const settings = providerOf(stored.value, deps.snapshots.current().settings.idp);
+    const settings = providerOf(stored.value, deps.snapshots.current().settings);
     const refreshToken = tokenSeal.open(userId, "refresh", stored.value.refreshToken);
     if (settings === undefined || refreshToken === undefined) return REFUSED;
     try {
@@ -226,15 +234,21 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       return stored && stored.value.refusedAt === undefined ? userOf(stored.value) : undefined;
     },
     refresh,
-    async recordSignIn(tokens, subject, profile) {
+    async recordSignIn(tokens, userId, profile) {
       for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-        const stored = await read(subject);
+        const stored = await records.identities.get(userId);
+        if (stored && stored.value.issuer !== issuerOf(userId)) {
+          throw new GatewayError(
+            "idp.subject",
+            `Cannot store user ${JSON.stringify(userId)}: another issuer's user has this id`,
+          );
+        }
         // What ended with the refusal must not come back with the user, and may not have ended: the store went away.
-        if (stored?.value.refusedAt !== undefined) await deps.revocations.revoke(userTag(subject));
-        const value = { ...merge(stored?.value, subject, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
+        if (stored?.value.refusedAt !== undefined) await deps.revocations.revoke(userTag(userId));
+        const value = { ...merge(stored?.value, userId, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {
-          cooldowns.end(subject);
+          cooldowns.end(userId);
           tellLeftOut(stored?.value, value);
           return userOf(value);
         }
@@ -256,11 +270,11 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       return result.reason === "unavailable" ? userOf(stored.value) : undefined;
     },
     async providerTokens(userId) {
-      const stored = await read(userId);
-      if (!stored || stored.value.refusedAt !== undefined) return { accessToken: "", idToken: "" };
+      const record = (await read(userId))?.value;
+      if (!record || record.refusedAt !== undefined) return { accessToken: "", idToken: "" };
       return {
-        accessToken: tokenSeal.open(userId, "access", stored.value.accessToken) ?? "",
-        idToken: tokenSeal.open(userId, "id", stored.value.idToken) ?? "",
+        accessToken: tokenSeal.open(record.userId, "access", record.accessToken) ?? "",
+        idToken: tokenSeal.open(record.userId, "id", record.idToken) ?? "",
       };
     },
     close: refreshes.close,

@@ -6,11 +6,14 @@
  */
 import type { LeftOut } from "../policy/facts.ts";
 import { firstFormats } from "../store/formats.ts";
+import type { UserId } from "../shared/user-id.ts";
 import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
 
 /** `identity:<userId>`: one user at the provider. Lives as long as anything that may be refreshed through it. */
 export interface IdentityRecord {
-  readonly userId: string;
+  readonly userId: UserId;
+  /** Name of the issuer; absent: the first provider. The id says it too, but an older program's may only look so. */
+  readonly issuer?: string;
   /** Which provider vouches; a refresh token is never sent to another one. */
   readonly providerUrl: string;
   readonly providerClientId: string;
@@ -42,7 +45,7 @@ export interface IdentityRecord {
 
 /** `session:<id>`: one browser, on every host it visits. The record's own end is `cookie_expiration` after sign-in. */
 export interface SessionRecord {
-  readonly userId: string;
+  readonly userId: UserId;
   readonly createdAt: number;
   /** Sealed; tells the provider at sign-out which of its sessions ends. */
   readonly idToken?: string;
@@ -62,7 +65,7 @@ export interface DeviceProof {
 export interface DeviceRecord {
   /** Public: what policies and administrators call it. Random, so that it never comes back. */
   readonly id: string;
-  readonly userId: string;
+  readonly userId: UserId;
   /** As the user calls it. */
   readonly name: string;
   readonly type: "any" | "enclave_only";
@@ -87,7 +90,7 @@ export interface DeviceRecord {
 
 /** `device-answer:<hash of challenge>`: this challenge was answered. Ends with the challenge. */
 export interface DeviceAnswerRecord {
-  readonly userId: string;
+  readonly userId: UserId;
 }
 
 /** `sign-in:<id>`: where a sign-in goes back to, when that is too long for the browser to carry. */
@@ -174,21 +177,6 @@ export const SESSIONS_TAG = "sessions";
 
 /** Lists all devices. */
 export const DEVICES_TAG = "devices";
-
-const SERVICE_ACCOUNT_USER = "service-account:";
-
-/** The user id of a service account. */
-export function serviceAccountUserId(name: string): string {
-  return SERVICE_ACCOUNT_USER + name;
-}
-
-/**
- * Whether a provider's `sub` may be a user id here. Policies, records and revocations know users by their id alone: one
- * that reads like a service account's would be that account. Control characters have no place in keys and logs.
- */
-export function isProviderSubject(subject: string): boolean {
-  return subject !== "" && !subject.startsWith(SERVICE_ACCOUNT_USER) && !/\p{Cc}/u.test(subject);
-}
 
 /** Lists and ends everything of one user. */
 export function userTag(userId: string): string {

@@ -1,7 +1,9 @@
 import type { DeviceFacts, UserFacts } from "../policy/facts.ts";
+import type { UserId } from "../shared/user-id.ts";
 
 /** The user as the newest identity record has them. `version` grows whenever claims change. */
 export interface User extends UserFacts {
+  readonly id: UserId;
   readonly version: number;
 }
 

@@ -3,6 +3,7 @@
  *
  * Promise: they only ever allow. A deny rule of the policy wins over them like over any allow rule.
  */
+import { isNamedByEmail } from "../shared/user-id.ts";
 import { type CriterionDoc, isList, type PolicyDoc, type RulesDoc } from "./parse.ts";
 
 /** As a route has them. */
@@ -36,8 +37,12 @@ export function accessRules(keys: AccessKeys): readonly RulesDoc[] {
   if (keys.cors_allow_preflight === true) allow({ cors_preflight: true });
   if (keys.allow_any_authenticated_user === true) allow({ authenticated_user: true });
   if (domains.length > 0) allow({ domain: { in: domains } });
-  // An entry is an e-mail address or a user's id.
-  if (users.length > 0) allow({ email: { in: users } }, { user: { in: users } });
+  // An entry is an e-mail address or a user's id, which must not be read as the address of somebody who called theirs so.
+  const emails = users.filter(isNamedByEmail);
+  allow(
+    ...(emails.length === 0 ? [] : [{ email: { in: emails } }]),
+    ...(users.length === 0 ? [] : [{ user: { in: users } }]),
+  );
   allow(
     ...Object.entries(claims).flatMap(([name, values]) =>
       values.map((value) => ({ [`claim/${name}`]: { has: value } })),

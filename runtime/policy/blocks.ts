@@ -6,6 +6,7 @@
  * own pages and lists), sign-in, and the token endpoint. Where it comes from: `identity/blocks.ts`.
  */
 import { lowerAscii } from "../shared/ascii.ts";
+import { isNamedByEmail } from "../shared/user-id.ts";
 import { refusedDecision } from "./evaluate.ts";
 import type { Decision } from "./facts.ts";
 
@@ -138,11 +139,7 @@ export function isBlocked(decision: Decision): boolean {
 
 /** Folded; at most one. */
 export function addressesOf({ kind, name, email = name }: BlockTarget & Pick<Block, "email">): readonly string[] {
-  return kind === "user" && isEmail(email) ? [fold(email)] : [];
-}
-
-export function isEmail(name: string): boolean {
-  return name.includes("@");
+  return kind === "user" && isNamedByEmail(email) ? [fold(email)] : [];
 }
 
 /** As it is shown: in `/status`, and by `gateway blocks`. */

@@ -18,7 +18,7 @@ export function isClaimLeftOut(leftOut: LeftOut, claims: UserFacts["claims"], na
 }
 
 export interface UserFacts {
-  /** Stable id of the user at the identity provider (`sub`). */
+  /** See shared/user-id.ts. */
   readonly id: string;
   /** As the provider gave and verified it; compared lower-cased. May be "". */
   readonly email: string;

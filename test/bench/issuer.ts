@@ -30,6 +30,7 @@ import { snapshotFrom } from "../support/config.ts";
 import { createFakeExchange, type FakeExchange } from "../support/fake-exchange.ts";
 import { ONE_SERVER, ORIGIN, RESOURCE } from "../support/issuer.ts";
 import { formatTable, median } from "./table.ts";
+import { userId } from "../support/users.ts";
 
 const { values } = parseArgs({
   options: { seconds: { type: "string", default: "3" }, sqlite: { type: "boolean", default: false } },
@@ -49,7 +50,7 @@ const snapshot = snapshotFrom(ONE_SERVER);
 const snapshots = { current: () => snapshot, subscribe: () => () => {} };
 const session = createSession({ snapshots, store, keys, boot: { development: false, signingKeys: [] }, log, clock });
 const alice = {
-  id: "alice",
+  id: userId("alice"),
   email: "alice@example.com",
   name: "Alice",
   groups: ["engineering"],
@@ -59,7 +60,7 @@ const alice = {
 await createRecords(store).identities.put(
   "alice",
   {
-    userId: "alice",
+    userId: userId("alice"),
     providerUrl: "https://idp.example.com",
     providerClientId: "gateway",
     version: 1,
@@ -220,7 +221,7 @@ const tokens = createExternalTokens({ keys, clock });
 const mint = (): string =>
   tokens.mint({
     kind: "grant",
-    userId: "alice",
+    userId: userId("alice"),
     grantId,
     clientId,
     audience: RESOURCE,

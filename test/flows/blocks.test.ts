@@ -261,7 +261,7 @@ describe("gateway block", () => {
     expect((await page(b, "/app/", undefined)).status).toBe(401);
     await block("user", "service-account:ci");
     await block("user", "service-account:nightly");
-    await expect.poll(async () => (await blocksOf(b)).length, IN_FORCE).toBe(2);
+    for (const each of [a, b]) await expect.poll(async () => (await blocksOf(each)).length, IN_FORCE).toBe(2);
     for (const each of [ci, nightly]) expect((await call(b, each)).status).toBe(403);
     const program = { accept: "application/json", authorization: `Bearer ${ci.tokens.access_token}` };
     const onPage = await createSend({ via: b.port })({ method: "GET", url: `${a.origin}/app/`, headers: program });

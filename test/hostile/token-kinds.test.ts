@@ -21,6 +21,7 @@ import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.t
 import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
+import { userId } from "../support/users.ts";
 
 const ALICE = "alice@example.com";
 const INITIALIZE = JSON.stringify({
@@ -130,7 +131,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const [session] = await store.list("sessions");
   const programToken = createExternalTokens({ keys, clock: systemClock }).mint({
     kind: "programmatic",
-    userId: "u-alice",
+    userId: userId("u-alice"),
     sessionId: session?.key.replace("session:", "") ?? "",
     audience: programAudience(origin),
     expiresAt: inAnHour,

@@ -28,6 +28,8 @@ import { openPostgresStore } from "../../runtime/store/postgres/postgres.ts";
 import { openSqliteStore } from "../../runtime/store/sqlite/sqlite.ts";
 import type { Store } from "../../runtime/store/store.ts";
 import { findPostgres, startPostgres } from "../support/postgres.ts";
+import type { UserId } from "../../runtime/shared/user-id.ts";
+import { userId } from "../support/users.ts";
 
 interface Backend {
   /** Two handles on the same data, as two processes have them. */
@@ -60,8 +62,8 @@ function contract(start: () => Promise<Backend>): void {
   afterAll(() => backend?.close());
 
   /** A user of their own for each test. */
-  const newUser = (): string => `user-${randomSecret(6)}`;
-  const register = async (userId: string, of = credential()): Promise<LivingDevice> => {
+  const newUser = (): UserId => userId(`user-${randomSecret(6)}`);
+  const register = async (userId: UserId, of = credential()): Promise<LivingDevice> => {
     const made = await registerDevice(here(), { userId, name: "Laptop", rpId: "auth.example.com", credential: of });
     const found = (await listDevices(there(), userId)).find(
       ({ proof }) => typeof made !== "string" && proof.id === made.id,

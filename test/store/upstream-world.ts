@@ -18,6 +18,7 @@ import { findTarget, type UpstreamTarget } from "../../runtime/oauth/client/targ
 import { createUpstreamTokenStore, type UpstreamTokenStore } from "../../runtime/oauth/client/tokens/token-store.ts";
 import type { Snapshot } from "../../runtime/config/snapshot.ts";
 import { routeNamed, snapshotFrom } from "../support/config.ts";
+import { userId } from "../support/users.ts";
 
 const SERVER = "https://upstream.example.com";
 export const ROUTE_SECRET = "route-secret-of-the-fixture";
@@ -61,12 +62,12 @@ export interface UpstreamWorld {
 }
 
 /** A person in a browser session of their own. */
-export function personNamed(userId: string): Principal {
+export function personNamed(name: string, issuer?: string): Principal {
   return {
     kind: "session",
-    user: { id: userId, email: `${userId}@example.com`, name: userId, groups: [], claims: {}, version: 1 },
-    sid: `session-of-${userId}`,
-    sessionId: `session-of-${userId}`,
+    user: { id: userId(name, issuer), email: `${name}@example.com`, name, groups: [], claims: {}, version: 1 },
+    sid: `session-of-${name}${issuer ?? ""}`,
+    sessionId: `session-of-${name}${issuer ?? ""}`,
     expiresAt: Number.MAX_SAFE_INTEGER,
     revocationKeys: [],
   };

@@ -33,6 +33,7 @@ import {
   type SignedInClient,
   type SignInOptions,
 } from "./oauth-client.ts";
+import { userId } from "./users.ts";
 
 export const ORIGIN = "https://mcp.example.com";
 export const RESOURCE = `${ORIGIN}/mcp`;
@@ -190,8 +191,8 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
   };
 }
 
-export function testUser(id: string): User {
-  return { id, email: `${id}@example.com`, name: id, groups: [], claims: {}, version: 1 };
+export function testUser(name: string, issuer?: string): User {
+  return { id: userId(name, issuer), email: `${name}@example.com`, name, groups: [], claims: {}, version: 1 };
 }
 
 /** Starts issuers that end with each test. Call it once at the top of a test file. */

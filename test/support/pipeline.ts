@@ -19,6 +19,7 @@ import { createProxy, type Proxy, type ProxyDeps } from "../../runtime/proxy/han
 import type { AuthResult, Principal } from "../../runtime/identity/principal.ts";
 import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { snapshotFrom } from "./config.ts";
+import { userId } from "./users.ts";
 
 export interface PipelineOptions extends Partial<Omit<ProxyDeps, "snapshots">> {
   /** Makes the listener speak TLS. */
@@ -101,7 +102,7 @@ export function testPrincipal(name: string, expiresAt: number, overrides: Partia
   return {
     kind: "session",
     user: {
-      id: name,
+      id: userId(name),
       email: `${name}@example.com`,
       name,
       groups: name === "alice" ? ["staff", "admins"] : ["staff"],

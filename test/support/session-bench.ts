@@ -64,6 +64,8 @@ export interface SessionBenchOptions {
   readonly store?: Store;
   /** Between the gateway and the provider. */
   readonly fetch?: OperatorFetch;
+  /** The provider is not the first one, but the issuer of this name. */
+  readonly issuerName?: string;
 }
 
 /** `shared_secret` of every replica, for tests that seal something themselves. */
@@ -100,7 +102,14 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
   const clock = createTestClock(Math.floor(Date.now() / 1000) * 1000);
   const store = createBreakableStore(clock, options.store);
   let log = "";
-  let snapshot = snapshotFrom(benchConfig(idp.issuer, options.settings));
+  const configured = (yaml: string, generation?: number): Snapshot => {
+    const made = snapshotFrom(yaml, generation === undefined ? {} : { generation });
+    const { idp: settings } = made.settings;
+    const { issuerName } = options;
+    if (issuerName === undefined || settings === undefined) return made;
+    return { ...made, settings: { ...made.settings, idp: { ...settings, issuerName } } };
+  };
+  let snapshot = configured(benchConfig(idp.issuer, options.settings));
   const snapshots: Snapshots = { current: () => snapshot, subscribe: () => () => {} };
   const collect = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -130,7 +139,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     session: first.session,
     firstPort: first.port,
     logged: () => log,
-    configure: (yaml) => void (snapshot = snapshotFrom(yaml, { generation: snapshot.generation + 1 })),
+    configure: (yaml) => void (snapshot = configured(yaml, snapshot.generation + 1)),
     snapshot: () => snapshot,
     browser: (elsewhere = {}) =>
       createBrowser({

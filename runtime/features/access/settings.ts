@@ -40,7 +40,7 @@ export const accessShape = {
   }),
   ...grouped(ACCESS, {
     allowed_users: textList({
-      doc: "E-mail addresses or user ids of those who may pass, beside those whom the policy allows.",
+      doc: "E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`.",
       unset: "only the policy allows",
       annotation: "allowed_users",
       check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),

@@ -1,6 +1,8 @@
 /** Settings of sign-in as requests read them. */
 
 export interface IdpSettings {
+  /** What its users' ids say of it (shared/user-id.ts); absent: the first provider, `idp_provider_url`. */
+  readonly issuerName?: string;
   readonly providerUrl: string;
   readonly clientId: string;
   /** Absent = public client. */

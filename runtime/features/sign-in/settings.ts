@@ -26,7 +26,7 @@ export const signInShape = {
     read: parseSupportUrl,
   }),
   idp_provider_url: url({
-    doc: "Issuer URL of the OpenID Connect identity provider.",
+    doc: "Issuer URL of the OpenID Connect identity provider. Its claim `sub` is the user's id, byte for byte; nobody signs in whose `sub` begins with `issuer:` or `service-account:`, which stand for other users.",
     unset: "nobody can sign in",
     read: parseHttpUrl,
   }),

@@ -13,6 +13,7 @@ import { createRecords, DEVICES_TAG, userTag, type DeviceProof, type DeviceRecor
 import type { Revocations } from "../interfaces.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { Credential } from "./webauthn.ts";
+import type { UserId } from "../../shared/user-id.ts";
 
 /** Of one user. */
 export const MAX_DEVICES = 20;
@@ -52,7 +53,7 @@ export async function listDevices({ store }: Pick<DeviceDeps, "store">, userId?:
 /** @returns "known" when the credential is registered already, whoever's it is; "full" when the user has too many */
 export async function registerDevice(
   deps: DeviceDeps,
-  of: { readonly userId: string; readonly name: string; readonly rpId: string; readonly credential: Credential },
+  of: { readonly userId: UserId; readonly name: string; readonly rpId: string; readonly credential: Credential },
 ): Promise<DeviceProof | "known" | "full"> {
   const { userId, name, rpId, credential } = of;
   const now = epochSeconds(deps.clock);
@@ -100,7 +101,7 @@ export async function proveToSession(deps: DeviceDeps, sessionId: string, proof:
 /** @returns true for the first answer to a challenge */
 export async function takeChallenge(
   deps: DeviceDeps,
-  { challenge, userId, expiresAt }: { readonly challenge: string; readonly userId: string; readonly expiresAt: number },
+  { challenge, userId, expiresAt }: { readonly challenge: string; readonly userId: UserId; readonly expiresAt: number },
 ): Promise<boolean> {
   const { deviceAnswers } = createRecords(deps.store);
   // As long as the challenge, and a little more: clocks of replicas differ.

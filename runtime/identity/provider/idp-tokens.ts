@@ -18,14 +18,14 @@ import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
 import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
-import { isProviderSubject } from "../identity-records.ts";
+import { providerUserId, type UserId } from "../../shared/user-id.ts";
 
 export type IdpTokenFormat = "idp_access_token" | "idp_identity_token";
 
 export type IdpTokenResult =
   | {
       readonly ok: true;
-      readonly subject: string;
+      readonly userId: UserId;
       readonly profile: ProfileFacts;
       /** Epoch seconds. */
       readonly expiresAt: number;
@@ -129,8 +129,9 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
       claims = introspected;
       expiresAt = introspected.exp ?? epochSeconds(deps.clock) + NO_EXPIRY_SECONDS;
     }
-    const subject = claims["sub"];
-    if (typeof subject !== "string" || !isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
+    const { sub: subject } = claims;
+    const made = typeof subject === "string" && providerUserId(settings.issuerName, subject);
+    if (!made || !made.ok) return { ok: false, reason: "unknown-user" };
     const sources = [withoutProtocol(claims)];
     const isOpenid = scopesOf(claims).includes("openid");
     if (isOpenid && lacksProfile(claims, settings)) {
@@ -141,7 +142,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
         throw error;
       }
     }
-    return { ok: true, subject, profile: readProfile(sources, settings), expiresAt };
+    return { ok: true, userId: made.id, profile: readProfile(sources, settings, made.id), expiresAt };
   };
 
   /** @see RFC 7662 §2.2 */
@@ -183,9 +184,12 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     if ((isShared || payload["azp"] !== undefined) && payload["azp"] !== settings.clientId) {
       return { ok: false, reason: "wrong-audience" };
     }
-    const subject = payload.sub ?? "";
-    if (!isProviderSubject(subject)) return { ok: false, reason: "unknown-user" };
-    return { ok: true, subject, profile: readProfile([payload], settings), expiresAt: payload.exp ?? 0 };
+    // Signed is no promise of a type.
+    const { sub: subject }: Readonly<Record<string, unknown>> = payload;
+    const made = typeof subject === "string" && providerUserId(settings.issuerName, subject);
+    if (!made || !made.ok) return { ok: false, reason: "unknown-user" };
+    const profile = readProfile([payload], settings, made.id);
+    return { ok: true, userId: made.id, profile, expiresAt: payload.exp ?? 0 };
   };
 
   return {

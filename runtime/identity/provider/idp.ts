@@ -15,7 +15,7 @@ import { detailOf, isRefusedCode, isRefusedRefresh, providerError } from "./idp-
 import { scopesFor } from "./idp-scopes.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
 import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
-import { isProviderSubject } from "../identity-records.ts";
+import { parseUserId, providerUserId, type UserId } from "../../shared/user-id.ts";
 
 /** What the token endpoint gave. */
 export interface ProviderTokenSet {
@@ -51,21 +51,24 @@ export interface IdentityProvider {
    * Profile of the user a token set belongs to, from ID token and userinfo. A sign-in whose ID token lacks the name alone
    * goes on without userinfo when that is down; what else it may have said is left out then.
    *
-   * @param subject who it must be; undefined at sign-in, where the ID token says it
+   * @param known who it must be; undefined at sign-in, where the ID token says it
    * @returns profile undefined when the provider offers neither
-   * @throws GatewayError `idp.refused`, `idp.unavailable`
+   * @throws GatewayError `idp.refused`, `idp.unavailable`; `idp.subject` when the provider's subject cannot be a user here
    */
   readUser(
     settings: IdpSettings,
     tokens: ProviderTokenSet,
-    subject: string | undefined,
-  ): Promise<{ readonly subject: string; readonly profile: ProfileFacts | undefined }>;
+    known: UserId | undefined,
+  ): Promise<{ readonly userId: UserId; readonly profile: ProfileFacts | undefined }>;
   /** Where the provider ends its own session; undefined when it offers none or cannot be asked. */
   endSessionUrl(
     settings: IdpSettings,
     parameters: { readonly idToken: string | undefined; readonly returnTo: string },
   ): Promise<string | undefined>;
 }
+
+/** Of a subject that is refused, in the log. */
+const SHOWN_SUBJECT_CHARACTERS = 100;
 
 export interface IdentityProviderDeps {
   readonly discover: Discover;
@@ -153,9 +156,9 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       }
     },
 
-    async readUser(settings, tokens, subject) {
+    async readUser(settings, tokens, known) {
       const idSubject = typeof tokens.idClaims?.["sub"] === "string" ? tokens.idClaims["sub"] : undefined;
-      const expected = subject ?? idSubject;
+      const expected = known === undefined ? idSubject : subjectAt(settings, known);
       // OpenID Connect Core §12.2: the sub of a refreshed ID token MUST be that of the original.
       if (expected === undefined || (idSubject !== undefined && idSubject !== expected)) {
         throw new GatewayError(
@@ -163,9 +166,12 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           "Cannot read a user: the provider's ID token names another subject or none",
         );
       }
-      if (!isProviderSubject(expected)) {
-        throw new GatewayError("idp.refused", "Cannot read a user: the provider's subject cannot be a user id here");
+      const made = providerUserId(settings.issuerName, expected);
+      if (!made.ok) {
+        const subject = JSON.stringify(expected.slice(0, SHOWN_SUBJECT_CHARACTERS));
+        throw new GatewayError("idp.subject", `Cannot read a user: the provider's subject ${subject} ${made.problem}`);
       }
+      const { id: userId } = made;
       const configuration = await discover(settings);
       const sources: Readonly<Record<string, unknown>>[] = tokens.idClaims ? [tokens.idClaims] : [];
       const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined;
@@ -174,17 +180,17 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           sources.push(await openid.fetchUserInfo(configuration, tokens.accessToken, expected));
         } catch (error) {
           const failure = providerError(error, "read a user", (status) => status === 401 || status === 403);
-          const isSignIn = subject === undefined;
+          const isSignIn = known === undefined;
           // A refresh waits: until userinfo is back, what it said before holds.
           if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
             throw failure;
           }
-          return { subject: expected, profile: withOthersLeftOut(readProfile(sources, settings)) };
+          return { userId, profile: withOthersLeftOut(readProfile(sources, settings, userId)) };
         }
       }
       return {
-        subject: expected,
-        profile: sources.length === 0 ? undefined : readProfile(sources, settings),
+        userId,
+        profile: sources.length === 0 ? undefined : readProfile(sources, settings, userId),
       };
     },
 
@@ -202,4 +208,10 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       }
     },
   };
+}
+
+/** @returns undefined for a user of another issuer */
+function subjectAt({ issuerName }: IdpSettings, userId: UserId): string | undefined {
+  const parts = parseUserId(userId);
+  return parts?.kind === "person" && parts.issuer === issuerName ? parts.subject : undefined;
 }

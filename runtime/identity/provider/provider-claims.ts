@@ -6,6 +6,7 @@
  * has and did not send is told apart from one that the user does not have.
  */
 import type { LeftOut } from "../../policy/facts.ts";
+import type { UserId } from "../../shared/user-id.ts";
 import type { Json } from "../../store/store.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
@@ -52,9 +53,14 @@ const TOKEN_CLAIMS = new Set([
 /** Where the values of claims that were left out can be had, with tokens for it (OpenID Connect Core §5.6.2.2): never kept. */
 const CLAIM_SOURCES = "_claim_sources";
 
-/** @param sources claim sets of one moment, later ones win: ID token, then userinfo */
-export function readProfile(sources: readonly Claims[], rules: ClaimRules): ProfileFacts {
-  const claims = mergeClaims(sources);
+/**
+ * @param sources claim sets of one moment, later ones win: ID token, then userinfo
+ * @param userId stands in the place of `sub`, which means somebody at this issuer alone
+ */
+export function readProfile(sources: readonly Claims[], rules: ClaimRules, userId: UserId): ProfileFacts {
+  const claims = mergeClaims(
+    sources.map((source) => (Object.hasOwn(source, "sub") ? { ...source, sub: userId } : source)),
+  );
   const leftOut = findLeftOut(sources, rules.groupsClaim);
   const facts = {
     email: readEmail(claims),

@@ -25,6 +25,7 @@ import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
 import { findSite, type Site } from "../sites.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
+import type { UserId } from "../../shared/user-id.ts";
 
 export interface ProviderSignInDeps {
   readonly records: SessionRecords;
@@ -92,7 +93,7 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     redirect(exchange, 302, `${target.origin}/.gateway/return?code=${code}`, headers);
   };
 
-  const createSession = async (snapshot: Snapshot, userId: string, tokens: ProviderTokenSet) => {
+  const createSession = async (snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet) => {
     const sessionId = randomHandle(18);
     const now = epochSeconds(clock);
     const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
@@ -143,6 +144,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const respondFailure = (exchange: Exchange, error: unknown, headers: readonly string[] = []): void => {
     if (!(error instanceof GatewayError)) throw error;
     deps.log.warn({ reason: error.message, failure: error.code, request: exchange.id }, "a sign-in failed");
+    if (error.code === "idp.subject") {
+      const message =
+        "The identity provider calls you by an id that this gateway cannot take. Its operators have to change it.";
+      return refuse(exchange, 403, "sign-in.subject", message, headers);
+    }
     if (error.code !== "idp.refused") return refuseUnavailable(exchange, headers);
     refuse(exchange, 403, "sign-in.refused", "The identity provider did not sign you in.", headers);
   };
@@ -178,17 +184,17 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     } catch (error) {
       return respondFailure(exchange, error, done);
     }
-    const { tokens, subject, profile } = vouched;
+    const { tokens, userId, profile } = vouched;
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
     // Nothing of a blocked user is stored: once the block is lifted they sign in anew.
-    if (deps.blocks.find({ user: { id: subject, email: facts.email } })) {
-      deps.log.warn({ user: subject, request: exchange.id }, "a sign-in was refused: the user is blocked");
+    if (deps.blocks.find({ user: { id: userId, email: facts.email } })) {
+      deps.log.warn({ user: userId, request: exchange.id }, "a sign-in was refused: the user is blocked");
       return respondBlocked(exchange, done);
     }
     // 4. Identity, session, cookie of this host, and the way back.
-    await deps.identities.recordSignIn(tokens, subject, facts);
-    const session = await createSession(snapshot, subject, tokens);
-    deps.log.info({ user: subject, host: target.host, request: exchange.id }, "signed in");
+    await deps.identities.recordSignIn(tokens, userId, facts);
+    const session = await createSession(snapshot, userId, tokens);
+    deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
     const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done];
     await finish(exchange, target, signInId, session.sessionId, headers);
   };

@@ -15,6 +15,7 @@ import { signOutPage } from "../../pages/user.ts";
 import type { Cookies } from "../cookie.ts";
 import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
 import type { IdentityProvider } from "../provider/idp.ts";
+import { findProvider } from "../claims-record.ts";
 import type { Principal } from "../principal.ts";
 import type { SessionRecords } from "../identity-records.ts";
 import type { Authenticator, Csrf, Revocations } from "../interfaces.ts";
@@ -56,8 +57,10 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     const sealed = record?.value.idToken;
     const idToken = sealed === undefined ? undefined : secrets.open(sealed, `session ${sessionId}`)?.toString();
     const landing = settings.signOutRedirectUrl ?? `${site.authenticateOrigin}/.gateway/signed_out`;
+    // Only the provider whose session it is hears of it: the ID token is no other one's business.
+    const provider = findProvider(settings, principal.user.id);
     const next =
-      (settings.idp && (await deps.idp.endSessionUrl(settings.idp, { idToken, returnTo: landing }))) ??
+      (provider && (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }))) ??
       settings.signOutRedirectUrl;
     const headers = ["set-cookie", deps.cookies.clearSession(site, settings.cookie)];
     if (next === undefined) return respondHtml(exchange, 200, signedOutPage(), headers);

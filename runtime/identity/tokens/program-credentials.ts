@@ -134,8 +134,8 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
 
   const resultOf = (idpResult: IdpTokenResult, key: string, earlier: AuthResult | undefined): AuthResult => {
     if (!idpResult.ok) return refusal(idpResult.reason);
-    const { subject, profile, expiresAt } = idpResult;
-    const user = { id: subject, ...profile, version: 1 };
+    const { userId, profile, expiresAt } = idpResult;
+    const user = { id: userId, ...profile, version: 1 };
     // The same object while nothing changed, since assertions are remembered by it.
     if (earlier?.ok && earlier.principal.expiresAt === expiresAt) {
       const { version, ...before } = earlier.principal.user;
@@ -150,7 +150,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
         user,
         sid: key.slice(0, 22),
         expiresAt,
-        revocationKeys: [`provider-token:${key}`, userTag(subject)],
+        revocationKeys: [`provider-token:${key}`, userTag(userId)],
       },
     };
   };

@@ -9,7 +9,8 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { ExternalTokens } from "../external-token.ts";
 import type { User } from "../principal.ts";
-import { createRecords, serviceAccountUserId, userTag, type ServiceAccountRecord } from "../identity-records.ts";
+import { serviceAccountUserId } from "../../shared/user-id.ts";
+import { createRecords, userTag, type ServiceAccountRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 
 /** Lists all of them. */
@@ -95,7 +96,7 @@ export function mintServiceAccountToken(
   });
 }
 
-/** What policies and records see. No provider's subject is like it, see `isProviderSubject`. */
+/** What policies and records see. No provider's user has such an id, see shared/user-id.ts. */
 export function serviceAccountUser({ name, email, groups }: ServiceAccountRecord): User {
   return { id: serviceAccountUserId(name), email, name, groups, claims: {}, version: 1 };
 }

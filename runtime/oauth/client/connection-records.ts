@@ -5,6 +5,7 @@
  * associated data; states are hashed; the `client_secret` of a route stands nowhere here.
  */
 import { hashSecret } from "../../shared/keys.ts";
+import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { UpstreamTarget } from "./target.ts";
 
@@ -31,7 +32,7 @@ export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_po
 /** `vault:<hash>`: the Internal Token of one user at one upstream. Tags `user:<id>`. */
 export interface UpstreamTokenRecord {
   readonly schema: 1;
-  readonly userId: string;
+  readonly userId: UserId;
   readonly routeKey: string;
   readonly server: ServerReference;
   readonly client: ClientReference;
@@ -70,7 +71,7 @@ export interface NeedRecord {
 /** `upstream-flow:<hash of state>`: a flow that is under way in somebody's browser. Taken once. */
 export interface FlowRecord {
   readonly schema: 1;
-  readonly userId: string;
+  readonly userId: UserId;
   /** The browser session that began it. */
   readonly sessionId: string;
   readonly host: string;

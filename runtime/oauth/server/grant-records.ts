@@ -7,6 +7,7 @@
 import type { JSONWebKeySet } from "jose";
 
 import { userTag } from "../../identity/identity-records.ts";
+import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { StoredRecord, Store } from "../../store/store.ts";
 
@@ -77,7 +78,7 @@ export interface AuthorizationRequestRecord {
   /** `prompt=consent`: ask again even when an earlier approval is remembered. */
   readonly askAgain: boolean;
   /** Somebody approved and was sent to connect the upstream; when they come back they are not asked again. */
-  readonly approvedBy?: { readonly userId: string; readonly sid: string };
+  readonly approvedBy?: { readonly userId: UserId; readonly sid: string };
 }
 
 /** `authz-answer:<hash>`: a sealed authorization request that was answered; lives as long as its text could come back. */
@@ -90,7 +91,7 @@ export interface CodeRecord {
   readonly schema: 1;
   readonly issuer: string;
   readonly clientId: string;
-  readonly userId: string;
+  readonly userId: UserId;
   /** The grant that the exchange creates; chosen beforehand so that a replay knows what to end. */
   readonly grantId: string;
   readonly redirectUri: string;
@@ -113,7 +114,7 @@ export interface GrantRecord {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientName: string;
-  readonly userId: string;
+  readonly userId: UserId;
   readonly audience: string;
   readonly scope: string;
   /** Epoch seconds. */
@@ -147,7 +148,7 @@ export interface RotatedToken {
 /** `consent:<hash>`: a user's remembered approval. Tags `user:<id>`, `client:<id>`. */
 export interface ConsentRecord {
   readonly schema: 1;
-  readonly userId: string;
+  readonly userId: UserId;
   readonly clientId: string;
   /** As the page called it; for the page where it can be withdrawn. */
   readonly clientName?: string;

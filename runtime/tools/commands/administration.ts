@@ -13,6 +13,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { createKeys } from "../../shared/keys.ts";
 import { silentLog, type Log } from "../../shared/log.ts";
 import { systemClock, type Clock } from "../../shared/clock.ts";
+import { isNamedByEmail } from "../../shared/user-id.ts";
 import { openRecords } from "../../record-kinds.ts";
 import { createExternalTokens, type ExternalTokens } from "../../identity/external-token.ts";
 import { storedFacts } from "../../identity/claims-record.ts";
@@ -79,7 +80,7 @@ export async function emailsOf(store: Store, userIds: readonly string[]): Promis
   return new Map(found.map(([id, record]) => [id, record ? storedFacts(record.value).email : ""]));
 }
 
-/** Those of one user, whom an administrator names by id or email; all of them when nobody is named. */
+/** Those of the user whom an administrator names by id, or of all whom they name by email; all of them when nobody is named. */
 export async function onlyOf<T>(
   store: Store,
   named: string | undefined,
@@ -87,14 +88,16 @@ export async function onlyOf<T>(
   ownerOf: (each: T) => string,
 ): Promise<readonly T[]> {
   if (named === undefined) return all;
-  const userId = await findUserId(store, named, all.map(ownerOf));
-  return all.filter((each) => ownerOf(each) === userId);
+  const userIds = await findUserIds(store, named, all.map(ownerOf));
+  return all.filter((each) => userIds.has(ownerOf(each)));
 }
 
-/** By id, or by email among the owners of these records. */
-async function findUserId(store: Store, named: string, userIds: readonly string[]): Promise<string> {
+/** By id, or by email among the owners of these records: two issuers may both know somebody by one address. */
+async function findUserIds(store: Store, named: string, userIds: readonly string[]): Promise<ReadonlySet<string>> {
   const known = await store.list<IdentityRecord>(userTag(named));
-  if (known.length > 0 || !named.includes("@")) return named;
-  for (const [id, email] of await emailsOf(store, userIds)) if (lowerAscii(email) === lowerAscii(named)) return id;
-  return named;
+  if (known.length > 0 || !isNamedByEmail(named)) return new Set([named]);
+  const wanted = lowerAscii(named);
+  return new Set(
+    [...(await emailsOf(store, userIds))].flatMap(([id, email]) => (lowerAscii(email) === wanted ? [id] : [])),
+  );
 }

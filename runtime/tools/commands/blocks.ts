@@ -13,12 +13,12 @@ import {
   addressesOf,
   BLOCK_KINDS,
   describeBlock,
-  isEmail,
   type Block,
   type BlockKind,
   type BlockTarget,
 } from "../../policy/blocks.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { isNamedByEmail } from "../../shared/user-id.ts";
 import { liftBlock, putBlock, readBlocks } from "../../identity/block-records.ts";
 import { listSessions } from "../../identity/users/list-sessions.ts";
 import { listServiceAccounts, serviceAccountUser } from "../../identity/tokens/service-accounts.ts";
@@ -89,7 +89,7 @@ export function printBlocks(options: { readonly config: string; readonly json?: 
     const now = epochSeconds(clock);
     const { blocks } = await readBlocks(store);
     const inForce = blocks.filter(({ until }) => until === undefined || until > now);
-    const users = inForce.filter(({ kind, name }) => kind === "user" && !isEmail(name)).map(({ name }) => name);
+    const users = inForce.filter(({ kind, name }) => kind === "user" && !isNamedByEmail(name)).map(({ name }) => name);
     const emails = await emailsOf(store, users);
     const rows = inForce
       .toSorted((a, b) => a.since - b.since)
@@ -101,7 +101,7 @@ export function printBlocks(options: { readonly config: string; readonly json?: 
 
 function emailOf({ kind, name }: Block, emails: ReadonlyMap<string, string>): string {
   if (kind !== "user") return "";
-  return isEmail(name) ? name : (emails.get(name) ?? "");
+  return isNamedByEmail(name) ? name : (emails.get(name) ?? "");
 }
 
 function readTarget(kind: string, name: string, { route }: UnblockOptions): BlockTarget {
@@ -144,7 +144,7 @@ function readUntil(text: string, clock: Clock): number {
  * and machines may have; by address alone where nobody is known by it.
  */
 async function resolveUsers({ store }: Administration, target: BlockTarget): Promise<readonly NamedTarget[]> {
-  if (target.kind !== "user" || !isEmail(target.name)) return [target];
+  if (target.kind !== "user" || !isNamedByEmail(target.name)) return [target];
   const owners = [...(await listSessions(store)), ...(await listGrants(store, {}))].map(({ userId }) => userId);
   const wanted = lowerAscii(target.name);
   const found = [...(await emailsOf(store, owners))].filter(([, email]) => lowerAscii(email) === wanted);

@@ -23,6 +23,7 @@ import { createTickets } from "../../../runtime/identity/sign-in/ticket.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { routeNamed, snapshotFrom } from "../../support/config.ts";
 import { createBreakableStore } from "../../support/store.ts";
+import { userId } from "../../support/users.ts";
 
 const ORIGIN = "https://mcp.example.com";
 const GITHUB: TokenAudience = { resource: `${ORIGIN}/github/mcp`, origin: ORIGIN };
@@ -45,7 +46,7 @@ let store: ReturnType<typeof createBreakableStore>;
 let users: Map<string, User>;
 let authenticator: Authenticator;
 let revocations: ReturnType<typeof createRevocations>;
-const alice: User = { id: "u-alice", email: "a@example.com", name: "A", groups: [], claims: {}, version: 1 };
+const alice: User = { id: userId("u-alice"), email: "a@example.com", name: "A", groups: [], claims: {}, version: 1 };
 
 beforeEach(async () => {
   store = createBreakableStore(clock);
@@ -201,10 +202,10 @@ describe("Authenticator", () => {
   });
 
   it("never takes a token for another user than its session's", async () => {
-    users.set("u-bob", { ...alice, id: "u-bob" });
+    users.set("u-bob", { ...alice, id: userId("u-bob") });
     const token = externalTokens.mint({
       kind: "application",
-      userId: "u-bob",
+      userId: userId("u-bob"),
       sessionId: "s1",
       audience: applicationAudience(CLIENT),
       expiresAt: now() + 300,

@@ -27,6 +27,14 @@ describe("access keys of a route", () => {
     expect(allowed({ allowed_users: ["user-10", "alice@example.org"] })).toBe(false);
   });
 
+  test.each(["user-2", "service-account:ci", "issuer:corp/1", "issuer:corp/a@example.com"])(
+    "allowed_users: the id %s is not the address of somebody who calls theirs so",
+    (id) => {
+      expect(allowed({ allowed_users: [id] }, asUser({ email: id }))).toBe(false);
+      expect(allowed({ allowed_users: [id] }, asUser({ id }))).toBe(true);
+    },
+  );
+
   test("allowed_domains are exact", () => {
     expect(allowed({ allowed_domains: ["example.com"] })).toBe(true);
     expect(allowed({ allowed_domains: ["example.com"] }, asUser({ email: "a@sub.example.com" }))).toBe(false);

@@ -16,6 +16,7 @@ import {
   type AnsweredRecord,
   type AuthorizationRequestRecord,
 } from "../grant-records.ts";
+import type { UserId } from "../../../shared/user-id.ts";
 
 /** Who approved; see `AuthorizationRequestRecord.approvedBy`. */
 export type Approver = NonNullable<AuthorizationRequestRecord["approvedBy"]>;
@@ -69,7 +70,7 @@ type Wire = readonly [
   audience: string,
   scope: string,
   askAgain: 0 | 1,
-  approvedBy: readonly [userId: string, sid: string] | 0,
+  approvedBy: readonly [userId: UserId, sid: string] | 0,
 ];
 
 export function createRequestStates({ store, keys, clock, limit }: RequestStateDeps): RequestStates {

@@ -13,6 +13,7 @@ import {
   type AuthorizationRequestRecord,
   type CodeRecord,
 } from "../grant-records.ts";
+import type { UserId } from "../../../shared/user-id.ts";
 
 export interface GrantDeps {
   readonly store: Store;
@@ -23,7 +24,7 @@ export interface GrantDeps {
 }
 
 export interface Approval {
-  readonly userId: string;
+  readonly userId: UserId;
   /** Epoch seconds; end of the browser session that approved. */
   readonly sessionExpiresAt: number;
 }

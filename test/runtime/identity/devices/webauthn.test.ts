@@ -12,6 +12,7 @@ import {
 } from "../../../../runtime/identity/devices/webauthn.ts";
 import type { DeviceRecord } from "../../../../runtime/identity/identity-records.ts";
 import { makeSoftKey, proveWith, registerWith, type SoftKey } from "../../../support/soft-authenticator.ts";
+import { userId } from "../../../support/users.ts";
 
 const party: RelyingParty = { rpId: "auth.example.com", origin: "https://auth.example.com" };
 
@@ -20,7 +21,7 @@ function ceremony() {
 }
 
 function deviceOf(credential: Credential): DeviceRecord {
-  const of = { id: "dev_1", userId: "u", name: "n", rpId: party.rpId, createdAt: 1, usedAt: 1, withdrawals: 0 };
+  const of = { id: "dev_1", userId: userId("u"), name: "n", rpId: party.rpId, createdAt: 1, usedAt: 1, withdrawals: 0 };
   return { ...of, ...credential };
 }
 

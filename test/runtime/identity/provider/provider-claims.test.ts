@@ -3,10 +3,14 @@ import { describe, expect, it, test } from "vitest";
 import { storedFacts } from "../../../../runtime/identity/claims-record.ts";
 import {
   lacksProfile,
-  readProfile,
+  readProfile as readProfileOf,
   withEarlierUnverified,
 } from "../../../../runtime/identity/provider/provider-claims.ts";
 import type { IdentityRecord } from "../../../../runtime/identity/identity-records.ts";
+import { userId } from "../../../support/users.ts";
+
+const readProfile = (...of: readonly [Parameters<typeof readProfileOf>[0], Parameters<typeof readProfileOf>[1]]) =>
+  readProfileOf(...of, userId("u"));
 
 const GROUPS = { groupsClaim: "groups", requireEmailVerified: false };
 
@@ -143,7 +147,7 @@ describe("readProfile() of claims that the provider left out", () => {
 
 describe("storedFacts() of what an older program stored", () => {
   const stored = (changes: Partial<IdentityRecord>): IdentityRecord => ({
-    userId: "u",
+    userId: userId("u"),
     providerUrl: "https://p",
     providerClientId: "c",
     version: 1,

@@ -11,6 +11,7 @@ import { verifyAssertion } from "../../../../runtime/verify.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { routeNamed } from "../../../support/config.ts";
 import { APP, startSessionBench, type SessionBench } from "../../../support/session-bench.ts";
+import { userId } from "../../../support/users.ts";
 
 let bench: SessionBench;
 beforeAll(async () => {
@@ -25,7 +26,7 @@ const assertions = createAssertions({ keys, clock });
 function principal(version = 1, groups: readonly string[] = []): Principal {
   return {
     kind: "session",
-    user: { id: "u-1", email: "a@example.com", name: 'Ä "quoted"', groups, claims: { secret: "x" }, version },
+    user: { id: userId("u-1"), email: "a@example.com", name: 'Ä "quoted"', groups, claims: { secret: "x" }, version },
     sid: "s-1",
     sessionId: "s-1",
     expiresAt: 9_999_999_999,
