@@ -1,5 +1,6 @@
 /** The user page's parts about what can act for this user: browsers that are signed in, and applications with access. */
 import { html, type Html } from "./html.ts";
+import { minute, time } from "./time.ts";
 
 export interface EndForm {
   readonly action: string;
@@ -44,7 +45,7 @@ export function sessionsSection(sessions: readonly SessionParts[], form: EndForm
       ({ id, began, ends, isThis }, index) =>
         html`<article>
           <h3>${isThis ? "This browser" : `Another browser, since ${minute(began)}`}</h3>
-          <p class="dim">Signed in ${time(began)}, ends ${time(ends)}.</p>
+          <p class="dim">Signed in ${time(began)}. The session ends ${time(ends)}.</p>
           ${!isThis && endButton(form, "session", id, `End the session of browser ${index + 1}`)}
         </article>`,
     )}`;
@@ -67,27 +68,28 @@ function grantArticle(grant: GrantParts, form: EndForm): Html {
   return html`<article>
     <h3>${clientName}</h3>
     <p class="dim">
-      ${clientHost === undefined ? html`Registered here as <code>${clientId}</code>.` : html`Vouched for by <code>${clientHost}</code>.`}
-      It may use <code>${server}</code> in your name since ${time(began)}, and loses access ${whenItEnds(grant)}.
+      ${clientHost === undefined ? html`Registered here as <code>${clientId}</code>.` : html`Identified by <code>${clientHost}</code>.`}
+      It has been allowed to use <code>${server}</code> in your name since ${time(began)}. Its access ends
+      ${whenItEnds(grant)}.
     </p>
     ${endButton(form, "grant", id, `End access of ${clientName}`)}
   </article>`;
 }
 
 function whenItEnds({ ends, endsForGood }: GrantParts): Html {
-  if (endsForGood === undefined) return html`when it is not used until ${time(ends)}`;
-  if (endsForGood <= ends) return html`on ${time(endsForGood)}, used or not`;
-  return html`when it is not used until ${time(ends)}, and on ${time(endsForGood)} in any case`;
+  if (endsForGood === undefined) return html`${time(ends)}, unless it is used before then`;
+  if (endsForGood <= ends) return html`${time(endsForGood)}`;
+  return html`${time(ends)}, unless it is used before then, and ${time(endsForGood)} at the latest`;
 }
 
 function approvalsPart(approvals: readonly ApprovalParts[], form: EndForm): Html {
   return html`<h3>Remembered approvals</h3>
-    <p class="dim">These applications get access again without asking you. Withdraw one to be asked.</p>
+    <p class="dim">These applications get access again without asking you. Withdraw an approval to be asked again.</p>
     ${approvals.map(
       ({ key, clientName, server, given, ends }) =>
         html`<article>
           <p>${clientName}, for <code>${server}</code></p>
-          <p class="dim">Given ${time(given)}, ends ${time(ends)}.</p>
+          <p class="dim">You approved it ${time(given)}. The approval ends ${time(ends)}.</p>
           ${endButton(form, "approval", key, `Withdraw approval of ${clientName}`)}
         </article>`,
     )}`;
@@ -99,12 +101,4 @@ function endButton(form: EndForm, what: string, id: string, text: string): Html 
     <input type="hidden" name="${what}" value="${id}" />
     <button type="submit">${text}</button>
   </form>`;
-}
-
-function time(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${minute(date)}</time>`;
-}
-
-function minute(date: Date): string {
-  return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

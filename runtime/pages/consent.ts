@@ -1,29 +1,35 @@
 /**
  * The page on which a person decides whether an MCP client may act for them; works without JavaScript.
  *
- * It names what tells an honest client from a copy: who vouches for the name, and where the answer goes.
+ * It names what tells an honest client from a copy: who vouches for the name, and where the answer goes; and how long the
+ * access lasts, and how it is ended.
  *
  * @see MCP security best practices, "Confused deputy"; OAuth 2.1 §7.12
  */
 import { html, type Html } from "./html.ts";
+import { reference } from "./error.ts";
 import { page } from "./layout.ts";
+import { redirectText, type RedirectTarget } from "./redirect-target.ts";
+import { span, time } from "./time.ts";
 
-export interface ConsentParts {
+export interface ConsentParts extends RedirectTarget {
   /** As the client calls itself; the client id when it has no name. */
   readonly clientName: string;
   /** Host whose document states the name; undefined = the client registered itself and nobody vouches. */
   readonly clientHost: string | undefined;
-  /** Host, or scheme of an application, that gets the answer. */
-  readonly redirectTarget: string;
-  /** The answer goes to a program on the user's own machine. */
-  readonly isLoopback: boolean;
   /** The MCP servers that tokens will be good for. */
   readonly servers: readonly { readonly name: string; readonly url: string }[];
   readonly scopes: readonly string[];
+  readonly access: AccessLength;
   /** Email, name or id of who is signed in. */
   readonly user: string;
   readonly form: ConsentForm;
 }
+
+/** How long the application may go on without asking again. */
+export type AccessLength =
+  | { readonly kind: "while-used"; readonly idleSeconds: number; readonly totalSeconds: number | undefined }
+  | { readonly kind: "session"; readonly ends: Date };
 
 export interface ConsentForm {
   /** Path that the form is posted to. */
@@ -35,7 +41,7 @@ export interface ConsentForm {
 /** What a scope means, for people; those without a text are shown as they are. */
 function scopeText(scope: string, serverCount: number): string {
   if (scope !== "mcp") return scope;
-  return `Act on your behalf on ${serverCount === 1 ? "this MCP server" : "these MCP servers"}, as far as policy lets you`;
+  return `Act on your behalf on ${serverCount === 1 ? "this MCP server" : "these MCP servers"}, within what you may do there yourself`;
 }
 
 /** Send with `pageHeaders([…])` that names where the answer goes: browsers hold the form's redirects to `form-action`. */
@@ -47,11 +53,13 @@ export function consentPage(parts: ConsentParts): string {
         <dt>Application</dt>
         <dd>${parts.clientName}</dd>
         <dt>Identified by</dt>
-        <dd>${parts.clientHost ?? "its own registration; the name is not verified"}</dd>
-        <dt>Answer goes to</dt>
-        <dd><code>${parts.redirectTarget}</code>${parts.isLoopback && " (this computer)"}</dd>
+        <dd>${parts.clientHost ?? "its own registration; nobody has verified the name"}</dd>
+        <dt>Result goes to</dt>
+        <dd>${redirectText(parts)}</dd>
         <dt>${parts.servers.length === 1 ? "MCP server" : "MCP servers"}</dt>
         <dd>${serverList(parts.servers)}</dd>
+        <dt>Access ends</dt>
+        <dd>${accessText(parts.access)}</dd>
       </dl>
       <h2>It will be able to</h2>
       <ul>
@@ -60,29 +68,35 @@ export function consentPage(parts: ConsentParts): string {
       ${
         parts.isLoopback &&
         html`<p class="warning" role="note">
-          <strong>Did you just start this application?</strong> The answer goes to a program on this computer, and any
-          program here could claim to be it. If you did not start it, cancel.
+          <strong>Did you just start this application?</strong> The result goes to a program on this computer, and any
+          program here could claim this name. If you did not start it, choose Cancel.
         </p>`
       }
       <form method="post" action="${parts.form.action}">
         ${hiddenFields(parts.form)}
         <button class="primary" type="submit" name="decision" value="approve">Allow</button>
         <button type="submit" name="decision" value="deny">Cancel</button>
-      </form>`,
+      </form>
+      <p class="dim">You can end this access at any time on <a href="/.gateway/">your page</a>.</p>`,
   });
 }
 
 export type NoAccessParts = Pick<ConsentParts, "clientName" | "servers" | "user" | "form"> & {
-  /** Request id, to quote to an administrator. */
-  readonly reference: string;
+  readonly requestId: string;
+  readonly supportUrl: string | undefined;
 };
+
+/** Answered with NO_ACCESS_STATUS. */
+export const NO_ACCESS_STATUS = 403;
+/** What the application is told, too. */
+const NO_ACCESS_CODE = "access_denied";
 
 /** For somebody whom policy lets do nothing on the server: said before consent, not at each later call. */
 export function noAccessPage(parts: NoAccessParts): string {
   return page({
     title: "No access to this MCP server",
     body: html`<p>
-        You are signed in as <strong>${parts.user}</strong>, and policy does not let you use
+        You are signed in as <strong>${parts.user}</strong>. The policy of this gateway does not let you use
         ${parts.servers.length === 1 ? "this server" : "any of these servers"}:
       </p>
       ${serverList(parts.servers)}
@@ -90,14 +104,22 @@ export function noAccessPage(parts: NoAccessParts): string {
       <dl>
         <dt>Application</dt>
         <dd>${parts.clientName}</dd>
-        <dt>Request ID</dt>
-        <dd><code>${parts.reference}</code></dd>
       </dl>
       <form method="post" action="${parts.form.action}">
         ${hiddenFields(parts.form)}
-        <button type="submit" name="decision" value="deny">Return to the application</button>
-      </form>`,
+        <button class="primary" type="submit" name="decision" value="deny">Return to the application</button>
+        ${parts.supportUrl !== undefined && html`<a class="button" href="${parts.supportUrl}">Get help</a>`}
+      </form>
+      ${reference({ status: NO_ACCESS_STATUS, code: NO_ACCESS_CODE, requestId: parts.requestId })}`,
   });
+}
+
+function accessText(access: AccessLength): Html {
+  if (access.kind === "session") return html`with your sign-in, ${time(access.ends)}`;
+  const { idleSeconds, totalSeconds } = access;
+  if (totalSeconds === undefined) return html`after ${span(idleSeconds)} without use`;
+  if (totalSeconds <= idleSeconds) return html`${span(totalSeconds)} from now`;
+  return html`after ${span(idleSeconds)} without use, and ${span(totalSeconds)} from now at the latest`;
 }
 
 function serverList(servers: ConsentParts["servers"]): Html {

@@ -7,10 +7,10 @@ const outcome = document.getElementById("outcome");
 const buttons = document.querySelectorAll("form[data-ceremony] button");
 const setBusy = (busy) => buttons.forEach((button) => (button.disabled = busy));
 const texts = {
-  NotAllowedError: "Nothing was done: it was cancelled, took too long, or there is no such device here.",
-  InvalidStateError: "This device is registered already.",
+  NotAllowedError: "Nothing was done. You cancelled, it took too long, or there is no such device here.",
+  InvalidStateError: "This device is already registered.",
   NotSupportedError: "This device cannot be registered.",
-  SecurityError: "The browser does not take this page's address for devices.",
+  SecurityError: "The browser does not allow devices on the address of this page.",
 };
 
 async function run(form) {

@@ -2,6 +2,7 @@
 import type { EndForm } from "./access.ts";
 import { html, type Html } from "./html.ts";
 import { page } from "./layout.ts";
+import { day } from "./time.ts";
 
 /** One WebAuthn ceremony; the script of device-script.ts runs it and sends the form. */
 export interface CeremonyParts {
@@ -38,21 +39,20 @@ export function devicePage(parts: DevicePageParts): string {
     body: html`${
         address === undefined
           ? html`<p>
-              You are signed in as <strong>${user}</strong>. Some addresses open only on devices that you registered.
+              You are signed in as <strong>${user}</strong>. Some addresses open only with a device that you have
+              registered.
             </p>`
           : html`<p>
-              You are signed in as <strong>${user}</strong>, and <code>${address}</code> asks for a device of yours that
-              is registered.
+              You are signed in as <strong>${user}</strong>. <code>${address}</code> opens only with a device that you
+              have registered.
             </p>`
       }
-      <noscript
-        ><p class="warning">Devices speak to a page only with JavaScript. Please allow it for this page.</p></noscript
-      >
+      <noscript><p class="warning">This page needs JavaScript to talk to your device. Please allow it.</p></noscript>
       <p id="outcome" role="status"></p>
       ${
         prove &&
         html`<section aria-labelledby="prove">
-          <h2 id="prove">A device that you registered</h2>
+          <h2 id="prove">A device that you have registered</h2>
           ${ceremony(prove, html`<button class="primary" type="submit">Use a registered device</button>`)}
         </section>`
       }
@@ -60,8 +60,8 @@ export function devicePage(parts: DevicePageParts): string {
         registerBuiltIn &&
         html`<section aria-labelledby="built-in">
           <h2 id="built-in">This device</h2>
-          <p class="dim">It asks you with fingerprint, face or PIN, and the key stays on it.</p>
-          ${ceremony(registerBuiltIn, html`${nameField("built-in-name")}<button type="submit">Register this device</button>`)}
+          <p class="dim">You confirm with fingerprint, face or PIN. The key stays on this device.</p>
+          ${ceremony(registerBuiltIn, html`${nameField("built-in-name")}<button class="${prove === undefined ? "primary" : ""}" type="submit">Register this device</button>`)}
         </section>`
       }
       ${
@@ -69,12 +69,12 @@ export function devicePage(parts: DevicePageParts): string {
         html`<section aria-labelledby="other">
           <h2 id="other">Another device</h2>
           <p class="dim">A security key, a phone, or a passkey of your account.</p>
-          ${ceremony(registerOther, html`${nameField("other-name")}<button type="submit">Register another device</button>`)}
+          ${ceremony(registerOther, html`${nameField("other-name")}<button class="${(prove ?? registerBuiltIn) === undefined ? "primary" : ""}" type="submit">Register another device</button>`)}
         </section>`
       }
-      ${isFull && html`<p>You have registered as many devices as you may. Remove one to register another.</p>`}
-      <p><a href="/.gateway/">See your devices</a></p>
-      <script src="${parts.scriptPath}" defer></script>`,
+      ${isFull && html`<p>You have reached the limit of registered devices. Remove one to register another.</p>`}
+      <script src="${parts.scriptPath}" defer></script>
+      <p><a href="/.gateway/">See your devices</a></p>`,
   });
 }
 
@@ -89,11 +89,11 @@ export function deviceEnrolledPage(parts: {
     body: html`<dl>
         <dt>Name</dt>
         <dd>${parts.name}</dd>
-        <dt>Device</dt>
+        <dt>Device ID</dt>
         <dd><code>${parts.id}</code></dd>
       </dl>
-      ${!parts.isApproved && html`<p>Some addresses open only when an administrator has approved it, by this id.</p>`}
-      <p><a class="button" href="/.gateway/">See your devices</a></p>`,
+      ${!parts.isApproved && html`<p>Some addresses open only after an administrator has approved the device. Give them this device ID.</p>`}
+      <p><a class="button primary" href="/.gateway/">See your devices</a></p>`,
   });
 }
 
@@ -149,10 +149,6 @@ function ceremony(parts: CeremonyParts, controls: Html): Html {
 }
 
 function nameField(id: string): Html {
-  return html`<label for="${id}">Name, for your list</label>
+  return html`<label for="${id}">Name in your list</label>
     <p><input id="${id}" name="name" maxlength="${MAX_NAME_CHARACTERS}" autocomplete="off" /></p>`;
-}
-
-function day(date: Date): Html {
-  return html`<time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>`;
 }

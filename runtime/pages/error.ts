@@ -56,10 +56,17 @@ export function errorPage(parts: ErrorPageParts): string {
 
 /** What to quote to somebody who looks it up. */
 export function reference(parts: Pick<ErrorPageParts, "status" | "code" | "requestId">): Html {
-  return html`<p class="reference">
-    When you ask for help, give the request ID <code>${parts.requestId}</code>. Status ${parts.status}, code
-    <code>${parts.code}</code>.
-  </p>`;
+  return html`<div class="reference">
+    <p>If you ask for help, give the request ID.</p>
+    <dl>
+      <dt>Request ID</dt>
+      <dd><code>${parts.requestId}</code></dd>
+      <dt>Code</dt>
+      <dd><code>${parts.code}</code></dd>
+      <dt>Status</dt>
+      <dd>${parts.status}</dd>
+    </dl>
+  </div>`;
 }
 
 /** The first action is the one that helps most people. */

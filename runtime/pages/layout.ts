@@ -10,8 +10,8 @@ import { createHash } from "node:crypto";
 import { dangerouslyTrustedHtml, html, type Html } from "./html.ts";
 
 const STYLE = `
-:root { color-scheme: light dark; --text: #1c1e21; --dim: #59606a; --page: #f6f7f9; --card: #fff; --line: #d5d9df; --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --dim: #a3abb5; --page: #14161a; --card: #1d2025; --line: #3a4048; --accent: #8ab4f8; --on-accent: #10131a; --bad: #f2b8b5; } }
+:root { color-scheme: light dark; --text: #1c1e21; --dim: #59606a; --page: #f6f7f9; --card: #fff; --line: #d5d9df; --field: #747b85; --accent: #0b57d0; --on-accent: #fff; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --dim: #a3abb5; --page: #14161a; --card: #1d2025; --line: #3a4048; --field: #8b939d; --accent: #8ab4f8; --on-accent: #10131a; --bad: #f2b8b5; } }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 2rem 1rem; background: var(--page); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
 main { max-width: 36rem; margin: 0 auto; padding: 1.5rem 1.75rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; overflow-wrap: break-word; }
@@ -28,9 +28,11 @@ code, .address { overflow-wrap: anywhere; }
 code { font: .92em ui-monospace, monospace; }
 a { color: var(--accent); }
 form { margin: 0; }
-label { display: block; margin: 0 0 .5rem; }
+label { display: block; margin: 0 0 .25rem; }
+input:not([type=hidden]) { display: block; width: 100%; max-width: 24rem; padding: .5rem .7rem; border: 1px solid var(--field); border-radius: .4rem; background: var(--page); color: inherit; font: inherit; }
 button, .button { display: inline-block; margin: .25rem .5rem .25rem 0; padding: .55rem 1.1rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: var(--text); font: inherit; text-decoration: none; cursor: pointer; }
 button:hover, .button:hover { border-color: currentColor; }
+button:disabled { opacity: .55; cursor: default; }
 button.primary, .button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 article { padding: .75rem 0; border-top: 1px solid var(--line); }
@@ -38,14 +40,20 @@ article h3 { margin: 0 0 .25rem; font-size: 1rem; }
 article p { margin-bottom: .4rem; }
 article form { display: inline; }
 main > form { margin-top: 1.25rem; }
+main > form + p, section + script + p { margin-top: 1.25rem; }
+section p { margin-bottom: .75rem; }
+[role=status]:empty { margin: 0; }
 details { margin: .25rem 0; }
-summary { cursor: pointer; color: var(--dim); }
-pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; font: .85rem/1.45 ui-monospace, monospace; user-select: all; }
+summary { padding: .15rem 0; cursor: pointer; }
+details p { margin: .25rem 0; }
+pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--page); font: .85rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
 .dim { color: var(--dim); font-size: .92rem; }
 .warning { margin: 1.25rem 0; padding: .1rem 0 .1rem .9rem; border-left: 4px solid var(--bad); }
 .reference { margin-top: 1.5rem; padding-top: .75rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .92rem; }
-main > :last-child, dd > :last-child { margin-bottom: 0; }
-@media (max-width: 30rem) { body { padding: .75rem; } main { padding: 1.1rem; } dl { display: block; } dd { margin-bottom: .6rem; } }
+.reference p { margin-bottom: .35rem; }
+.reference dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1.25rem; }
+main > :last-child, .reference > :last-child, dd > :last-child { margin-bottom: 0; }
+@media (max-width: 30rem) { body { padding: .75rem; } main { padding: 1.1rem; } dl { display: block; } dd { margin-bottom: .6rem; } .reference dd { margin: 0; } }
 `;
 
 const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;

@@ -16,7 +16,7 @@ export interface ServerParts {
 
 const STATES: Readonly<Record<ServerParts["state"], string>> = {
   connected: "Connected: the gateway holds your access to the service behind it.",
-  disconnected: "Not connected: the service behind it wants you to sign in there once.",
+  disconnected: "Not connected: you have to sign in once to the service behind it.",
   "not-needed": "Ready: no further sign-in is needed.",
 };
 

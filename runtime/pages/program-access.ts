@@ -1,33 +1,38 @@
 /** Asks a person whether a program may act for them on one host. */
 import { html } from "./html.ts";
 import { page } from "./layout.ts";
+import { redirectText, type RedirectTarget } from "./redirect-target.ts";
+import { time } from "./time.ts";
 
-export interface ProgramAccessParts {
+export interface ProgramAccessParts extends RedirectTarget {
   readonly user: string;
   /** Origin of the host that the program will reach. */
   readonly address: string;
-  /** Host to which the answer goes. */
-  readonly redirectTarget: string;
-  readonly isLoopback: boolean;
+  /** End of the session, and of what the program gets. */
+  readonly ends: Date;
   readonly form: { readonly action: string; readonly request: string; readonly csrfToken: string };
 }
 
 export function programAccessPage(parts: ProgramAccessParts): string {
   return page({
     title: "May a program act for you?",
-    body: html`<p>You are signed in as <strong>${parts.user}</strong>. A program asks to use</p>
+    body: html`<p>
+        You are signed in as <strong>${parts.user}</strong>. A program asks to use an address in your name.
+      </p>
       <dl>
         <dt>Address</dt>
         <dd><code>${parts.address}</code></dd>
-        <dt>The answer goes to</dt>
-        <dd><code>${parts.redirectTarget}</code></dd>
+        <dt>Result goes to</dt>
+        <dd>${redirectText(parts)}</dd>
+        <dt>Access ends</dt>
+        <dd>when you sign out, and ${time(parts.ends)} at the latest</dd>
       </dl>
-      <p>It will be able to do there what you can do, until you sign out.</p>
+      <p>The program will be able to do there what you can do.</p>
       ${
         parts.isLoopback &&
         html`<p class="warning" role="note">
-          <strong>Did you just start this program?</strong> The answer goes to a program on this computer. If you did
-          not start it, cancel.
+          <strong>Did you just start this program?</strong> The result goes to a program on this computer. If you did
+          not start it, choose Cancel.
         </p>`
       }
       <form method="post" action="${parts.form.action}">
@@ -35,6 +40,7 @@ export function programAccessPage(parts: ProgramAccessParts): string {
         <input type="hidden" name="csrf" value="${parts.form.csrfToken}" />
         <button class="primary" type="submit" name="decision" value="approve">Allow</button>
         <button type="submit" name="decision" value="deny">Cancel</button>
-      </form>`,
+      </form>
+      <p class="dim">To end this access at any time, sign out on <a href="/.gateway/">your page</a>.</p>`,
   });
 }

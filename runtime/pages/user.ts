@@ -1,6 +1,7 @@
 /** Pages of the signed-in person: who am I, until when, and the way out. */
 import { html, type Html } from "./html.ts";
 import { page } from "./layout.ts";
+import { time } from "./time.ts";
 
 export interface PageUser {
   readonly id: string;
@@ -25,18 +26,16 @@ export function userPage(parts: {
       <dl>
         ${row("Email", user.email)} ${row("User", user.id)} ${row("Groups", groupsText(user))}
         <dt>Session ends</dt>
-        <dd>
-          <time datetime="${expiresAt.toISOString()}"
-            >${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC</time
-          >
-        </dd>
+        <dd>${time(expiresAt)}</dd>
       </dl>
       ${parts.sections} ${signOutForm(parts.csrfToken)}`,
   });
 }
 
 function groupsText({ groups, leftOut }: PageUser): string {
-  return leftOut?.groups === true ? "unknown: the identity provider left them out, too many" : groups.join(", ");
+  return leftOut?.groups === true
+    ? "unknown: there are too many, so the identity provider left them out"
+    : groups.join(", ");
 }
 
 /** `/.gateway/sign_out`, asked for by a link: the person decides. */

@@ -64,7 +64,7 @@ describe("the page", () => {
     expect(page.status).toBe(200);
     for (const text of [
       "Shiny &#38; Co",
-      "not verified",
+      "nobody has verified the name",
       "app.example.com",
       "tools",
       RESOURCE,
@@ -80,6 +80,46 @@ describe("the page", () => {
     const { page } = await ask();
     expect(page.text).toContain("on this computer");
     expect(page.text).toContain("127.0.0.1:33418");
+  });
+
+  test.each([
+    ["http://127.0.0.1:33418/callback", "a program on this computer, at <code>127.0.0.1:33418</code>"],
+    ["http://localhost:1/callback", "a program on this computer, at <code>localhost:1</code>"],
+    ["https://127.0.0.1.example.com/cb", "the website <code>127.0.0.1.example.com</code>"],
+    ["https://app.example.com:8443/cb", "the website <code>app.example.com:8443</code>"],
+    ["com.example.app:/callback", "the application on this computer that opens <code>com.example.app:</code> links"],
+  ])("says in words where the result of %s goes", async (uri, words) => {
+    const yaml = `mcp_allowed_private_redirect_uris: ["com.example.app:/callback"]\n${ONE_SERVER}`;
+    const { page } = await ask({ yaml }, { redirect_uris: [uri] });
+    expect(page.text).toContain(words);
+  });
+
+  const REFRESHING = { grant_types: ["authorization_code", "refresh_token"] };
+  const SHORT = { grant_types: ["authorization_code"] };
+  test.each([
+    ["without an absolute end", "", REFRESHING, /Access ends<\/dt>\s*<dd>after 90 days without use<\/dd>/],
+    [
+      "with both ends",
+      "refresh_token_lifetime: 36h\nrefresh_token_absolute_lifetime: 30d",
+      REFRESHING,
+      /<dd>after 36 hours without use, and 30 days from now at the latest<\/dd>/,
+    ],
+    [
+      "where the absolute end is the first",
+      "refresh_token_lifetime: 30d\nrefresh_token_absolute_lifetime: 1h",
+      REFRESHING,
+      /<dd>1 hour from now<\/dd>/,
+    ],
+    [
+      "of a client that does not refresh",
+      "",
+      SHORT,
+      /<dd>with your sign-in, <time datetime="(?<at>[^"]+)">[-0-9]{10} [0-9:]{5} UTC<\/time><\/dd>/,
+    ],
+  ])("says when access ends %s, and how to end it", async (_, settings, metadata, words) => {
+    const { page } = await ask({ yaml: `${settings}\n${ONE_SERVER}` }, metadata);
+    expect(page.text).toMatch(words);
+    expect(page.text).toContain('You can end this access at any time on <a href="/.gateway/">your page</a>.');
   });
 
   test("cannot be framed, cached or scripted, and lets the form's redirect go to https and to the client", async () => {
@@ -130,7 +170,7 @@ describe("the page", () => {
     const { gateway, page } = await ask();
     gateway.clock.advance(601_000);
     const again = await gateway.browser("alice").open(page.url);
-    expect([again.status, again.text.includes("This request is over")]).toEqual([400, true]);
+    expect([again.status, again.text.includes("This request has ended")]).toEqual([400, true]);
   });
 
   test.each(["", "?request=", "?request=x", "?request=../../x", `?request=${"A".repeat(43)}`, "?request=a&request=b"])(
@@ -223,6 +263,8 @@ describe("policy", () => {
     const page = await look(oauth, client_id);
     expect(page.status).toBe(403);
     expect(page.text).toContain("No access to this MCP server");
+    expect(page.text).toContain("<code>access_denied</code>");
+    expect(page.text).toContain(`<code>${page.headers["x-request-id"]}</code>`);
     const form = findForm(page, "/.gateway/mcp/consent");
     if (!form) throw new Error("no way back");
     const back = await oauth.browser.submit(page, form, { decision: "deny" }, REDIRECT_URI);

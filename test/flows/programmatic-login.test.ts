@@ -70,7 +70,8 @@ describe("programmatic login", () => {
     const browser = createBrowser();
     const page = await askPerson(browser, await addressFor());
     expect(new URL(page.url).hostname).toBe("auth.localhost");
-    expect(page.text).toContain("127.0.0.1:9");
+    expect(page.text).toContain("a program on this computer, at <code>127.0.0.1:9</code>");
+    expect(page.text).toMatch(/when you sign out, and <time [^>]*>[-0-9]{10} [0-9:]{5} UTC<\/time> at the latest/);
     expect(page.text).toContain("Did you just start this program?");
 
     const back = target(await browser.submit(page, { button: "Allow", follow: false }));

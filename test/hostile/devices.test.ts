@@ -71,7 +71,7 @@ describe("a removed device", () => {
     expect((await alice.remove("Lost laptop")).text).not.toContain("Lost laptop");
     expect([await statusOf(alice), await statusOf(other)]).toEqual([450, 450]);
     const ceremony = { ...world.party, challenge: form.options.challenge };
-    expect((await other.answer(form, proveWith(key, ceremony))).text).toContain("not registered for you");
+    expect((await other.answer(form, proveWith(key, ceremony))).text).toContain("not registered this device here");
     // Registered again it is another device: sessions that proved the one before have to prove it anew.
     await alice.register(key, { name: "Found laptop" });
     expect([await statusOf(alice), await statusOf(other)]).toEqual([200, 450]);
@@ -163,7 +163,7 @@ describe("a registration", () => {
     const bob = createDeviceVisitor(world.pages, "bob@example.com");
     await signedIn(bob);
     const copy = makeSoftKey(key.credentialId);
-    expect((await bob.register(copy)).text).toContain("registered already");
+    expect((await bob.register(copy)).text).toContain("already registered");
     expect(await statusOf(bob)).toBe(450);
   });
 

@@ -81,7 +81,7 @@ async function expectGood(name: string): Promise<void> {
 
 async function register(button: string, name: string): Promise<void> {
   const form = page.locator("form", { has: page.getByRole("button", { name: button }) });
-  await form.getByLabel("Name, for your list").fill(name);
+  await form.getByLabel("Name in your list").fill(name);
   await form.getByRole("button", { name: button }).click();
 }
 
@@ -148,7 +148,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await plugIn(page, { isSynced: true });
     await open("/enclave/");
     await register("Register this device", "Phone");
-    await page.getByText("This machine keeps the key in an account").waitFor();
+    await page.getByText("This computer keeps the key in an account").waitFor();
     await expectGood("device-synced");
     await page.getByRole("link", { name: "Try again" }).click();
     await page.getByRole("heading", { name: "Prove your device" }).waitFor();
@@ -161,7 +161,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await page.getByRole("heading", { name: "Device registered" }).waitFor();
     await open(`${pages()}/.gateway/webauthn`);
     await register("Register this device", "Twice");
-    await page.getByRole("status").getByText("registered already").waitFor();
+    await page.getByRole("status").getByText("already registered").waitFor();
     await device.refusePerson();
     await page.getByRole("button", { name: "Use a registered device" }).click();
     await page.getByRole("status").getByText("Nothing was done").waitFor();
@@ -175,7 +175,7 @@ describe.skipIf(missing !== undefined)("a device", () => {
     await open("/any/");
     await page.locator("noscript p").waitFor();
     await page.getByRole("button", { name: "Register another device" }).click();
-    await page.getByText("It may need JavaScript").waitFor();
+    await page.getByText("needs JavaScript, and a device").waitFor();
   });
 
   test("is proven to the session that the route's host has in the end, when the sign-in pages forgot theirs", async () => {

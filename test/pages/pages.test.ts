@@ -37,6 +37,7 @@ beforeAll(async () => {
   world = await startSignInGateway({
     yaml: `
 mcp_allowed_client_id_domains: [clients.example]
+support_url: https://help.example.com/
 routes:
   - name: tools
     from: "{origin}"
@@ -223,10 +224,12 @@ describe.skipIf(missing !== undefined)("pages in Chromium", { timeout: 60_000 },
           await takePicture(page, `${name}-${colorScheme}`);
           expect(await findAccessibilityProblems(page)).toEqual([]);
         }
-        await page.setViewportSize({ width: 320, height: 640 });
-        await takePicture(page, `${name}-narrow`);
-        const root = "document.documentElement";
-        expect(await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)).toBe(0);
+        for (const width of [390, 320]) {
+          await page.setViewportSize({ width, height: 640 });
+          await takePicture(page, `${name}-${width}`);
+          const root = "document.documentElement";
+          expect(await page.evaluate<number>(`${root}.scrollWidth - ${root}.clientWidth`)).toBe(0);
+        }
         expect(consoleErrors).toEqual([]);
       });
     },

@@ -213,17 +213,17 @@ function sendScript(exchange: Exchange): void {
 }
 
 const REFUSALS: Readonly<Record<CeremonyRefusal, string>> = {
-  ticket: "This took too long, was done already, or was begun in another session.",
+  ticket: "This took too long, was already done, or belongs to another session.",
   answer:
-    "What the browser sent for the device cannot be accepted. It may need JavaScript, or a device that asks for you.",
-  "unknown-device": "This device is not registered for you here.",
+    "The answer of your device cannot be accepted. The page needs JavaScript, and a device that asks you to confirm.",
+  "unknown-device": "You have not registered this device here.",
   "copied-device":
-    "This device counts less than it did before: its key may have been copied. Please tell an administrator.",
-  "not-built-in": "Only a device that is part of this machine can be registered so.",
+    "This device reports a lower count than before, so its key may have been copied. Please tell an administrator.",
+  "not-built-in": "Only a device that is built into this computer can be registered this way.",
   synced:
-    "This machine keeps the key in an account, from where other machines get it, so it says nothing of this machine.",
-  registered: "This device is registered already.",
-  full: "You have registered as many devices as you may. Remove one first.",
+    "This computer keeps the key in an account that other computers share, so the key does not identify this computer.",
+  registered: "This device is already registered.",
+  full: "You have reached the limit of registered devices. Remove one first.",
   "session-ended": "The session has ended.",
 };
 

@@ -163,6 +163,7 @@ export function createProgrammaticLogin(deps: ProgrammaticLoginDeps): Programmat
           address: found.target.origin,
           redirectTarget: new URL(found.asked.redirectUri).host,
           isLoopback: LOOPBACK.has(new URL(found.asked.redirectUri).hostname),
+          ends: new Date(principal.expiresAt * 1000),
           form: {
             action: APPROVE_PATH,
             request: ticket ?? "",

@@ -90,7 +90,7 @@ describe("errorPage()", () => {
       details: [["Client ID", "https://evil.example/<x>"]],
       links: [{ href: "/.gateway/", text: "Your account" }],
     });
-    expect(text).toContain("Status 403");
+    expect(text).toContain("<dd>403</dd>");
     expect(text).toContain("<code>access.denied</code>");
     expect(text).toContain("<code>req-1</code>");
     expect(text).toContain("https://evil.example/&#60;x&#62;");

@@ -28,7 +28,7 @@ const REQUESTS = {
   "unknown-server": { status: 404, title: "Unknown MCP server", message: "This host has no such MCP server." },
   "bad-ticket": {
     status: 400,
-    title: "This link is over",
+    title: "This link has ended",
     message: "It was made for somebody else or is older than ten minutes. Please start again from where you came.",
   },
   "denied-by-policy": {
@@ -44,12 +44,12 @@ const REQUESTS = {
   },
   foreign: {
     status: 403,
-    title: "This was begun by somebody else",
+    title: "Somebody else began this",
     message: "The connection was begun by another user or in another browser, so nothing was connected.",
   },
   over: {
     status: 400,
-    title: "This connection is over",
+    title: "This connection has ended",
     message: "It was completed already or took longer than ten minutes. Please start again from where you came.",
   },
   "foreign-form": {

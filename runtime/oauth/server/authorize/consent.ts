@@ -12,16 +12,16 @@ import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect, respondHtml } from "../../../http/respond.ts";
 import type { Log } from "../../../shared/log.ts";
 import { pageHeaders } from "../../../pages/layout.ts";
-import { consentPage, noAccessPage } from "../../../pages/consent.ts";
+import { consentPage, NO_ACCESS_STATUS, noAccessPage, type AccessLength } from "../../../pages/consent.ts";
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
-import type { Clock } from "../../../shared/clock.ts";
+import { epochSeconds, type Clock } from "../../../shared/clock.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import { findSite, type Site } from "../../../identity/sites.ts";
 import type { Store } from "../../../store/store.ts";
 import { BLOCKED_PAGE, redirectRefusal, refuse, respondNotFound, respondPage, respondUnavailable } from "../answer.ts";
-import { keepClient, type ClientDeps } from "../clients/client.ts";
+import { keepClient, type Client, type ClientDeps } from "../clients/client.ts";
 import type { IssuerSession, UpstreamStep } from "../deps.ts";
 import { issueCode } from "../grants/grants.ts";
 import { CONSENT_PATH } from "../metadata.ts";
@@ -74,12 +74,9 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
       { request: exchange.id, user: principal.user.id, client: waiting.client.id },
       "consent refused: no access",
     );
-    return respondHtml(
-      exchange,
-      403,
-      noAccessPage({ ...commonParts(deps, waiting, principal), reference: exchange.id }),
-      formHeaders(waiting),
-    );
+    const { id: requestId, supportUrl } = exchange;
+    const page = noAccessPage({ ...commonParts(deps, waiting, principal), requestId, supportUrl });
+    return respondHtml(exchange, NO_ACCESS_STATUS, page, formHeaders(waiting));
   }
 
   // Who approved just now is back from connecting the upstream, or went on without.
@@ -98,6 +95,7 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
     redirectTarget: redirectTarget(request.redirectUri),
     isLoopback: isLoopbackRedirectUri(request.redirectUri),
     scopes: request.scope.split(" "),
+    access: accessLength(deps, snapshot, client, principal),
   });
   respondHtml(exchange, 200, page, formHeaders(waiting));
 }
@@ -200,6 +198,14 @@ async function issue(
   ]);
 }
 
+/** As the grant will have it, see `createGrant`. */
+function accessLength(deps: ConsentDeps, snapshot: Snapshot, client: Client, principal: Principal): AccessLength {
+  const { refreshToken: idleSeconds, refreshTokenAbsolute: totalSeconds } = snapshot.settings.lifetimes;
+  if (client.metadata.grant_types.includes("refresh_token")) return { kind: "while-used", idleSeconds, totalSeconds };
+  const endsAt = Math.min(principal.expiresAt, epochSeconds(deps.clock) + (totalSeconds ?? Infinity));
+  return { kind: "session", ends: new Date(endsAt * 1000) };
+}
+
 function commonParts(deps: ConsentDeps, waiting: Waiting, principal: Principal) {
   const { client, routes, text, id } = waiting;
   const { user } = principal;
@@ -229,7 +235,7 @@ function respondOver(exchange: Exchange): void {
   respondPage(exchange, {
     status: 400,
     code: "authorization_request_over",
-    title: "This request is over",
+    title: "This request has ended",
     message:
       "It was answered already, took longer than ten minutes, or the application changed meanwhile. Please start again from the application.",
   });
