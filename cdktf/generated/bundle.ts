@@ -124,7 +124,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpRequestParams?: { [key: string]: string };
   /**
-  * What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`. Default: `default`.
+  * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`. Default: `default`.
   *
   */
   readonly bearerTokenFormat?: string;
@@ -3952,12 +3952,12 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckOutputReference exten
 }
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheckSend {
   /**
-  * Bytes as hexadecimal digits, such as "50494e470d0a". Default: `utf8` is given
+  * Bytes as hexadecimal digits, such as "50494e470d0a". Required: `hex` or `utf8`.
   *
   */
   readonly hex?: string;
   /**
-  * Bytes as text, such as "PING\r\n". Default: `hex` is given
+  * Bytes as text, such as "PING\r\n". Required: `hex` or `utf8`.
   *
   */
   readonly utf8?: string;
@@ -4081,12 +4081,12 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckSendOutputReference ex
 }
 export interface BundleRouteUpstreamHealthChecksTcpHealthCheckReceive {
   /**
-  * Bytes as hexadecimal digits, such as "50494e470d0a". Default: `utf8` is given
+  * Bytes as hexadecimal digits, such as "50494e470d0a". Required: `hex` or `utf8`.
   *
   */
   readonly hex?: string;
   /**
-  * Bytes as text, such as "PING\r\n". Default: `hex` is given
+  * Bytes as text, such as "PING\r\n". Required: `hex` or `utf8`.
   *
   */
   readonly utf8?: string;
@@ -4510,17 +4510,17 @@ export interface BundleRouteUpstreamHealthChecks {
   */
   readonly healthyThreshold?: number;
   /**
-  * Healthy: the answer to an HTTP request has an expected status. Default: another check is given
+  * Healthy: the answer to an HTTP request has an expected status. Required: this check or another one.
   *
   */
   readonly httpHealthCheck?: BundleRouteUpstreamHealthChecksHttpHealthCheck;
   /**
-  * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. Default: another check is given
+  * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. Required: this check or another one.
   *
   */
   readonly tcpHealthCheck?: BundleRouteUpstreamHealthChecksTcpHealthCheck;
   /**
-  * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says. Default: another check is given
+  * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says. Required: this check or another one.
   *
   */
   readonly grpcHealthCheck?: BundleRouteUpstreamHealthChecksGrpcHealthCheck;
@@ -4831,7 +4831,7 @@ export interface BundleRouteUpstreamOutlierDetection {
   */
   readonly maxEjectionTime?: string;
   /**
-  * Largest share of the upstreams left out at once; one always may be, the last one never. Default: `10`.
+  * Largest share of the upstreams left out at once. At least one may be; the last one never is. Default: `10`.
   *
   */
   readonly maxEjectionPercent?: number;
@@ -5260,7 +5260,7 @@ export interface BundleRouteUpstream {
   */
   readonly idleTimeout?: string;
   /**
-  * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
+  * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many. One of `round_robin`, `random`, `least_request`, `ring_hash`, `maglev`. Default: `round_robin`.
   *
   */
   readonly loadBalancingPolicy?: string;

@@ -111,9 +111,9 @@ export interface GatewaySettings {
    */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
   /**
-   * What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes
-   * unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that
-   * request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.
+   * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged.
+   * Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is
+   * taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.
    * @default default
    */
   readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
@@ -227,7 +227,7 @@ export interface HostCertificate {
   readonly certificate: string;
   /**
    * PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.
-   * @default - one of its spellings must be written
+   * @default - required, in one of its spellings
    */
   readonly certificateKey?: Secret;
 }
@@ -418,9 +418,9 @@ export interface RouteResponse {
 /** How a route treats its upstreams: which takes a request, which are left out, how much each is given. */
 export interface BalancingSettings {
   /**
-   * Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way,
-   * or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev`
-   * looks it up in a table instead of weighing all upstreams, which is faster with many.
+   * Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active
+   * requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a
+   * user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.
    * @default round_robin
    */
   readonly loadBalancingPolicy?: "round_robin" | "random" | "least_request" | "ring_hash" | "maglev";
@@ -487,18 +487,18 @@ export interface HealthCheck {
   readonly healthyThreshold?: number;
   /**
    * Healthy: the answer to an HTTP request has an expected status.
-   * @default - another check is given
+   * @default - required: this check or another one
    */
   readonly httpHealthCheck?: HttpHealthCheck;
   /**
    * Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes. `{}`: opening it is
    * enough.
-   * @default - another check is given
+   * @default - required: this check or another one
    */
   readonly tcpHealthCheck?: TcpHealthCheck;
   /**
    * Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.
-   * @default - another check is given
+   * @default - required: this check or another one
    */
   readonly grpcHealthCheck?: GrpcHealthCheck;
 }
@@ -545,12 +545,12 @@ export interface TcpHealthCheck {
 export interface HealthCheckPayload {
   /**
    * Bytes as hexadecimal digits, such as "50494e470d0a".
-   * @default - `utf8` is given
+   * @default - required: `hex` or `utf8`
    */
   readonly hex?: string;
   /**
    * Bytes as text, such as "PING\r\n".
-   * @default - `hex` is given
+   * @default - required: `hex` or `utf8`
    */
   readonly utf8?: string;
 }
@@ -593,7 +593,7 @@ export interface OutlierDetection {
    */
   readonly maxEjectionTime?: string;
   /**
-   * Largest share of the upstreams left out at once; one always may be, the last one never.
+   * Largest share of the upstreams left out at once. At least one may be; the last one never is.
    * @default 10
    */
   readonly maxEjectionPercent?: number;

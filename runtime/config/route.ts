@@ -34,6 +34,21 @@ export const routeShape = {
 
 export const routeSchema = document(routeShape);
 
+/** The same by what they are about, for the reference: title → names. */
+export const routeParts: Readonly<Record<string, readonly string[]>> = {
+  "Address and path": Object.keys({ ...addressShape, ...toShape, ...pathShape, ...routingShape }),
+  "Access to a route": Object.keys({ ...policyShape, ...accessShape }),
+  "MCP servers and clients": Object.keys(mcpShape),
+  Headers: Object.keys({ ...headerShape, ...identityShape }),
+  "Connections to upstreams": Object.keys({
+    ...websocketShape,
+    ...protocolShape,
+    ...timeoutShape,
+    ...idleTimeoutShape,
+  }),
+  "Several upstreams": Object.keys({ ...balancingShape, ...limitsShape }),
+};
+
 /** One route as written. */
 export type RouteDoc = DocOf<typeof routeSchema>;
 

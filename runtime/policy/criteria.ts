@@ -149,7 +149,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...text("mcp_tool", asIs, toolName),
-    doc: "The tool that a tools/call message names; false for every other message. Best placed under deny.",
+    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list.",
     about: "tool",
     reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
   },

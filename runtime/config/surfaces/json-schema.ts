@@ -114,5 +114,6 @@ function formOf(field: Field): JsonSchema {
 
 function describe(field: Field): string {
   const fallback = fallbackText(field);
+  if (fallback?.startsWith("required") === true) return `${field.doc} ${fallback.replace("r", "R")}.`;
   return fallback === undefined ? field.doc : `${field.doc} Default: ${fallback}.`;
 }

@@ -4,26 +4,33 @@ import { LIST_OPERATORS, STRING_OPERATORS } from "../../policy/match.ts";
 import { OPERATORS } from "../../policy/parse.ts";
 import { fallbackText, type Field, type Kind } from "../../settings/field.ts";
 import { eachField } from "../../settings/shapes.ts";
-import { routeFields } from "../route.ts";
+import {
+  ADMIN_ENDPOINTS,
+  EXIT_CODES,
+  MCP_ENDPOINTS,
+  PUBLIC_ENDPOINTS,
+  type ReferenceEndpoint,
+} from "./reference-endpoints.ts";
+import { routeFields, routeParts } from "../route.ts";
 import { settingsFields } from "../settings.ts";
 
 const TYPES: Readonly<Record<Kind, string>> = {
-  text: "text",
-  flag: "true or false",
-  count: "whole number",
+  text: "string",
+  flag: "boolean",
+  count: "integer",
   duration: "duration",
   url: "URL",
   choice: "choice",
   "domain-pattern-list": "list of domain patterns",
-  "text-list": "list of texts",
+  "text-list": "list of strings",
   "url-list": "URL or list of URLs",
-  "text-map": "names to texts",
-  "template-map": "names to values with substitutions",
-  "text-list-map": "names to lists of texts",
+  "text-map": "map of strings",
+  "template-map": "map of strings with substitutions",
+  "text-list-map": "map of lists of strings",
   secret: "secret",
   block: "block",
   "block-list": "list of blocks",
-  labelled: "named blocks",
+  labelled: "map of blocks",
   policy: "policy",
 };
 
@@ -46,31 +53,81 @@ routes:
 \`\`\`
 
 What one owner publishes is a slice with the same words: \`{ version: 1, owner, settings, routes }\`, its routes by name.
-A secret \`x\` may be written \`x\`, \`x_ref\` (\`env:NAME\` or \`file:/path\`) or \`x_sealed\`, in one form only.
+Write a secret \`x\` in exactly one of three ways: \`x\`, the value itself; \`x_ref\`, \`env:NAME\` or \`file:/path\`; \`x_sealed\`, a seal.
 A duration is a number with a unit: \`30s\`, \`5m\`, \`1h30m\`, \`90d\`.`;
 
 export function configReference(): string {
   const boot = settingsFields.filter(({ scope }) => scope === "boot");
   const live = settingsFields.filter(({ scope }) => scope === "live");
+  const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
+    ["Boot settings", "Only in the file given to `gateway run`; changes need a restart.", table(boot)],
+    ["Live settings", "In the boot file and in published slices; changes go live without a restart.", table(live)],
+    ["Routes", SURFACES, MATCHING, MESSAGES, ...routeTables()],
+    [
+      "Policy",
+      POLICY,
+      ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
+    ],
+    ["Endpoints", ...ENDPOINTS],
+    [
+      "Exit codes of commands",
+      pageTable(
+        ["Code", "Meaning"],
+        EXIT_CODES.map(([code, meaning]) => [String(code), meaning]),
+      ),
+    ],
+  ];
+  const contents = sections.flatMap(([title]) => [
+    `- [${title}](#${anchorOf(title)})`,
+    ...(title === "Routes" ? Object.keys(routeParts).map((part) => `  - [${part}](#${anchorOf(part)})`) : []),
+  ]);
   return [
-    "# Settings",
+    "# Reference",
+    "Every setting, on every surface. How to go about it: [GUIDE.md](GUIDE.md); terms: [glossary](GUIDE.md#glossary).",
+    contents.join("\n"),
     INTRODUCTION,
-    "## Boot settings",
-    "Only in the file given to `gateway run`; changes need a restart.",
-    table(boot),
-    "## Live settings",
-    "In the boot file and in published slices; changes go live by themselves.",
-    table(live),
-    "## Routes",
-    "Kubernetes: annotations begin with `ingress.gateway.io/`; lists, maps and blocks are YAML text. Terraform: a block around\nthe setting in `route`, for those that most routes do not have; `routes` takes the same as a map of objects, from modules.",
-    MATCHING,
-    MESSAGES,
-    table(routeFields),
-    "## Policy",
-    POLICY,
-    ["| Criterion | Meaning | Reasons |", "|---|---|---|", ...CRITERIA.map(criterionRow)].join("\n"),
+    ...sections.flatMap(([title, ...parts]) => [`## ${title}`, ...parts]),
   ].join("\n\n");
 }
+
+function routeTables(): readonly string[] {
+  const left = new Map(routeFields.map((field) => [field.name, field]));
+  const parts = Object.entries(routeParts).flatMap(([title, names]) => {
+    const fields = names.flatMap((name) => left.get(name) ?? []);
+    for (const name of names) left.delete(name);
+    return [`### ${title}`, table(fields)];
+  });
+  if (left.size > 0) throw new Error(`Cannot make the reference: no part has ${[...left.keys()].join(", ")}`);
+  return parts;
+}
+
+function anchorOf(title: string): string {
+  return title.toLowerCase().replaceAll(" ", "-");
+}
+
+function pageTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+function endpointTable(endpoints: readonly ReferenceEndpoint[]): string {
+  const rows = endpoints.map(({ path, methods, about }) => [`\`${path}\``, methods.join(", "), about]);
+  return pageTable(["Path", "Methods", "Meaning"], rows);
+}
+
+const ENDPOINTS = [
+  "On the public listener, on every host with a route and on that of `authenticate_service_url`. They never reach an upstream.",
+  endpointTable(PUBLIC_ENDPOINTS),
+  "Where `runtime_flags.mcp` is true. An MCP server route that does not begin at `/` also has its metadata behind its own path.",
+  endpointTable(MCP_ENDPOINTS),
+  "On the admin listener (`admin_address`), with `admin_token` or an owner's `publish_token`: [OPERATIONS.md](OPERATIONS.md#reaching-the-admin-listener).",
+  endpointTable(ADMIN_ENDPOINTS),
+];
+
+const SURFACES = `Kubernetes: annotations begin with \`ingress.gateway.io/\`; lists, maps and blocks are YAML text. Terraform: a block around the setting
+in \`route\`, for those that most routes do not have; \`routes\` takes the same as a map of objects, from modules. Details:
+[terraform/README.md](terraform/README.md), [cdktf/README.md](../cdktf/README.md),
+[examples/kubernetes-ingress](../examples/kubernetes-ingress/README.md).`;
 
 const MATCHING = `The order of routes never matters. A host that is named goes before wildcards, and of these the longest goes first; a
 named host never falls back on a wildcard. On a host an exact \`path\` goes first, then \`regex\` by \`regex_priority_order\` (of
@@ -97,8 +154,10 @@ gRPC-Web passes as any request does, over either version of HTTP; it may be sile
 \`cors_allow_preflight\`, and an upstream that answers preflights.`;
 
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
-each a list of criteria. Deny wins over allow; where no allow rule matches, the answer is no. \`gateway explain\` tells which
-rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
+each a list of criteria: all true, at least one true, **none** true, **at least one not** true (as in Pomerium; not the usual NOR).
+Operators of one rule are alternatives. What is unknown, such as the e-mail address of a request that nobody signed in for, never
+opens a route. [GUIDE.md](GUIDE.md#policy-and-or-not-nor) has truth tables. Deny wins over allow; where no allow rule matches, the
+answer is no. \`gateway explain\` tells which rule decides. Matchers of texts: a value alone, or ${named(STRING_OPERATORS)};
 of lists: a value alone, or ${named(LIST_OPERATORS)}.`;
 
 function criterionRow({ name, takesPath, doc, reasons, leftOut }: (typeof CRITERIA)[number]): string {
@@ -111,15 +170,14 @@ function named(names: readonly string[]): string {
 }
 
 function table(fields: readonly Field[]): string {
-  const rows = [...eachField(fields)].map((each) => `| ${cellsOf(each).map(escapeCell).join(" | ")} |`);
-  return ["| Setting | Type | Default | Meaning |", "|---|---|---|---|", ...rows].join("\n");
+  return pageTable(["Setting", "Type", "Default", "Meaning"], [...eachField(fields)].map(cellsOf));
 }
 
 function cellsOf({ path, field }: { path: readonly string[]; field: Field }): readonly string[] {
   const name = path.join(".").replaceAll(".[]", "[]");
   const annotation = field.annotation === undefined ? "" : ` Kubernetes: \`${field.annotation}\`.`;
   const block = field.group === undefined ? "" : ` Terraform: in \`${field.group.name}\`.`;
-  return [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + annotation + block];
+  return [`\`${name}\``, typeOf(field), defaultOf(field), field.doc + withoutIt(field) + annotation + block];
 }
 
 function typeOf(field: Field): string {
@@ -127,9 +185,22 @@ function typeOf(field: Field): string {
   return field.many === true ? `${type} or list of them` : type;
 }
 
+/** A value, "required" or "none". What happens without a setting that has no value is told with its meaning. */
 function defaultOf(field: Field): string {
-  if (field.required) return "required";
-  return fallbackText(field) ?? "";
+  const { required, default: value, unset } = field;
+  if (required) return "required";
+  const isTold = value !== undefined || (unset !== undefined && (isValue(unset) || unset.startsWith("required")));
+  return (isTold ? fallbackText(field) : undefined) ?? "none";
+}
+
+function withoutIt({ required, default: value, unset }: Field): string {
+  if (required || value !== undefined || unset === undefined || unset === "none") return "";
+  return unset.startsWith("required") || isValue(unset) ? "" : ` Without it: ${unset.replace(/^none: /, "")}.`;
+}
+
+/** Words that are a value themselves: `` `200 alone` ``, `":443"; …`. */
+function isValue(unset: string): boolean {
+  return /^`[^`]*`$|^"/.test(unset);
 }
 
 function escapeCell(text: string): string {

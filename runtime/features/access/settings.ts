@@ -13,7 +13,7 @@ export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identit
 /** For all ordinary routes. */
 export const bearerShape = {
   bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is the upstream's affair and passes unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
+    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
     default: "default",
   }),
   idp_access_token_allowed_audiences: textList({

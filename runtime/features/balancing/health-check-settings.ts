@@ -30,20 +30,23 @@ const httpHealthCheck = block(
       { doc: "Ranges of statuses that say the upstream is healthy.", unset: "`200 alone`" },
     ),
   },
-  { doc: "Healthy: the answer to an HTTP request has an expected status.", unset: "another check is given" },
+  {
+    doc: "Healthy: the answer to an HTTP request has an expected status.",
+    unset: "required: this check or another one",
+  },
 );
 
 /** Not called "text": in Envoy's configuration that is what hexadecimal digits stand under. */
 const payload = {
   hex: text({
     doc: 'Bytes as hexadecimal digits, such as "50494e470d0a".',
-    unset: "`utf8` is given",
+    unset: "required: `hex` or `utf8`",
     check: (value) =>
       quotedProblem(value, /^(?:[0-9a-f]{2})+$/i.test(value) ? undefined : "must be pairs of hexadecimal digits"),
   }),
   utf8: text({
     doc: 'Bytes as text, such as "PING\\r\\n".',
-    unset: "`hex` is given",
+    unset: "required: `hex` or `utf8`",
     check: (value) => (value === "" ? "is empty, must be text" : undefined),
   }),
 };
@@ -61,7 +64,7 @@ const tcpHealthCheck = block(
   { send: payloadSchema, receive: payloadList },
   {
     doc: "Healthy: a connection can be opened (over TLS where `to` is https), and what is expected comes.",
-    unset: "another check is given",
+    unset: "required: this check or another one",
   },
 );
 
@@ -76,7 +79,7 @@ const grpcHealthCheck = block(
   },
   {
     doc: "Healthy: `grpc.health.v1.Health/Check` answers SERVING, over HTTP/2 whatever `http2` says.",
-    unset: "another check is given",
+    unset: "required: this check or another one",
   },
 );
 

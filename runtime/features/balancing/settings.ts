@@ -10,7 +10,7 @@ export const BALANCING_POLICIES = ["round_robin", "random", "least_request", "ri
 
 export const balancingShape = {
   load_balancing_policy: choice(BALANCING_POLICIES, {
-    doc: "Which upstream takes the next request: in turns by weight, by chance, the one with the fewest requests under way, or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.",
+    doc: "Which upstream takes the next request: `round_robin` (weighted), `random`, `least_request` (fewest active requests), or (`ring_hash`, `maglev`) always the same one for the same user, or for the same address without a user; `maglev` looks it up in a table instead of weighing all upstreams, which is faster with many.",
     default: "round_robin",
     annotation: "load_balancing_policy",
   }),
@@ -55,7 +55,7 @@ export const balancingShape = {
         minMs: 100,
       }),
       max_ejection_percent: count({
-        doc: "Largest share of the upstreams left out at once; one always may be, the last one never.",
+        doc: "Largest share of the upstreams left out at once. At least one may be; the last one never is.",
         default: 10,
         min: 1,
         max: 100,

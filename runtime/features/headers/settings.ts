@@ -83,7 +83,7 @@ export const headerShape = {
       {
         ...secret("secret", {
           doc: "Value of the header, sent as it is: a `$` in it means itself.",
-          unset: "one of its spellings must be written",
+          unset: "required, in one of its spellings",
         }),
       },
       {

@@ -26,7 +26,7 @@ const shape = {
   }),
   ...secret("certificate_key", {
     doc: "PEM of its private key, without a passphrase: RSA of at most 4096 bits, P-256, P-384, P-521 or EdDSA.",
-    unset: "one of its spellings must be written",
+    unset: "required, in one of its spellings",
   }),
 };
 

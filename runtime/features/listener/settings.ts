@@ -71,7 +71,7 @@ export const listenerShape = {
     default: false,
   }),
   xff_num_trusted_hops: count({
-    doc: "Proxies in front of the gateway that append to X-Forwarded-For: the client's address is the entry as many places from the end. With fewer entries it is the connection's. Nobody may reach the gateway around them.",
+    doc: "Number of trusted proxies in front of the gateway that append to X-Forwarded-For. The client's address is that entry from the right, or the connection's address if there are fewer entries. Clients must not be able to bypass these proxies.",
     default: 0,
     min: 0,
     max: 16,

@@ -66,7 +66,7 @@ export const logShape = {
         read: parseHttpUrl,
       }),
       headers: labelled(
-        { ...secret("value", { doc: "Value of the header.", unset: "one of its spellings must be written" }) },
+        { ...secret("value", { doc: "Value of the header.", unset: "required, in one of its spellings" }) },
         {
           doc: "Headers of requests to the receiver, by name.",
           unset: "none",
@@ -79,13 +79,13 @@ export const logShape = {
         check: (value) => (value === "" || value.length > 255 ? "must be a name of at most 255 characters" : undefined),
       }),
       sample_one_in: count({
-        doc: "Of so many traces that begin here, one is recorded; 1 records all.",
+        doc: "One of so many traces that begin here is recorded; 1 records all.",
         default: 1,
         min: 1,
         max: 1_000_000,
       }),
       continue_traces: flag({
-        doc: "Go on with the trace that a client names in `traceparent`, and with its word about recording. For gateways whose clients are trusted; otherwise each request begins a trace here.",
+        doc: "Continue the trace that a client names in `traceparent`, and honour its sampling flag. Only for gateways whose clients are trusted; otherwise each request begins a trace here.",
         default: false,
       }),
     },

@@ -114,6 +114,7 @@ function docOf(field: Field): string {
   const fallback = fallbackText(field);
   // Values end with a full stop, and so do words that stand for one; half a sentence does not.
   const isValue = unset === undefined || /^`[^`]* [^`]*`$/.test(unset);
-  if (fallback !== undefined) parts.push(`Default: ${fallback}${isValue ? "." : ""}`);
+  if (fallback?.startsWith("required") === true) parts.push(`${fallback.replace("r", "R")}.`);
+  else if (fallback !== undefined) parts.push(`Default: ${fallback}${isValue ? "." : ""}`);
   return parts.join(" ");
 }

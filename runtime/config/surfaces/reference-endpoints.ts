@@ -1,0 +1,101 @@
+/** The gateway's own addresses and its commands' exit codes, for the reference. Tests ask a running gateway for each. */
+
+export interface ReferenceEndpoint {
+  /** As a path; on MCP server routes metadata also stands below and behind the route's own path. */
+  readonly path: string;
+  readonly methods: readonly string[];
+  readonly about: string;
+}
+
+/** On the public listener: on every host with a route, and on that of `authenticate_service_url`. */
+export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
+  {
+    path: "/.gateway/",
+    methods: ["GET"],
+    about: "The user page: sessions, applications, connections and devices, each with its end.",
+  },
+  { path: "/.gateway/user", methods: ["GET"], about: "Who is signed in, as JSON; 401 when nobody is." },
+  {
+    path: "/.gateway/sign_in",
+    methods: ["GET"],
+    about: "Where a sign-in begins, on the host of `authenticate_service_url`.",
+  },
+  { path: "/.gateway/callback", methods: ["GET"], about: "Redirect URI to register at the identity provider." },
+  { path: "/.gateway/return", methods: ["GET"], about: "The end of a sign-in, on the route's host." },
+  { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Asks, then ends the session." },
+  {
+    path: "/.gateway/signed_out",
+    methods: ["GET"],
+    about: "Where the identity provider sends browsers after signing out: register it there.",
+  },
+  { path: "/.gateway/sessions", methods: ["POST"], about: "Ends sessions; a form of the user page." },
+  {
+    path: "/.gateway/api/v1/login",
+    methods: ["GET"],
+    about: "Programmatic login: answers with the address at which a person signs a program in.",
+  },
+  { path: "/.gateway/api/v1/approve", methods: ["GET", "POST"], about: "The page on which the person agrees to that." },
+  { path: "/.gateway/webauthn", methods: ["GET", "POST"], about: "Registers and proves devices." },
+  { path: "/.gateway/webauthn.js", methods: ["GET"], about: "The script of that page." },
+  { path: "/.gateway/device-enrolled", methods: ["GET"], about: "What is said of a device that was registered." },
+  { path: "/.gateway/devices", methods: ["POST"], about: "Removes a device; a form of the user page." },
+  { path: "/.well-known/gateway/jwks.json", methods: ["GET"], about: "Public keys of the identity header." },
+];
+
+/** The same, where `runtime_flags.mcp` is true. */
+export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
+  { path: "/.well-known/oauth-protected-resource", methods: ["GET"], about: "Metadata of the MCP server (RFC 9728)." },
+  {
+    path: "/.well-known/oauth-authorization-server",
+    methods: ["GET"],
+    about: "Metadata of the authorization server (RFC 8414).",
+  },
+  { path: "/.well-known/openid-configuration", methods: ["GET"], about: "The same, where some clients look for it." },
+  { path: "/.gateway/mcp/authorize", methods: ["GET"], about: "Authorization endpoint for MCP clients." },
+  { path: "/.gateway/mcp/consent", methods: ["GET", "POST"], about: "The consent page." },
+  { path: "/.gateway/mcp/token", methods: ["POST"], about: "Token endpoint." },
+  {
+    path: "/.gateway/mcp/register",
+    methods: ["POST"],
+    about: "Dynamic registration (RFC 7591); off with `mcp_dynamic_registration: false`.",
+  },
+  { path: "/.gateway/mcp/revoke", methods: ["POST"], about: "Revocation (RFC 7009)." },
+  { path: "/.gateway/mcp/access", methods: ["POST"], about: "Ends an application's access; a form of the user page." },
+  {
+    path: "/.gateway/mcp/routes",
+    methods: ["GET"],
+    about: "MCP servers that the caller may use, for applications and signed-in browsers.",
+  },
+  {
+    path: "/.gateway/mcp/connect",
+    methods: ["GET"],
+    about: "Connects the user's account at the service behind an MCP server, and goes back to `redirect_url`.",
+  },
+  { path: "/.gateway/mcp/disconnect", methods: ["POST"], about: "Ends such a connection; a form of the user page." },
+  { path: "/.gateway/mcp/client/oauth/callback", methods: ["GET"], about: "Redirect URI to register at that service." },
+  { path: "/.gateway/mcp/client/metadata.json", methods: ["GET"], about: "The gateway's own client ID document." },
+];
+
+/** On the admin listener. */
+export const ADMIN_ENDPOINTS: readonly ReferenceEndpoint[] = [
+  { path: "/healthz", methods: ["GET"], about: "200 as long as the process runs. Without a token." },
+  { path: "/readyz", methods: ["GET"], about: "200 when it serves, else 503. Without a token." },
+  { path: "/status", methods: ["GET"], about: "What is in force, and what is wrong." },
+  { path: "/metrics", methods: ["GET"], about: "Prometheus text." },
+  {
+    path: "/config/slices",
+    methods: ["GET", "POST"],
+    about: "Published slices; POST changes several owners' in one step.",
+  },
+  { path: "/config/slices/<owner>", methods: ["GET", "PUT", "DELETE"], about: "One owner's slice." },
+  { path: "/config/rollback", methods: ["POST"], about: "Puts slices back to how they were." },
+  { path: "/publish-tokens", methods: ["POST"], about: "Makes a publish token for minutes." },
+  { path: "/publish-tokens/<id>", methods: ["POST", "DELETE"], about: "Renews and ends it." },
+];
+
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [0, "done; `explain`: allowed; `check`: a gateway would start; `ready`: it serves; `doctor`: every client connects"],
+  [1, "a problem with what was given, or nothing was there to end"],
+  [2, "wrong usage"],
+  [3, "`explain` alone: denied"],
+];
