@@ -74,7 +74,7 @@ export function devicePage(parts: DevicePageParts): string {
       }
       ${isFull && html`<p>You have reached the limit of registered devices. Remove one to register another.</p>`}
       <script src="${parts.scriptPath}" defer></script>
-      <p><a href="/.gateway/">See your devices</a></p>`,
+      <p class="after"><a href="/.gateway/">See your devices</a></p>`,
   });
 }
 

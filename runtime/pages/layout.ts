@@ -40,7 +40,7 @@ article h3 { margin: 0 0 .25rem; font-size: 1rem; }
 article p { margin-bottom: .4rem; }
 article form { display: inline; }
 main > form { margin-top: 1.25rem; }
-main > form + p, section + script + p { margin-top: 1.25rem; }
+main > form + p, .after { margin-top: 1.25rem; }
 section p { margin-bottom: .75rem; }
 [role=status]:empty { margin: 0; }
 details { margin: .25rem 0; }

@@ -5,7 +5,7 @@ import { html } from "./html.ts";
 import { page } from "./layout.ts";
 
 /** Nothing but what the metadata of the resource tells everybody: nobody has signed in. */
-export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId"> {
+export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" | "requestId" | "supportUrl"> {
   readonly name: string;
   /** What clients are given. */
   readonly url: string;
@@ -13,7 +13,7 @@ export interface McpAddressParts extends Pick<ErrorPageParts, "status" | "code" 
 }
 
 export function mcpAddressPage(parts: McpAddressParts): string {
-  const { name, url, recipes } = parts;
+  const { name, url, recipes, supportUrl } = parts;
   return page({
     title: "This address is for MCP clients",
     body: html`<p>
@@ -33,7 +33,10 @@ export function mcpAddressPage(parts: McpAddressParts): string {
       )}
       <h2>What you have connected</h2>
       <p>Your page lists your applications and ends their access. You sign in to see it.</p>
-      <p><a class="button" href="/.gateway/">Open your page</a></p>
+      <p>
+        <a class="button" href="/.gateway/">Open your page</a>
+        ${supportUrl !== undefined && html`<a class="button" href="${supportUrl}">Get help</a>`}
+      </p>
       ${reference(parts)}`,
   });
 }

@@ -22,6 +22,7 @@ beforeAll(async () => {
 idp_provider_url: http://127.0.0.1:9
 idp_client_id: gateway
 runtime_flags: { mcp: true }
+support_url: mailto:help@example.com
 mcp_allowed_client_id_domains: [vscode.dev, chatgpt.com]
 routes:
   - name: team tools
@@ -89,6 +90,7 @@ describe("a browser", () => {
     expect(page.headers["x-content-type-options"]).toBe("nosniff");
     expect(page.headers["set-cookie"]).toBeUndefined();
     expect(page.text).not.toMatch(/<script|<img|<iframe| src=| on[a-z]+=/);
+    expect(page.text).toContain('href="mailto:help@example.com"');
     expect(page.text).toContain("<code>unauthorized</code>");
     expect(page.text).toContain(`<code>${page.headers["x-request-id"]}</code>`);
   });

@@ -75,8 +75,11 @@ async function open(path: string, user = ALICE): Promise<number | undefined> {
 
 /** Every page is as a person with any abilities needs it, and asks nothing that its policy forbids. */
 async function expectGood(name: string): Promise<void> {
-  await takePicture(page, name);
-  expect(await findAccessibilityProblems(page)).toEqual([]);
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await takePicture(page, `${name}-${colorScheme}`);
+    expect(await findAccessibilityProblems(page)).toEqual([]);
+  }
 }
 
 async function register(button: string, name: string): Promise<void> {

@@ -3,8 +3,8 @@
  *
  * Promises: no MCP client is taken for a person. Clients of every revision accept `text/event-stream` for GET, or say
  * nothing; what does not clearly come from a window is a program. Status and challenge are the same for both, so that a
- * client that is mistaken for a browser still begins to sign in ("MUST … HTTP 401", MCP authorization, Token Handling).
- * The page tells what the metadata of the resource (RFC 9728) tells everybody, and nothing more.
+ * client that is mistaken for a browser still begins to sign in (MCP authorization; RFC 9728 §5.1).
+ * The page tells what the metadata of the resource (RFC 9728) tells everybody, `support_url`, and nothing more.
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -45,7 +45,8 @@ export function showAddress(
   const { name } = route;
   const url = route.mcp.resource;
   const recipes = clientRecipes(name, url, snapshot.settings.mcpAllowedClientIdDomains);
-  const page = mcpAddressPage({ status: 401, code, requestId: exchange.id, name, url, recipes });
+  const { id: requestId, supportUrl } = exchange;
+  const page = mcpAddressPage({ status: 401, code, requestId, supportUrl, name, url, recipes });
   respondHtml(exchange, 401, page, headers);
   return true;
 }
