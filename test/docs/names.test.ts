@@ -1,0 +1,143 @@
+/** Names that pages print exist: settings, criteria, error codes, metrics, claims, endpoints. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { ADMIN_ENDPOINTS, MCP_ENDPOINTS, PUBLIC_ENDPOINTS } from "../../runtime/config/surfaces/reference-endpoints.ts";
+import { routeFields } from "../../runtime/config/route.ts";
+import { settingsFields } from "../../runtime/config/settings.ts";
+import { CRITERIA } from "../../runtime/policy/criteria.ts";
+import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
+import { eachField } from "../../runtime/settings/shapes.ts";
+import { attributeNames } from "../../runtime/settings/secret-spellings.ts";
+import { readPage } from "../support/page-blocks.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+const pages = [
+  "README.md",
+  ".github/CONTRIBUTING.md",
+  "cdktf/README.md",
+  ...["GUIDE", "OPERATIONS", "SECURITY", "REFERENCE", "terraform/README", "store/SCHEMA"].map(
+    (page) => `runtime/${page}.md`,
+  ),
+  ...readdirSync(join(root, "examples"), { recursive: true })
+    .map((file) => join("examples", String(file)))
+    .filter((file) => file.endsWith("README.md") && !/node_modules|cdktf\.out/.test(file)),
+];
+
+/** Inline code, page by page. */
+const inline = pages.flatMap((page) =>
+  [
+    ...readPage(page)
+      .replaceAll(/^( *)```[^]*?^\1```$/gm, "")
+      .matchAll(/`([^`\n]+)`/g),
+  ].map(([, code = ""]) => ({ page, code })),
+);
+
+const fields = [...eachField([...settingsFields, ...routeFields])];
+const paths = new Set(
+  fields.map(({ path }) => path.filter((part) => part !== "[]" && !part.startsWith("<")).join(".")),
+);
+const words = new Set(readPage("test/golden/words.txt").split("\n"));
+const names = new Set([
+  ...fields.flatMap(({ field }) => [
+    ...attributeNames(field),
+    ...(field.annotation === undefined ? [] : [field.annotation]),
+  ]),
+  ...fields.flatMap(({ field }) => field.values ?? []),
+  ...CRITERIA.map(({ name }) => name),
+  ...STRING_OPERATORS,
+  ...LIST_OPERATORS,
+  ...words,
+]);
+/** Names that are not ours, and those that only stand for others. */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+  "parameters of identity providers": ["access_type"],
+  "tools of the demo's MCP servers": ["add_note", "delete_repo", "list_notes", "list_repos"],
+  "tables of PostgreSQL and SQLite": ["gateway_leases", "gateway_records", "gateway_schema", "gateway_tags"],
+  "attributes of OpenTelemetry": ["gen_ai"],
+  "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
+  "what Pomerium has and this gateway has not": ["time_of_day"],
+  "other programs": ["node_modules", "stop_grace_period"],
+};
+
+/** `owners.<name>.allowed_from` → owners.allowed_from; what is no path of names is undefined. */
+function settingPath(code: string): string | undefined {
+  const [path = ""] = code.split(":");
+  const parts = path.replaceAll("[]", "").split(".");
+  if (parts.length < 2 || !parts.every((part) => /^(?:[a-z][a-z0-9_]*|<[a-z]+>|NAME|"?kubernetes\.?\*?"?)$/.test(part)))
+    return undefined;
+  return parts.filter((part) => /^[a-z]/.test(part) && part !== "kubernetes").join(".");
+}
+
+const FILE = /\.(?:ts|js|mjs|cjs|json|md|tf|yaml|proto|service|rc|tftest|hcl|sh|py|crt|key)$/;
+
+describe("in code marks", () => {
+  test("names with low lines are settings, criteria or other words of the gateway", () => {
+    const foreign = new Set(Object.values(FOREIGN).flat());
+    const found = inline.flatMap(({ page, code }) =>
+      [...code.matchAll(/(?<![\w./$-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w-])/g)].map(([name]) => ({ page, name })),
+    );
+    expect(found.length).toBeGreaterThan(500);
+    expect(found.filter(({ name }) => !names.has(name) && !foreign.has(name))).toEqual([]);
+  });
+
+  test("paths of settings exist", () => {
+    const tops = new Set([...paths].map((path) => path.split(".")[0]));
+    const found = inline.flatMap(({ page, code }) => {
+      const path = FILE.test(code) ? undefined : settingPath(code);
+      return path !== undefined && tops.has(path.split(".")[0]) ? [{ page, code, path }] : [];
+    });
+    expect(found.length).toBeGreaterThan(60);
+    const isSetting = (path: string): boolean => paths.has(path) || paths.has(path.replace(/_(?:ref|sealed)$/, ""));
+    expect(found.filter(({ path, code }) => !isSetting(path) && !words.has(code))).toEqual([]);
+  });
+
+  test("codes with a full stop are ones that the gateway answers", () => {
+    // Words of Kubernetes objects, of answers' members, of Terraform's blocks.
+    const others = /^(?:spec|metadata|data|route|owners|resource|terraform|rules|module|settings|stack)\./;
+    const found = inline.filter(
+      ({ code }) => /^[a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*$/.test(code) && !FILE.test(code) && !others.test(code),
+    );
+    expect(found.filter(({ code }) => !words.has(code) && !paths.has(code))).toEqual([]);
+  });
+
+  test("addresses of the gateway's own exist", () => {
+    const known = new Set([...PUBLIC_ENDPOINTS, ...MCP_ENDPOINTS, ...ADMIN_ENDPOINTS].map(({ path }) => path));
+    const found = inline.flatMap(({ page, code }) =>
+      [
+        ...code.matchAll(
+          /(?<![\w.])\/(?:\.gateway\/|\.well-known\/(?:gateway|oauth|openid)|config\/|publish-tokens|status$|metrics$|healthz|readyz)[\w./<>-]*/g,
+        ),
+      ].map(([path]) => ({ page, path })),
+    );
+    expect(found.length).toBeGreaterThan(60);
+    const isKnown = (path: string): boolean =>
+      known.has(path) || known.has(path.replace(/(?<=\/slices\/)[\w.-]+$/, "<owner>"));
+    expect(found.filter(({ path }) => !isKnown(path))).toEqual([]);
+  });
+
+  test("of the constructs' page are exports and props", () => {
+    const page = readPage("cdktf/README.md");
+    const sources = [
+      "index.ts",
+      "testing.ts",
+      "generated/props.ts",
+      "generated/provider.ts",
+      "gateway.ts",
+      "route.ts",
+      "mcp-server-route.ts",
+    ]
+      .concat(["policy.ts", "secret.ts", "header-value.ts", "upstream-oauth2.ts", "domains.ts"])
+      .map((file) => readPage(`cdktf/${file}`))
+      .join("\n");
+    const found = [...page.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`[^`\n]+`/g)].flatMap(([code]) => [
+      ...code.matchAll(/(?<![\w$])[a-z]+[A-Z]\w*|(?<![\w$])[A-Z][a-z]\w+(?=[(.`])/g),
+    ]);
+    expect(found.length).toBeGreaterThan(40);
+    const isKnown = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(sources);
+    expect(found.map(([name]) => name).filter((name) => !isKnown(name))).toEqual([]);
+  });
+});
