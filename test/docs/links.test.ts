@@ -75,6 +75,27 @@ describe("links", () => {
   });
 });
 
+describe("terms of the glossary", () => {
+  const guide = readPage("runtime/GUIDE.md");
+  const glossary = guide.slice(guide.indexOf("## Glossary"));
+  const terms = [...glossary.matchAll(/^\| ([A-Za-z ]+) \| /gm)].map(([, term = ""]) => term).slice(1);
+
+  test.each(["README.md", "runtime/GUIDE.md", "runtime/SECURITY.md"])("are linked where %s uses them first", (page) => {
+    expect(terms.length).toBeGreaterThan(12);
+    const text = page === "runtime/GUIDE.md" ? guide.slice(0, guide.indexOf("| Term | Meaning |")) : readPage(page);
+    // Lengths stay: what is no prose becomes blanks.
+    const prose = text.replaceAll(/^( *)```[^]*?^\1```$|<!-- generated[^]*?<!-- end -->|^#+ .*$|`[^`\n]+`/gm, (part) =>
+      part.replaceAll(/[^\n]/g, " "),
+    );
+    const linked = [...text.matchAll(/\[[^\]]*\]\([^)]*\)/g)];
+    const bare = terms.filter((term) => {
+      const at = new RegExp(`(?<![\\w-])${term}s?(?![\\w-])`, "i").exec(prose)?.index;
+      return at !== undefined && !linked.some(({ index, 0: link }) => index <= at && at < index + link.length);
+    });
+    expect(bare).toEqual([]);
+  });
+});
+
 /** Rows of the table below "Six questions". */
 const questions = [
   ...readPage(".github/CONTRIBUTING.md").matchAll(
