@@ -177,7 +177,7 @@ function isFetchHeaders(headers: RequestLike["headers"]): headers is { get(name:
   return typeof headers["get"] === "function";
 }
 
-const OWN_CLAIMS = new Set("iss sub aud exp nbf iat jti user email name groups sid route".split(" "));
+const OWN_CLAIMS = new Set("iss sub aud exp nbf iat jti user email name groups sid gateway_route route".split(" "));
 
 function readClaims(payload: JWTPayload): AssertionClaims {
   const { sub = "", iss = "", iat = 0, exp = 0 } = payload;

@@ -61,6 +61,14 @@ describe("verifyAssertion()", () => {
     expect(claims).toMatchObject({ sub: "u-1", iss: "127.0.0.1", aud: "127.0.0.1", ...CLAIMS });
   });
 
+  it("tells the claims of the identity provider apart from the gateway's own", async () => {
+    const headers = {
+      "x-gateway-assertion": await assertion({ claims: { gateway_route: "team/app", hd: "example.com" } }),
+    };
+    const { claims, gateway_route } = await verifyAssertion({ headers }, { gateway });
+    expect([gateway_route, claims]).toEqual(["team/app", { hd: "example.com" }]);
+  });
+
   it("takes a Fetch request, a Node request, and headers in any case, under both names", async () => {
     const token = await assertion();
     const expected = { audience: "127.0.0.1", jwksUrl: `${gateway}/.well-known/gateway/jwks.json` };
