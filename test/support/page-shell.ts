@@ -54,7 +54,7 @@ export function openPageShell(): PageShell {
             // It has ended already.
           }
         };
-        const timer = setTimeout(end, 25_000);
+        const timer = setTimeout(end, 50_000);
         const read = (chunk: Buffer): void => {
           output += chunk.toString("utf8");
           const match = isAsked ? null : (until?.says.exec(output) ?? null);
