@@ -34,7 +34,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpAllowedAsMetadataDomains?: string[];
   /**
-  * Browser origins that may call MCP routes beside the route's own and loopback ones. Default: same host and loopback
+  * Browser origins that may call MCP routes, in addition to the route's own and loopback ones. Default: same host and loopback
   *
   */
   readonly mcpAllowedOrigins?: string[];
@@ -1344,12 +1344,12 @@ export interface BundleRouteRouting {
   */
   readonly regexRewriteSubstitution?: string;
   /**
-  * Answer with a redirect instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  * Answer with a redirect instead of forwarding the request. The route's policy decides first. Default: the request goes to `to`
   *
   */
   readonly redirect?: BundleRouteRoutingRedirect;
   /**
-  * Answer with this instead of asking an upstream. The route's policy is asked first. Default: `to` is asked
+  * Answer with this instead of forwarding the request. The route's policy decides first. Default: the request goes to `to`
   *
   */
   readonly response?: BundleRouteRoutingResponse;
@@ -1618,17 +1618,17 @@ export class BundleRouteRoutingOutputReference extends cdktf.ComplexObject {
 }
 export interface BundleRouteAccess {
   /**
-  * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`. Default: only the policy allows
+  * E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`. Default: only the policy allows
   *
   */
   readonly allowedUsers?: string[];
   /**
-  * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards. Default: only the policy allows
+  * Domains of e-mail addresses whose users may pass, in addition to those whom the policy allows. Without wildcards. Default: only the policy allows
   *
   */
   readonly allowedDomains?: string[];
   /**
-  * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows. Default: only the policy allows
+  * Map of claims to values: whoever has one of the values in one of the claims may pass, in addition to those whom the policy allows. Default: only the policy allows
   *
   */
   readonly allowedIdpClaims?: { [key: string]: string[] } | cdktf.IResolvable;
@@ -1638,7 +1638,7 @@ export interface BundleRouteAccess {
   */
   readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
   /**
-  * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
+  * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
   *
   */
   readonly bearerTokenFormat?: string;
@@ -2451,7 +2451,7 @@ export interface BundleRouteMcpServer {
   */
   readonly path?: string;
   /**
-  * Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is. Default: the MCP endpoint alone
+  * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is. Default: the MCP endpoint alone
   *
   */
   readonly extraPaths?: string[];
@@ -3792,7 +3792,7 @@ export class BundleRouteUpstreamHealthChecksHttpHealthCheckExpectedStatusesList 
 }
 export interface BundleRouteUpstreamHealthChecksHttpHealthCheck {
   /**
-  * Path that is asked for with GET, from the root of the upstream whatever path `to` has.
+  * Path requested with GET, from the root of the upstream whatever path `to` has.
   *
   */
   readonly path: string;
@@ -4361,7 +4361,7 @@ export class BundleRouteUpstreamHealthChecksTcpHealthCheckOutputReference extend
 }
 export interface BundleRouteUpstreamHealthChecksGrpcHealthCheck {
   /**
-  * Service that is asked about. Default: the server as a whole
+  * Name of the service to check. Default: the server as a whole
   *
   */
   readonly serviceName?: string;
@@ -5220,7 +5220,7 @@ export interface BundleRouteUpstream {
   */
   readonly tlsSkipVerify?: boolean | cdktf.IResolvable;
   /**
-  * Host that the upstream's certificate must be for, and that it is asked for (SNI). Default: the host of `to`
+  * Host that the upstream's certificate must be for, sent as SNI. Default: the host of `to`
   *
   */
   readonly tlsServerName?: string;
@@ -5849,7 +5849,7 @@ export interface BundleRoute {
   */
   readonly name?: string;
   /**
-  * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
+  * Address users visit: scheme, host and optionally a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.
   *
   */
   readonly from: string;

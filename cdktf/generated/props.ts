@@ -30,7 +30,7 @@ export interface GatewaySettings {
    */
   readonly mcpAllowedAsMetadataDomains?: readonly (Domain | string)[];
   /**
-   * Browser origins that may call MCP routes beside the route's own and loopback ones.
+   * Browser origins that may call MCP routes, in addition to the route's own and loopback ones.
    * @default - same host and loopback
    */
   readonly mcpAllowedOrigins?: readonly string[];
@@ -349,13 +349,13 @@ export interface RoutingSettings {
    */
   readonly regexRewriteSubstitution?: string;
   /**
-   * Answer with a redirect instead of asking an upstream. The route's policy is asked first.
-   * @default - `to` is asked
+   * Answer with a redirect instead of forwarding the request. The route's policy decides first.
+   * @default - the request goes to `to`
    */
   readonly redirect?: RouteRedirect;
   /**
-   * Answer with this instead of asking an upstream. The route's policy is asked first.
-   * @default - `to` is asked
+   * Answer with this instead of forwarding the request. The route's policy decides first.
+   * @default - the request goes to `to`
    */
   readonly response?: RouteResponse;
 }
@@ -505,7 +505,7 @@ export interface HealthCheck {
 
 /** A health check by HTTP. */
 export interface HttpHealthCheck {
-  /** Path that is asked for with GET, from the root of the upstream whatever path `to` has. */
+  /** Path requested with GET, from the root of the upstream whatever path `to` has. */
   readonly path: string;
   /**
    * Value of the Host header.
@@ -558,7 +558,7 @@ export interface HealthCheckPayload {
 /** A health check by gRPC's own protocol. */
 export interface GrpcHealthCheck {
   /**
-   * Service that is asked about.
+   * Name of the service to check.
    * @default - the server as a whole
    */
   readonly serviceName?: string;
@@ -622,7 +622,7 @@ export interface CircuitBreakerThresholds {
 /** The other settings of every kind of route. */
 export interface RouteSettings {
   /**
-   * Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set.
+   * Address users visit: scheme, host and optionally a port. HTTPS unless `insecure_server` or `development` is set.
    * `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP
    * routes. Example: "https://notes.example.com".
    */
@@ -649,18 +649,19 @@ export interface RouteSettings {
    */
   readonly allowAnyAuthenticatedUser?: boolean | IResolvable;
   /**
-   * E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id,
-   * and so is what begins with `issuer:` or `service-account:`.
+   * E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is
+   * an id, and so is what begins with `issuer:` or `service-account:`.
    * @default - only the policy allows
    */
   readonly allowedUsers?: readonly string[];
   /**
-   * Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.
+   * Domains of e-mail addresses whose users may pass, in addition to those whom the policy allows. Without wildcards.
    * @default - only the policy allows
    */
   readonly allowedDomains?: readonly string[];
   /**
-   * Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.
+   * Map of claims to values: whoever has one of the values in one of the claims may pass, in addition to those whom the
+   * policy allows.
    * @default - only the policy allows
    */
   readonly allowedIdpClaims?: Readonly<Record<string, readonly string[]>>;
@@ -671,7 +672,7 @@ export interface RouteSettings {
    */
   readonly corsAllowPreflight?: boolean | IResolvable;
   /**
-   * What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.
+   * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes.
    * @default - the gateway's `bearerTokenFormat`
    */
   readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
@@ -708,7 +709,7 @@ export interface RouteSettings {
    */
   readonly tlsSkipVerify?: boolean | IResolvable;
   /**
-   * Host that the upstream's certificate must be for, and that it is asked for (SNI).
+   * Host that the upstream's certificate must be for, sent as SNI.
    * @default - the host of `to`
    */
   readonly tlsServerName?: string;
@@ -751,9 +752,9 @@ export interface McpServerSettings {
    */
   readonly maxRequestBytes?: number;
   /**
-   * Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*`
-   * what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE)
-   * pass by who their user is.
+   * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone,
+   * `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET,
+   * DELETE) pass by who their user is.
    * @default - the MCP endpoint alone
    */
   readonly extraPaths?: readonly string[];

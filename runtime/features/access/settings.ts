@@ -40,13 +40,13 @@ export const accessShape = {
   }),
   ...grouped(ACCESS, {
     allowed_users: textList({
-      doc: "E-mail addresses or user ids of those who may pass, beside those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`.",
+      doc: "E-mail addresses or user ids of those who may pass, in addition to those whom the policy allows. What has no @ is an id, and so is what begins with `issuer:` or `service-account:`.",
       unset: "only the policy allows",
       annotation: "allowed_users",
       check: (value) => (value === "" ? "is empty, must be an e-mail address or a user id" : undefined),
     }),
     allowed_domains: textList({
-      doc: "Domains of e-mail addresses whose users may pass, beside those whom the policy allows. Without wildcards.",
+      doc: "Domains of e-mail addresses whose users may pass, in addition to those whom the policy allows. Without wildcards.",
       unset: "only the policy allows",
       annotation: "allowed_domains",
       check: (value) =>
@@ -56,7 +56,7 @@ export const accessShape = {
         ),
     }),
     allowed_idp_claims: textListMap({
-      doc: "Claims to values: who has one of the values in one of the claims may pass, beside those whom the policy allows.",
+      doc: "Map of claims to values: whoever has one of the values in one of the claims may pass, in addition to those whom the policy allows.",
       unset: "only the policy allows",
       annotation: "allowed_idp_claims",
     }),
@@ -78,7 +78,7 @@ export const accessShape = {
 function routeBearerShape() {
   return {
     bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-      doc: "What `Authorization: Bearer` may hold on this route, beside the gateway's own tokens. Not on MCP routes.",
+      doc: "What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes.",
       unset: "the global `bearer_token_format`",
       annotation: "bearer_token_format",
     }),

@@ -17,7 +17,7 @@ const hostHeader = (value: string): string | undefined =>
 const httpHealthCheck = block(
   {
     path: text({
-      doc: "Path that is asked for with GET, from the root of the upstream whatever path `to` has.",
+      doc: "Path requested with GET, from the root of the upstream whatever path `to` has.",
       required: true,
       check: readable(parseRoutePath),
     }),
@@ -71,7 +71,7 @@ const tcpHealthCheck = block(
 const grpcHealthCheck = block(
   {
     service_name: text({
-      doc: "Service that is asked about.",
+      doc: "Name of the service to check.",
       unset: "the server as a whole",
       check: (value) => (value.length > 256 ? `has ${value.length} characters, must have at most 256` : undefined),
     }),

@@ -36,7 +36,7 @@ export const protocolShape = {
     annotation: "tls_skip_verify",
   }),
   tls_server_name: text({
-    doc: "Host that the upstream's certificate must be for, and that it is asked for (SNI).",
+    doc: "Host that the upstream's certificate must be for, sent as SNI.",
     unset: "the host of `to`",
     annotation: "tls_server_name",
     check: (value) =>

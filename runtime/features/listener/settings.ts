@@ -67,7 +67,7 @@ export const listenerShape = {
     check: readable(parseListener),
   }),
   use_proxy_protocol: flag({
-    doc: "Connections of the public listener, and of `http_redirect_address`, begin with a PROXY protocol head (version 1 or 2), whose address is the client's; others are cut. Only behind a load balancer that writes it, and that nobody can go around.",
+    doc: "Connections of the public listener, and of `http_redirect_address`, begin with a PROXY protocol head (version 1 or 2), whose address is the client's; others are cut. Only behind a load balancer that writes it, and that clients cannot bypass.",
     default: false,
   }),
   xff_num_trusted_hops: count({
@@ -81,7 +81,7 @@ export const listenerShape = {
     default: false,
   }),
   trusted_proxy_headers: textList({
-    doc: "Headers in which proxies in front of the gateway say who their client is, sent on to upstreams as they came: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and their like. Without it they are taken out of every request. Needs `xff_num_trusted_hops` or `use_proxy_protocol`: the proxies must write these headers themselves, or take them out, and nobody may reach the gateway around them. `${gateway.request.headers[…]}` and `host_rewrite_header` see them in any case.",
+    doc: "Headers in which proxies in front of the gateway say who their client is, sent on to upstreams as they came: `CF-Connecting-IP`, `True-Client-IP`, `X-Real-IP`, `X-Envoy-External-Address`, `X-SSL-Client-Cert`, `X-Remote-User` and their like. Without it they are taken out of every request. Needs `xff_num_trusted_hops` or `use_proxy_protocol`: the proxies must write these headers themselves, or take them out, and clients must not be able to bypass the proxies. `${gateway.request.headers[…]}` and `host_rewrite_header` see them in any case.",
     unset: "none",
     check: (value) =>
       isProxyClaimName(value.toLowerCase())
@@ -90,7 +90,7 @@ export const listenerShape = {
   }),
   max_connections: count({
     doc: "Connections the public listener holds open at once, per process; more are closed at once. Each may need another one to an upstream, and `--workers` have a limit each.",
-    unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, otherwise no limit of ours",
+    unset: "two fifths of the process's limit of open files (`ulimit -n`) on Linux, no limit elsewhere",
     min: 1,
     max: 1_000_000,
   }),
@@ -109,7 +109,7 @@ export const adminListenerShape = {
     check: readable(parseListener),
   }),
   admin_hosts: textList({
-    doc: "Names by which the admin listener is asked, without port: of the Service, load balancer or machine before it. IP addresses, `localhost` and the host of `admin_address` are answered in any case; every other name is refused (421), so that no web page reaches it by a name of its own.",
+    doc: "Names under which the admin listener is reached, without port: of the Service, load balancer or machine in front of it. IP addresses, `localhost` and the host of `admin_address` are answered in any case; every other name is refused (421), so that no web page reaches it by a name of its own.",
     unset: "no other name",
     check: (value) =>
       canonicalHost(value) === undefined || /[:[\]]/.test(value)

@@ -102,7 +102,7 @@ const serverShape = {
     check: readable(parseRoutePath),
   }),
   extra_paths: textList({
-    doc: "Paths below the base of the route that go upstream beside the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
+    doc: "Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone, `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET, DELETE) pass by who their user is.",
     unset: "the MCP endpoint alone",
     annotation: "mcp_server_extra_paths",
     check: extraPathProblem,
@@ -163,7 +163,7 @@ export const mcpSettingsShape = {
     unset: "no discovery",
   }),
   mcp_allowed_origins: textList({
-    doc: "Browser origins that may call MCP routes beside the route's own and loopback ones.",
+    doc: "Browser origins that may call MCP routes, in addition to the route's own and loopback ones.",
     unset: "same host and loopback",
     check: readable(parseOrigin),
   }),

@@ -120,8 +120,8 @@ export const routingShape = {
       strip_query: flag({ doc: "Leave the query of the request out.", default: false }),
     },
     {
-      doc: "Answer with a redirect instead of asking an upstream. The route's policy is asked first.",
-      unset: "`to` is asked",
+      doc: "Answer with a redirect instead of forwarding the request. The route's policy decides first.",
+      unset: "the request goes to `to`",
     },
   ),
   response: block(
@@ -134,8 +134,8 @@ export const routingShape = {
       }),
     },
     {
-      doc: "Answer with this instead of asking an upstream. The route's policy is asked first.",
-      unset: "`to` is asked",
+      doc: "Answer with this instead of forwarding the request. The route's policy decides first.",
+      unset: "the request goes to `to`",
     },
   ),
 };
@@ -158,7 +158,7 @@ export const addressShape = {
     check: routeNameProblem,
   }),
   from: url({
-    doc: "Address users visit: scheme, host and perhaps a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",
+    doc: "Address users visit: scheme, host and optionally a port. HTTPS unless `insecure_server` or `development` is set. `https://*.example.com` takes every host below example.com that no other route names more exactly; not on MCP routes.",
     required: true,
     read: parseFrom,
   }),
