@@ -62,7 +62,7 @@ export function configReference(): string {
   const sections: readonly (readonly [title: string, ...parts: string[]])[] = [
     ["Boot settings", "Only in the file given to `gateway run`; changes need a restart.", table(boot)],
     ["Live settings", "In the boot file and in published slices; changes go live without a restart.", table(live)],
-    ["Routes", SURFACES, MATCHING, MESSAGES, ...routeTables()],
+    ["Routes", SURFACES, MATCHING, MESSAGES, GRPC, ...routeTables()],
     [
       "Policy",
       POLICY,
@@ -79,7 +79,11 @@ export function configReference(): string {
   ];
   const contents = sections.flatMap(([title]) => [
     `- [${title}](#${anchorOf(title)})`,
-    ...(title === "Routes" ? Object.keys(routeParts).map((part) => `  - [${part}](#${anchorOf(part)})`) : []),
+    ...(title === "Routes"
+      ? ["Which route takes a request", "gRPC", ...Object.keys(routeParts)].map(
+          (part) => `  - [${part}](#${anchorOf(part)})`,
+        )
+      : []),
   ]);
   return [
     "# Reference",
@@ -129,29 +133,49 @@ in \`route\`, for those that most routes do not have; \`routes\` takes the same 
 [terraform/README.md](terraform/README.md), [cdktf/README.md](../cdktf/README.md),
 [examples/kubernetes-ingress](../examples/kubernetes-ingress/README.md).`;
 
-const MATCHING = `The order of routes never matters. A host that is named goes before wildcards, and of these the longest goes first; a
-named host never falls back on a wildcard. On a host an exact \`path\` goes first, then \`regex\` by \`regex_priority_order\` (of
-equal ones the one with the longest literal beginning, then by text), then the longest \`prefix\`. Two routes with the same
-match are an error. Patterns are RE2 and match whole paths, up to 2,048 characters; longer ones are refused with 414 where a
-pattern might match. A path is compared and sent in one spelling: escapes of plain characters are undone, \`%2F\`, \`//\` and dot
-segments are refused, and so is what a rewrite makes of a path that would need any of these.`;
+const MATCHING = `### Which route takes a request
 
-const MESSAGES = `A message to an MCP server route may have 4 KiB until its route says otherwise: a tool call that carries a
+The order of routes never matters. Two routes with the same match are an error.
+
+1. **Host.** An exact host goes before wildcards, a longer wildcard before a shorter one. An exact host never falls back on a wildcard.
+2. **Path.** On a host an exact \`path\` goes first. Then comes \`regex\`: the highest \`regex_priority_order\`, then the longest literal
+   beginning, then by text. Last comes the longest \`prefix\`.
+
+Patterns are RE2 and match whole paths of up to 2,048 characters; a longer path is refused with 414 where a pattern might match.
+
+A path is compared and sent in one spelling: escapes of plain characters are undone. \`%2F\`, \`//\` and dot segments are refused, and
+so is a rewrite whose result would need them.`;
+
+const MESSAGES = `### Message sizes and interim answers
+
+A message to an MCP server route may have 4 KiB by default: a tool call that carries a
 file of 6 KB is answered 413. \`mcp.server.max_request_bytes\` allows more.
 
-Of an upstream's interim answers none reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.
+No interim answer of an upstream reaches the client: Early Hints (103) are dropped, and 100 Continue is the gateway's own.`;
 
-gRPC passes where the route says \`http2: true\`: calls of all four kinds, from clients that reach the gateway over HTTP/2. A path
-is \`/package.Service/Method\`, so routes, patterns and policies may name services and methods; metadata are headers, so the
-settings of headers hold for them, and \`authorization: Bearer …\` is read as on every route. What the gateway itself answers
-to a call (content type \`application/grpc\`) is a gRPC status, with the error code and the request id in its message:
-UNAUTHENTICATED for nobody signed in, PERMISSION_DENIED by policy, UNIMPLEMENTED where there is no route, RESOURCE_EXHAUSTED
-for too much, UNAVAILABLE and DEADLINE_EXCEEDED for upstreams that are away or late, INTERNAL for what cannot be understood;
-records and metrics keep the HTTP status. Calls may be silent as event streams may (\`idle_timeout\`); \`timeout\` bounds the wait
-for an answer to begin once the request is whole, so a server that first speaks after an hour needs \`timeout: 0s\`;
-\`grpc-timeout\` of the caller ends a call earlier and never later. A client that begins a call with no message has a minute.
-gRPC-Web passes as any request does, over either version of HTTP; it may be silent, too, and is told by HTTP statuses. Pages of other origins need
-\`cors_allow_preflight\`, and an upstream that answers preflights.`;
+const GRPC = `### gRPC
+
+A route with \`http2: true\` forwards all four kinds of calls, from clients that reach the gateway over HTTP/2.
+
+- A path is \`/package.Service/Method\`: routes, patterns and policies may name services and methods.
+- Metadata are headers: header settings hold for them, and \`authorization: Bearer …\` is read as on every route.
+- Calls may be silent as event streams may (\`idle_timeout\`). \`timeout\` bounds the wait for an answer to begin once the request is
+  whole, so a server that first speaks after an hour needs \`timeout: 0s\`. The caller's \`grpc-timeout\` ends a call earlier, never
+  later. A client that begins a call without a message has one minute.
+- gRPC-Web passes as any request does, over HTTP/1.1 and HTTP/2. It may be silent, too, and gets HTTP statuses. Pages of other origins
+  need \`cors_allow_preflight\`, and an upstream that answers preflights.
+
+What the gateway itself answers to a call (content type \`application/grpc\`) is a gRPC status, with the error code and the request ID
+in its message. Records and metrics keep the HTTP status.
+
+| gRPC status | When |
+|---|---|
+| UNAUTHENTICATED | nobody is signed in |
+| PERMISSION_DENIED | policy denies |
+| UNIMPLEMENTED | there is no route |
+| RESOURCE_EXHAUSTED | too much at once |
+| UNAVAILABLE, DEADLINE_EXCEEDED | the upstream is away, or late |
+| INTERNAL | the call cannot be understood |`;
 
 const POLICY = `A policy is a list of rules; each has \`allow\`, \`deny\` or both, made of ${named(OPERATORS)},
 each a list of criteria: all true, at least one true, **none** true, **at least one not** true (as in Pomerium; not the usual NOR).
