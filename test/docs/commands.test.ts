@@ -245,7 +245,7 @@ describe("configuration", () => {
   });
 
   test("is in no other language than these, of which each has its test, or the page says that it has none", () => {
-    const tested = new Set(["", "sh", "yaml", "hcl", "ts", "js", "python"]);
+    const tested = new Set(["", "text", "sh", "yaml", "hcl", "ts", "js", "python"]);
     const others = blocks.filter(({ language }) => !tested.has(language));
     expect(others.map(({ language }) => language).toSorted()).toEqual(["go", "nginx"]);
     const guide = readPage("runtime/GUIDE.md");

@@ -1,7 +1,7 @@
 /** What runtime/GUIDE.md tells of clients, providers and policy operators, from what the gateway itself uses. */
 import { readdirSync, readFileSync } from "node:fs";
 
-import { KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";
+import { clientRecipes, KNOWN_CLIENTS } from "../../features/mcp/known-clients.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { compilePolicy, evaluate } from "../../policy/evaluate.ts";
 import { OPERATORS, type Operator } from "../../policy/parse.ts";
@@ -23,6 +23,7 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
 export function guideParts(): Readonly<Record<string, string>> {
   return {
     providers: providers(),
+    "client-recipes": clientRecipeList(),
     "client-documents": clientDocuments(),
     "client-registrations": clientRegistrations(),
     truth: truthTable(),
@@ -40,6 +41,17 @@ function providers(): string {
       return `### ${title}\n\n\`\`\`yaml\n${text.trim()}\n\`\`\``;
     })
     .join("\n\n");
+}
+
+/** As the page of an MCP address tells them, which is made from the same list. */
+function clientRecipeList(): string {
+  return clientRecipes("github", "https://github.mcp.example.com/", [])
+    .map(({ client, where, text }) => {
+      // As text, which no test of ours runs: they are other programs' commands and files.
+      const block = text.split("\n").map((line) => `  ${line}`);
+      return `- **${client}.** ${where}:\n\n  \`\`\`text\n${block.join("\n")}\n  \`\`\``;
+    })
+    .join("\n");
 }
 
 function clientDocuments(): string {
