@@ -12,6 +12,11 @@ export interface TypeWords {
 /** By name of the block; blocks with the same members may share an interface. */
 export const BLOCKS: Readonly<Record<string, TypeWords>> = {
   runtime_flags: { name: "RuntimeFlags", doc: "Switches of experimental parts." },
+  idp_groups_resolver: {
+    name: "GroupsResolver",
+    doc: "Who is asked for groups that the identity provider leaves out.",
+  },
+  entra: { name: "EntraGroups", doc: "Microsoft Graph, asked by an app registration of its own." },
   host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
   redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
   response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },

@@ -219,6 +219,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly runtimeFlags?: BundleRuntimeFlags;
   /**
+  * Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB. Default: groups that the provider leaves out are unknown
+  *
+  */
+  readonly idpGroupsResolver?: BundleIdpGroupsResolver;
+  /**
   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`. Default: `certificates` alone
   *
   */
@@ -574,6 +579,496 @@ export class BundleRuntimeFlagsOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get mcpInput() {
     return this._mcp;
+  }
+}
+export interface BundleIdpGroupsResolverEntra {
+  /**
+  * Id of the directory (tenant). Users of another one are not asked about.
+  *
+  */
+  readonly tenant: string;
+  /**
+  * Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.
+  *
+  */
+  readonly clientId: string;
+  /**
+  * Client secret of that app registration. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  *
+  */
+  readonly clientSecret?: string;
+  /**
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientSecretRef?: string;
+  /**
+  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  *
+  */
+  readonly clientSecretSealed?: string;
+  /**
+  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  *
+  */
+  readonly clientSecretWo?: string;
+  /**
+  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientSecretWoVersion?: number;
+  /**
+  * Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too. Default: `true`.
+  *
+  */
+  readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
+  /**
+  * Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`. Default: `https://login.microsoftonline.com`.
+  *
+  */
+  readonly loginUrl?: string;
+  /**
+  * Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`. Default: `https://graph.microsoft.com`.
+  *
+  */
+  readonly graphUrl?: string;
+}
+
+export function bundleIdpGroupsResolverEntraToTerraform(struct?: BundleIdpGroupsResolverEntra | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    tenant: cdktf.stringToTerraform(struct!.tenant),
+    client_id: cdktf.stringToTerraform(struct!.clientId),
+    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
+    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
+    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
+    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
+    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    security_enabled_only: cdktf.booleanToTerraform(struct!.securityEnabledOnly),
+    login_url: cdktf.stringToTerraform(struct!.loginUrl),
+    graph_url: cdktf.stringToTerraform(struct!.graphUrl),
+  }
+}
+
+
+export function bundleIdpGroupsResolverEntraToHclTerraform(struct?: BundleIdpGroupsResolverEntra | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    tenant: {
+      value: cdktf.stringToHclTerraform(struct!.tenant),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    security_enabled_only: {
+      value: cdktf.booleanToHclTerraform(struct!.securityEnabledOnly),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    login_url: {
+      value: cdktf.stringToHclTerraform(struct!.loginUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    graph_url: {
+      value: cdktf.stringToHclTerraform(struct!.graphUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdpGroupsResolverEntraOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdpGroupsResolverEntra | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._tenant !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tenant = this._tenant;
+    }
+    if (this._clientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientId = this._clientId;
+    }
+    if (this._clientSecret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecret = this._clientSecret;
+    }
+    if (this._clientSecretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretRef = this._clientSecretRef;
+    }
+    if (this._clientSecretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretSealed = this._clientSecretSealed;
+    }
+    if (this._clientSecretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWo = this._clientSecretWo;
+    }
+    if (this._clientSecretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
+    }
+    if (this._securityEnabledOnly !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.securityEnabledOnly = this._securityEnabledOnly;
+    }
+    if (this._loginUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.loginUrl = this._loginUrl;
+    }
+    if (this._graphUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.graphUrl = this._graphUrl;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdpGroupsResolverEntra | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._tenant = undefined;
+      this._clientId = undefined;
+      this._clientSecret = undefined;
+      this._clientSecretRef = undefined;
+      this._clientSecretSealed = undefined;
+      this._clientSecretWo = undefined;
+      this._clientSecretWoVersion = undefined;
+      this._securityEnabledOnly = undefined;
+      this._loginUrl = undefined;
+      this._graphUrl = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._tenant = value.tenant;
+      this._clientId = value.clientId;
+      this._clientSecret = value.clientSecret;
+      this._clientSecretRef = value.clientSecretRef;
+      this._clientSecretSealed = value.clientSecretSealed;
+      this._clientSecretWo = value.clientSecretWo;
+      this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._securityEnabledOnly = value.securityEnabledOnly;
+      this._loginUrl = value.loginUrl;
+      this._graphUrl = value.graphUrl;
+    }
+  }
+
+  // tenant - computed: false, optional: false, required: true
+  private _tenant?: string; 
+  public get tenant() {
+    return this.getStringAttribute('tenant');
+  }
+  public set tenant(value: string) {
+    this._tenant = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tenantInput() {
+    return this._tenant;
+  }
+
+  // client_id - computed: false, optional: false, required: true
+  private _clientId?: string; 
+  public get clientId() {
+    return this.getStringAttribute('client_id');
+  }
+  public set clientId(value: string) {
+    this._clientId = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientIdInput() {
+    return this._clientId;
+  }
+
+  // client_secret - computed: false, optional: true, required: false
+  private _clientSecret?: string; 
+  public get clientSecret() {
+    return this.getStringAttribute('client_secret');
+  }
+  public set clientSecret(value: string) {
+    this._clientSecret = value;
+  }
+  public resetClientSecret() {
+    this._clientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretInput() {
+    return this._clientSecret;
+  }
+
+  // client_secret_ref - computed: false, optional: true, required: false
+  private _clientSecretRef?: string; 
+  public get clientSecretRef() {
+    return this.getStringAttribute('client_secret_ref');
+  }
+  public set clientSecretRef(value: string) {
+    this._clientSecretRef = value;
+  }
+  public resetClientSecretRef() {
+    this._clientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretRefInput() {
+    return this._clientSecretRef;
+  }
+
+  // client_secret_sealed - computed: true, optional: true, required: false
+  private _clientSecretSealed?: string; 
+  public get clientSecretSealed() {
+    return this.getStringAttribute('client_secret_sealed');
+  }
+  public set clientSecretSealed(value: string) {
+    this._clientSecretSealed = value;
+  }
+  public resetClientSecretSealed() {
+    this._clientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretSealedInput() {
+    return this._clientSecretSealed;
+  }
+
+  // client_secret_wo - computed: false, optional: true, required: false
+  private _clientSecretWo?: string; 
+  public get clientSecretWo() {
+    return this.getStringAttribute('client_secret_wo');
+  }
+  public set clientSecretWo(value: string) {
+    this._clientSecretWo = value;
+  }
+  public resetClientSecretWo() {
+    this._clientSecretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoInput() {
+    return this._clientSecretWo;
+  }
+
+  // client_secret_wo_version - computed: false, optional: true, required: false
+  private _clientSecretWoVersion?: number; 
+  public get clientSecretWoVersion() {
+    return this.getNumberAttribute('client_secret_wo_version');
+  }
+  public set clientSecretWoVersion(value: number) {
+    this._clientSecretWoVersion = value;
+  }
+  public resetClientSecretWoVersion() {
+    this._clientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoVersionInput() {
+    return this._clientSecretWoVersion;
+  }
+
+  // security_enabled_only - computed: false, optional: true, required: false
+  private _securityEnabledOnly?: boolean | cdktf.IResolvable; 
+  public get securityEnabledOnly() {
+    return this.getBooleanAttribute('security_enabled_only');
+  }
+  public set securityEnabledOnly(value: boolean | cdktf.IResolvable) {
+    this._securityEnabledOnly = value;
+  }
+  public resetSecurityEnabledOnly() {
+    this._securityEnabledOnly = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get securityEnabledOnlyInput() {
+    return this._securityEnabledOnly;
+  }
+
+  // login_url - computed: false, optional: true, required: false
+  private _loginUrl?: string; 
+  public get loginUrl() {
+    return this.getStringAttribute('login_url');
+  }
+  public set loginUrl(value: string) {
+    this._loginUrl = value;
+  }
+  public resetLoginUrl() {
+    this._loginUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get loginUrlInput() {
+    return this._loginUrl;
+  }
+
+  // graph_url - computed: false, optional: true, required: false
+  private _graphUrl?: string; 
+  public get graphUrl() {
+    return this.getStringAttribute('graph_url');
+  }
+  public set graphUrl(value: string) {
+    this._graphUrl = value;
+  }
+  public resetGraphUrl() {
+    this._graphUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get graphUrlInput() {
+    return this._graphUrl;
+  }
+}
+export interface BundleIdpGroupsResolver {
+  /**
+  * Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.
+  *
+  */
+  readonly entra?: BundleIdpGroupsResolverEntra;
+}
+
+export function bundleIdpGroupsResolverToTerraform(struct?: BundleIdpGroupsResolver | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    entra: bundleIdpGroupsResolverEntraToTerraform(struct!.entra),
+  }
+}
+
+
+export function bundleIdpGroupsResolverToHclTerraform(struct?: BundleIdpGroupsResolver | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    entra: {
+      value: bundleIdpGroupsResolverEntraToHclTerraform(struct!.entra),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleIdpGroupsResolverEntra",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdpGroupsResolver | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._entra?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.entra = this._entra?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdpGroupsResolver | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._entra.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._entra.internalValue = value.entra;
+    }
+  }
+
+  // entra - computed: false, optional: true, required: false
+  private _entra = new BundleIdpGroupsResolverEntraOutputReference(this, "entra");
+  public get entra() {
+    return this._entra;
+  }
+  public putEntra(value: BundleIdpGroupsResolverEntra) {
+    this._entra.internalValue = value;
+  }
+  public resetEntra() {
+    this._entra.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get entraInput() {
+    return this._entra.internalValue;
   }
 }
 export interface BundleHostCertificates {
@@ -6693,6 +7188,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._file.internalValue = config.file;
     this._http.internalValue = config.http;
     this._runtimeFlags.internalValue = config.runtimeFlags;
+    this._idpGroupsResolver.internalValue = config.idpGroupsResolver;
     this._hostCertificates.internalValue = config.hostCertificates;
     this._route.internalValue = config.route;
   }
@@ -7385,6 +7881,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._runtimeFlags.internalValue;
   }
 
+  // idp_groups_resolver - computed: false, optional: true, required: false
+  private _idpGroupsResolver = new BundleIdpGroupsResolverOutputReference(this, "idp_groups_resolver");
+  public get idpGroupsResolver() {
+    return this._idpGroupsResolver;
+  }
+  public putIdpGroupsResolver(value: BundleIdpGroupsResolver) {
+    this._idpGroupsResolver.internalValue = value;
+  }
+  public resetIdpGroupsResolver() {
+    this._idpGroupsResolver.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpGroupsResolverInput() {
+    return this._idpGroupsResolver.internalValue;
+  }
+
   // host_certificates - computed: false, optional: true, required: false
   private _hostCertificates = new BundleHostCertificatesMap(this, "host_certificates");
   public get hostCertificates() {
@@ -7465,6 +7977,7 @@ export class Bundle extends cdktf.TerraformResource {
       file: bundleFileToTerraform(this._file.internalValue),
       http: bundleHttpToTerraform(this._http.internalValue),
       runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
+      idp_groups_resolver: bundleIdpGroupsResolverToTerraform(this._idpGroupsResolver.internalValue),
       host_certificates: cdktf.hashMapper(bundleHostCertificatesToTerraform)(this._hostCertificates.internalValue),
       route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
     };
@@ -7723,6 +8236,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "BundleRuntimeFlags",
+      },
+      idp_groups_resolver: {
+        value: bundleIdpGroupsResolverToHclTerraform(this._idpGroupsResolver.internalValue),
+        isBlock: true,
+        type: "struct",
+        storageClassType: "BundleIdpGroupsResolver",
       },
       host_certificates: {
         value: cdktf.hashMapperHcl(bundleHostCertificatesToHclTerraform)(this._hostCertificates.internalValue),

@@ -99,6 +99,15 @@ export interface GatewaySettings {
    */
   readonly idpGroupsClaim?: string;
   /**
+   * Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more
+   * than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with
+   * such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of
+   * use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed
+   * identity header has them up to 8 KiB.
+   * @default - groups that the provider leaves out are unknown
+   */
+  readonly idpGroupsResolver?: GroupsResolver;
+  /**
    * Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an
    * address that the provider is silent about counts; one that it calls unverified never does.
    * @default false
@@ -220,6 +229,46 @@ export interface RuntimeFlags {
 
 /** Fields that an authorization record may carry beside the fixed ones. */
 export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+
+/** Who is asked for groups that the identity provider leaves out. */
+export interface GroupsResolver {
+  /**
+   * Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.
+   */
+  readonly entra: EntraGroups;
+}
+
+/** Microsoft Graph, asked by an app registration of its own. */
+export interface EntraGroups {
+  /** Id of the directory (tenant). Users of another one are not asked about. */
+  readonly tenant: string;
+  /**
+   * Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and
+   * `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.
+   */
+  readonly clientId: string;
+  /**
+   * Client secret of that app registration.
+   * @default - one of its spellings must be written
+   */
+  readonly clientSecret?: Secret;
+  /**
+   * Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups,
+   * administrative units and directory roles too.
+   * @default true
+   */
+  readonly securityEnabledOnly?: boolean | IResolvable;
+  /**
+   * Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graphUrl`.
+   * @default https://login.microsoftonline.com
+   */
+  readonly loginUrl?: string;
+  /**
+   * Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `loginUrl`.
+   * @default https://graph.microsoft.com
+   */
+  readonly graphUrl?: string;
+}
 
 /** A certificate for one host. */
 export interface HostCertificate {

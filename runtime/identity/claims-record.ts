@@ -12,6 +12,8 @@ import type { IdentityRecord } from "./identity-records.ts";
 
 /** The provider is asked for news of an active user at least this often, however long its tokens last. */
 export const MAX_CONFIRM_SECONDS = 15 * 60;
+/** Groups that could not be asked for are asked for again after so long. */
+export const RETRY_GROUPS_SECONDS = 60;
 /** So long before its end an access token is renewed. */
 export const RENEW_AHEAD_SECONDS = 60;
 
@@ -68,7 +70,7 @@ export function mergeIdentity(
     groups: facts.groups,
     claims: facts.claims,
     leftOut: facts.leftOut ?? null,
-    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: isWhole ? dueAt(now, tokens) : now }),
+    ...(refreshToken === undefined ? {} : { refreshToken, refreshDueAt: isWhole ? dueAt(now, tokens, facts) : now }),
     accessToken: deps.tokenSeal.seal(userId, "access", tokens.accessToken),
     ...(tokens.accessTokenExpiresAt === undefined ? {} : { accessTokenExpiresAt: tokens.accessTokenExpiresAt }),
     ...(idToken === undefined ? {} : { idToken }),
@@ -106,8 +108,8 @@ function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
 }
 
 /** When the provider should be asked next: before its token ends, and never later than the promised interval. */
-function dueAt(now: number, tokens: ProviderTokenSet): number {
-  const latest = now + MAX_CONFIRM_SECONDS;
+function dueAt(now: number, tokens: ProviderTokenSet, { leftOut }: ProfileFacts): number {
+  const latest = now + (leftOut?.resolver === "failed" ? RETRY_GROUPS_SECONDS : MAX_CONFIRM_SECONDS);
   if (tokens.accessTokenExpiresAt === undefined) return latest;
   const life = Math.max(0, tokens.accessTokenExpiresAt - now);
   const ahead = Math.min(RENEW_AHEAD_SECONDS, Math.floor(life / 2));

@@ -104,6 +104,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
       log.warn({ user: userId }, "userinfo could not be asked at a sign-in: further claims of the user are unknown");
       return;
     }
+    // What became of asking elsewhere, that says itself.
+    if (leftOut.resolver !== undefined && leftOut.claims.every((name) => name === "groups")) return;
     const claims = [...leftOut.claims, ...(leftOut.groups && !leftOut.claims.includes("groups") ? ["groups"] : [])];
     log.warn({ user: userId, claims }, "the identity provider left out claims of a user: rules on them do not decide");
   };

@@ -18,6 +18,8 @@ import { createCookies } from "./cookie.ts";
 import { createCsrf } from "./csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
 import { createIdentities } from "./identities.ts";
+import { createEntraGroups } from "./provider/entra-groups.ts";
+import { createGroupsResolver } from "./provider/groups-resolver.ts";
 import { createDiscovery } from "./provider/idp-discovery.ts";
 import { createIdpTokens } from "./provider/idp-tokens.ts";
 import { createIdp } from "./provider/idp.ts";
@@ -102,7 +104,8 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const fetch = deps.fetch ?? createOperatorFetch({ timeoutMs: IDP_TIMEOUT_MS });
   const discover = createDiscovery({ development: deps.boot.development, clock, fetch });
-  const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), clock });
+  const groups = createGroupsResolver({ entra: createEntraGroups({ fetch, clock }), log });
+  const idp = createIdp({ discover, keys: createProviderKeys({ fetch }), groups, clock });
   const { onRefresh } = deps;
   const identities = createIdentities({ store, records, snapshots, idp, revocations, keys, clock, log, onRefresh });
   const callers = createAuthenticator({
@@ -117,7 +120,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     log,
   });
   const authenticator = refuseBlockedCallers(callers, blocks);
-  const idpTokens = createIdpTokens({ discover, fetch, clock });
+  const idpTokens = createIdpTokens({ discover, groups, fetch, clock });
   const programs = createProgramCredentials({ authenticator: callers, idpTokens, snapshots, revocations, clock, log });
   const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);

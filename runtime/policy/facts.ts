@@ -7,6 +7,11 @@ export interface LeftOut {
   readonly claims: readonly string[];
   /** Present: there may be more, and what they are called is not known either. Then a claim that is not there is unknown. */
   readonly others?: true;
+  /**
+   * What became of asking for the groups elsewhere. answered: `groups` is false, they are known, and more than fit into a
+   * token. failed: they are unknown, and asked for again soon. Absent: nobody was asked.
+   */
+  readonly resolver?: "answered" | "failed";
 }
 
 /** @param names of one claim: by its path, and by the first segment of that */

@@ -78,6 +78,13 @@ describe("Gateway", () => {
       idpProviderUrl: "https://idp.example.com",
       idpClientId: "gateway",
       idpClientSecret: Secret.fromEnvironment("IDP_SECRET"),
+      idpGroupsResolver: {
+        entra: {
+          tenant: "72f988bf-86f1-41af-91ab-2d7cd011db47",
+          clientId: "535fb089-9ff3-47b6-9bfb-4f1264799865",
+          clientSecret: Secret.fromEnvironment("GRAPH_SECRET"),
+        },
+      },
       setResponseHeaders: { "X-Price": "$5" },
     });
     new Route(gateway, "wiki", {
@@ -131,6 +138,13 @@ describe("Gateway", () => {
       idp_provider_url: "https://idp.example.com",
       idp_client_id: "gateway",
       idp_client_secret_ref: "env:IDP_SECRET",
+      idp_groups_resolver: {
+        entra: {
+          tenant: "72f988bf-86f1-41af-91ab-2d7cd011db47",
+          client_id: "535fb089-9ff3-47b6-9bfb-4f1264799865",
+          client_secret_ref: "env:GRAPH_SECRET",
+        },
+      },
       set_response_headers: { "X-Price": "$$5" },
       route: {
         wiki: {

@@ -285,6 +285,11 @@ describe("attributePath()", () => {
       'route["a"].mcp.server.upstream_oauth2.client_secret_ref',
       'route["a"].mcp.server.upstream_oauth2.client_secret_ref',
     ],
+    [
+      "settings.idp_groups_resolver.entra.client_secret",
+      "idp_groups_resolver.entra.client_secret",
+      "idp_groups_resolver.entra",
+    ],
     ["owner", "owner", "owner"],
     ["routes", "route", "route"],
     ["", "", ""],

@@ -14,6 +14,20 @@ export interface IdpSettings {
   /** An address that the provider does not say is verified counts as none. */
   readonly requireEmailVerified: boolean;
   readonly requestParams: ReadonlyMap<string, string>;
+  /** Who is asked for groups that the provider leaves out; undefined: nobody, they are unknown. */
+  readonly groupsResolver: EntraSettings | undefined;
+}
+
+/** Microsoft Graph, as an application of its own. */
+export interface EntraSettings {
+  /** GUIDs, in lower case. */
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly securityEnabledOnly: boolean;
+  /** Origins: "https://graph.microsoft.com". */
+  readonly loginUrl: string;
+  readonly graphUrl: string;
 }
 
 export interface CookieSettings {

@@ -1,4 +1,5 @@
 /** Rules of the settings of sign-in. */
+import { hasSecret } from "../../settings/secret-spellings.ts";
 import type { SignInDoc } from "./settings.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 
@@ -7,3 +8,24 @@ export function* openidScope({ idp_scopes: scopes }: Partial<SignInDoc>): Iterab
   if (scopes && !scopes.includes("openid"))
     yield errorAt(["idp_scopes"], 'lacks "openid", without which nobody can sign in');
 }
+
+/** A resolver that could answer for nobody, or would send its secret to one cloud and its questions to another. */
+export function* groupsResolver({
+  idp_groups_resolver: resolver,
+  idp_provider_url: provider,
+}: Partial<SignInDoc>): Iterable<UnplacedProblem> {
+  if (!resolver) return;
+  const { entra } = resolver;
+  const path = ["idp_groups_resolver", "entra"];
+  if (!hasSecret(entra, "client_secret")) yield errorAt(path, 'lacks "client_secret"');
+  if ((entra.login_url === undefined) !== (entra.graph_url === undefined)) {
+    const [written, other] = entra.login_url === undefined ? ["graph_url", "login_url"] : ["login_url", "graph_url"];
+    yield errorAt([...path, written], `needs "${other}" beside it, of the same cloud`);
+  }
+  const tenant = TENANT_IN_ISSUER.exec(provider ?? "")?.[1]?.toLowerCase();
+  if (tenant !== undefined && tenant !== entra.tenant.toLowerCase())
+    yield errorAt([...path, "tenant"], 'is not the tenant of "idp_provider_url", whose users it would be asked about');
+}
+
+/** "https://login.microsoftonline.com/<tenant>/v2.0" */
+const TENANT_IN_ISSUER = /^https?:\/\/[^/]+\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/|$)/i;

@@ -1,13 +1,55 @@
 /** Settings of sign-in: the identity provider, the pages and their host, the session cookie. */
 import { quote } from "../../settings/problem.ts";
 import { parseSupportUrl } from "./support-url.ts";
-import { parseHttpUrl, parseOrigin } from "../../settings/values.ts";
+import { isLoopbackHost, parseHttpUrl, parseOrigin, type Reading } from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
 import { choice, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
 import { textList } from "../../settings/types/list.ts";
+import { block } from "../../settings/types/block.ts";
 import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
+
+/** Where a client secret is sent: nobody on the way may read it. */
+const safeOrigin = (value: string): Reading<URL> => {
+  const parsed = parseOrigin(value);
+  if (!parsed.ok || parsed.value.protocol === "https:" || isLoopbackHost(parsed.value.hostname)) return parsed;
+  return { ok: false, problem: "must begin with https://" };
+};
+
+/** An id of Entra: a tenant's, a user's, a group's. */
+const isEntraId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
+
+export const entraShape = {
+  tenant: text({
+    doc: "Id of the directory (tenant). Users of another one are not asked about.",
+    required: true,
+    check: (value) => (isEntraId(value) ? undefined : `is ${quote(value)}, must be the tenant's id, a GUID`),
+  }),
+  client_id: text({
+    doc: "Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.",
+    required: true,
+    check: (value) => (value === "" ? "is empty, must be a client identifier" : undefined),
+  }),
+  ...secret("client_secret", {
+    doc: "Client secret of that app registration.",
+    unset: "one of its spellings must be written",
+  }),
+  security_enabled_only: flag({
+    doc: "Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too.",
+    default: true,
+  }),
+  login_url: url({
+    doc: "Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`.",
+    default: "https://login.microsoftonline.com",
+    read: safeOrigin,
+  }),
+  graph_url: url({
+    doc: "Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`.",
+    default: "https://graph.microsoft.com",
+    read: safeOrigin,
+  }),
+};
 
 export const signInShape = {
   authenticate_service_url: url({
@@ -38,6 +80,18 @@ export const signInShape = {
     check: checkScope,
   }),
   idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  idp_groups_resolver: block(
+    {
+      entra: block(entraShape, {
+        doc: "Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.",
+        required: true,
+      }),
+    },
+    {
+      doc: "Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB.",
+      unset: "groups that the provider leaves out are unknown",
+    },
+  ),
   idp_require_email_verified: flag({
     doc: "Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does.",
     default: false,

@@ -16,6 +16,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Discover } from "./idp-discovery.ts";
 import { providerError } from "./idp-errors.ts";
 import type { AuthFailureReason } from "../principal.ts";
+import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksProfile, readProfile, type ProfileFacts } from "./provider-claims.ts";
 import { SIGNING_ALGORITHMS } from "./provider-keys.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
@@ -47,6 +48,7 @@ export interface IdpTokens {
 
 export interface IdpTokenDeps {
   readonly discover: Discover;
+  readonly groups: GroupsResolver;
   readonly fetch: OperatorFetch;
   readonly clock: Clock;
 }
@@ -142,7 +144,8 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
         throw error;
       }
     }
-    return { ok: true, userId: made.id, profile: readProfile(sources, settings, made.id), expiresAt };
+    const profile = await deps.groups.complete(settings, made.id, readProfile(sources, settings, made.id));
+    return { ok: true, userId: made.id, profile, expiresAt };
   };
 
   /** @see RFC 7662 §2.2 */
@@ -188,7 +191,7 @@ export function createIdpTokens(deps: IdpTokenDeps): IdpTokens {
     const { sub: subject }: Readonly<Record<string, unknown>> = payload;
     const made = typeof subject === "string" && providerUserId(settings.issuerName, subject);
     if (!made || !made.ok) return { ok: false, reason: "unknown-user" };
-    const profile = readProfile([payload], settings, made.id);
+    const profile = await deps.groups.complete(settings, made.id, readProfile([payload], settings, made.id));
     return { ok: true, userId: made.id, profile, expiresAt: payload.exp ?? 0 };
   };
 

@@ -13,6 +13,7 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { forGrants, type Discover } from "./idp-discovery.ts";
 import { detailOf, isRefusedCode, isRefusedRefresh, providerError } from "./idp-errors.ts";
 import { scopesFor } from "./idp-scopes.ts";
+import type { GroupsResolver } from "./groups-resolver.ts";
 import { lacksOnlyName, lacksProfile, readProfile, withOthersLeftOut, type ProfileFacts } from "./provider-claims.ts";
 import { fitsNoKey, type ProviderKeys } from "./provider-keys.ts";
 import { parseUserId, providerUserId, type UserId } from "../../shared/user-id.ts";
@@ -73,6 +74,7 @@ const SHOWN_SUBJECT_CHARACTERS = 100;
 export interface IdentityProviderDeps {
   readonly discover: Discover;
   readonly keys: ProviderKeys;
+  readonly groups: GroupsResolver;
   readonly clock: Clock;
 }
 
@@ -185,13 +187,12 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           if (failure.code !== "idp.unavailable" || !isSignIn || !lacksOnlyName(tokens.idClaims ?? {}, settings)) {
             throw failure;
           }
-          return { userId, profile: withOthersLeftOut(readProfile(sources, settings, userId)) };
+          const profile = withOthersLeftOut(readProfile(sources, settings, userId));
+          return { userId, profile: await deps.groups.complete(settings, userId, profile) };
         }
       }
-      return {
-        userId,
-        profile: sources.length === 0 ? undefined : readProfile(sources, settings, userId),
-      };
+      if (sources.length === 0) return { userId, profile: undefined };
+      return { userId, profile: await deps.groups.complete(settings, userId, readProfile(sources, settings, userId)) };
     },
 
     async endSessionUrl(settings, parameters) {

@@ -115,9 +115,15 @@ export function withEarlierUnverified(
   if (!earlier.leftOut) return kept;
   const missing = earlier.leftOut.claims.filter((name) => !hasValue(findClaim(kept.claims, name)));
   const claims = [...new Set([...missing, ...(facts.leftOut?.claims ?? [])])].sort();
-  const groups = facts.leftOut?.groups === true || (earlier.leftOut.groups && facts.groups.length === 0);
+  const { resolver } = facts.leftOut ?? {};
+  // Groups that were asked for elsewhere were left out no less: silence about them is no answer.
+  const wereLeftOut = earlier.leftOut.groups || earlier.leftOut.resolver === "answered";
+  const isOpen = wereLeftOut && facts.groups.length === 0 && resolver !== "answered";
+  const groups = facts.leftOut?.groups === true || isOpen;
   const { leftOut: _leftOut, ...rest } = kept;
-  return claims.length === 0 && !groups ? rest : { ...rest, leftOut: { claims, groups } };
+  return claims.length === 0 && !groups
+    ? rest
+    : { ...rest, leftOut: { claims, groups, ...(resolver && { resolver }) } };
 }
 
 /** Brings what an earlier program stored to today's reading; see `storedFacts`. */

@@ -19,6 +19,8 @@ const REUSE_MS = 60_000;
 const MAX_SIGNED = 256;
 /** Of the claims that `jwt_claims_headers` names, as JSON: a claim that does not fit beside those before it stays out. */
 const MAX_CLAIM_BYTES = 4096;
+/** Of groups that were more than fit into a provider's token, as JSON: more of them would not fit into this one either. */
+const MAX_RESOLVED_GROUPS_BYTES = 8192;
 /** What the JWT says by itself (RFC 7519 §4.1, and who is meant), or would be read as being said by us. */
 const OWN_CLAIMS: ReadonlySet<string> = new Set(
   "iss sub aud exp nbf iat jti user email name groups sid gateway_route route cnf act azp nonce scope client_id".split(
@@ -64,8 +66,7 @@ export function createAssertions(deps: AssertionDeps): Assertions {
       user: user.id,
       email: user.email,
       name: user.name,
-      // [] would say that there are none.
-      ...(user.leftOut?.groups === true ? {} : { groups: user.groups }),
+      ...groupsClaim(user),
       sid: principal.sid,
       // Routes of one host share its audience: without this each upstream could pass as the gateway to the others.
       gateway_route: routeKey,
@@ -98,6 +99,14 @@ export function createAssertions(deps: AssertionDeps): Assertions {
       return jwt;
     },
   };
+}
+
+/** Nothing where they are unknown or too many: [] would say that there are none, and a part that there are no others. */
+function groupsClaim({ groups, leftOut }: User): { readonly groups?: readonly string[] } {
+  if (leftOut?.groups === true) return {};
+  if (leftOut?.resolver === "answered" && Buffer.byteLength(JSON.stringify(groups)) > MAX_RESOLVED_GROUPS_BYTES)
+    return {};
+  return { groups };
 }
 
 const NO_CLAIM_HEADERS: ClaimHeaders = new Map();

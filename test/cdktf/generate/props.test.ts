@@ -65,6 +65,8 @@ const serverFields = server.map((field) => (field.name === "path" ? { ...field, 
 const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, Prop>])[] = [
   ["GatewaySettings", live, propsOf("GatewaySettings")],
   ["RuntimeFlags", fieldsAt(live, "runtime_flags"), propsOf("RuntimeFlags")],
+  ["GroupsResolver", fieldsAt(live, "idp_groups_resolver"), propsOf("GroupsResolver")],
+  ["EntraGroups", fieldsAt(live, "idp_groups_resolver", "entra"), propsOf("EntraGroups")],
   ["HostCertificate", fieldsAt(live, "host_certificates"), propsOf("HostCertificate")],
   ["RouteProps", routeFields.filter(({ name }) => name !== "mcp"), routeProps],
   ["ResponseHeaderRewrite", fieldsAt(routeFields, "rewrite_response_headers"), propsOf("ResponseHeaderRewrite")],
@@ -121,6 +123,8 @@ test("every block of the Field tree is covered above", () => {
     fields.flatMap((field) => (field.fields ? [field.name, ...blocks(field.fields)] : []));
   const known = [
     "runtime_flags",
+    "idp_groups_resolver",
+    "entra",
     "host_certificates",
     "mcp",
     "server",

@@ -224,4 +224,18 @@ describe("withEarlierDoubts()", () => {
     const whole = readProfile([{ role: "lead", groups: ["a"] }], GROUPS);
     expect(withEarlierUnverified(whole, earlier)).not.toHaveProperty("leftOut");
   });
+
+  it("keeps groups unknown that were asked for elsewhere and are not now: no groups would be no answer", () => {
+    const leftOut = { groups: false, claims: ["groups"], resolver: "answered" } as const;
+    const answered = { ...earlier, groups: ["a"], leftOut };
+    const silent = readProfile([{ name: "A" }], GROUPS);
+    expect(withEarlierUnverified(silent, answered)).toMatchObject({
+      groups: [],
+      leftOut: { groups: true, claims: ["groups"] },
+    });
+    expect(withEarlierUnverified(readProfile([{ groups: ["b"] }], GROUPS), answered)).toMatchObject({ groups: ["b"] });
+    expect(withEarlierUnverified({ ...silent, leftOut }, answered)).toMatchObject({ groups: [], leftOut });
+    const failed = { ...silent, leftOut: { ...leftOut, groups: true, resolver: "failed" } } as const;
+    expect(withEarlierUnverified(failed, answered).leftOut).toEqual(failed.leftOut);
+  });
 });

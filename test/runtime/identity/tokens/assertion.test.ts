@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, randomUUID, verify } from "node:crypto";
 
 import { calculateJwkThumbprint, importJWK, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createKeys } from "../../../../runtime/shared/keys.ts";
 import { loadAssertionKeys } from "../../../../runtime/identity/tokens/assertion-keys.ts";
 import { createAssertions, renderJwks } from "../../../../runtime/identity/tokens/assertion.ts";
-import type { Principal } from "../../../../runtime/identity/principal.ts";
+import type { Principal, User } from "../../../../runtime/identity/principal.ts";
 import { verifyAssertion } from "../../../../runtime/verify.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { routeNamed } from "../../../support/config.ts";
@@ -45,6 +45,23 @@ describe("Assertions.sign()", () => {
     for (let index = 0; index < 300; index += 1) assertions.sign(who, app, `h${index}.example.com`);
     expect(payloadOf(assertions.sign(who, app, "one.example.com"))["aud"]).toBe("one.example.com");
     expect(payloadOf(assertions.sign(who, app))["aud"]).toBe("app.example.com");
+  });
+
+  it("leaves out groups that are unknown, and those that a resolver gave and are too many for a header", () => {
+    const app = routeNamed(bench.snapshot(), "app");
+    const claimsOf = (groups: readonly string[], leftOut: NonNullable<User["leftOut"]>) => {
+      const who = principal(1, groups);
+      return payloadOf(assertions.sign({ ...who, user: { ...who.user, leftOut } }, app));
+    };
+    const known = { groups: false, claims: ["groups"], resolver: "answered" } as const;
+    const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
+    const [few, many] = [ids(210), ids(211)];
+    expect(claimsOf(few, known)["groups"]).toEqual(few);
+    expect(claimsOf(many, known)).not.toHaveProperty("groups");
+    expect(claimsOf([], known)["groups"]).toEqual([]);
+    expect(claimsOf([], { ...known, groups: true, resolver: "failed" })).not.toHaveProperty("groups");
+    // What the provider itself sends goes on as ever.
+    expect(payloadOf(assertions.sign(principal(1, many), app))["groups"]).toEqual(many);
   });
 
   it("makes an ES256 JWT with exactly the promised claims", async () => {

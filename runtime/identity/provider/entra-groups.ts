@@ -1,0 +1,189 @@
+/**
+ * The groups of one user, as Microsoft Graph has them: `getMemberObjects`, with client credentials of our own.
+ *
+ * Trusted input: the settings, which alone say where requests go, and for which tenant. Untrusted: the claims, of which only
+ * two ids are used, and the answers. Promises: bounded in time; few questions at once, and none while a refusal is fresh; a
+ * whole answer or none; neither secret nor token in an error.
+ *
+ * @see learn.microsoft.com/graph/api/directoryobject-getmemberobjects, and for the token
+ *   learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
+ */
+import type { EntraSettings } from "../../features/sign-in/compiled.ts";
+import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { errorText, GatewayError } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import type { AskGroups } from "./groups-resolver.ts";
+
+export interface EntraGroupsDeps {
+  readonly fetch: OperatorFetch;
+  readonly clock: Clock;
+  /** For a token, and for one user's groups. Default 5 s: somebody is waiting to be signed in. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 5000;
+/** Users asked about at a time; more do not wait, theirs are unknown for a minute. */
+const MAX_QUESTIONS = 64;
+/** They are stored with the user, and read with each decision. */
+export const MAX_GROUPS = 2048;
+/** So long before its end a token is not used any more. */
+const TOKEN_MARGIN_SECONDS = 60;
+/** After our credentials were refused, or a refusal for too many requests that does not say how long. */
+const PAUSE_SECONDS = 30;
+const MAX_PAUSE_SECONDS = 300;
+
+/** What is known of one application: by the settings object, so that a new configuration begins anew. */
+interface Application {
+  token?: { readonly text: string; readonly expiresAt: number };
+  asking?: Promise<string> | undefined;
+  /** Epoch milliseconds before which it is not asked again. */
+  pausedUntilMs: number;
+}
+
+export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
+  const { clock, timeoutMs = TIMEOUT_MS } = deps;
+  const applications = new WeakMap<EntraSettings, Application>();
+  let questions = 0;
+
+  const applicationOf = (settings: EntraSettings): Application => {
+    let application = applications.get(settings);
+    if (!application) {
+      application = { pausedUntilMs: 0 };
+      applications.set(settings, application);
+    }
+    return application;
+  };
+
+  const pause = (settings: EntraSettings, seconds: number): void => {
+    applicationOf(settings).pausedUntilMs = clock.now() + seconds * 1000;
+  };
+
+  const send = async (
+    what: string,
+    settings: EntraSettings,
+    url: string,
+    init: RequestInit,
+  ): Promise<{ readonly status: number; readonly answer: Readonly<Record<string, unknown>> }> => {
+    if (clock.now() < applicationOf(settings).pausedUntilMs)
+      throw unavailable(`${what}: we were refused a moment ago, and do not ask again yet`);
+    let response: Response;
+    try {
+      response = await deps.fetch(url, { method: "POST", ...init });
+    } catch (error) {
+      throw unavailable(`${what}: ${errorText(error)}`);
+    }
+    const { status, headers } = response;
+    if (status === 429 || status === 503) pause(settings, retryAfter(headers.get("retry-after")));
+    const answer: unknown = await response.json().catch(() => undefined);
+    return { status, answer: isRecord(answer) ? answer : {} };
+  };
+
+  /** @see RFC 6749 §4.4 */
+  const askToken = async (settings: EntraSettings, signal: AbortSignal): Promise<string> => {
+    const application = applicationOf(settings);
+    const what = "ask for a token";
+    const { status, answer } = await send(what, settings, `${settings.loginUrl}/${settings.tenant}/oauth2/v2.0/token`, {
+      headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({
+        client_id: settings.clientId,
+        scope: `${settings.graphUrl}/.default`,
+        client_secret: settings.clientSecret,
+        grant_type: "client_credentials",
+      }).toString(),
+      signal,
+    });
+    if (status !== 200) {
+      // Credentials do not get better by being shown more often.
+      if (status === 400 || status === 401) pause(settings, PAUSE_SECONDS);
+      throw unavailable(`${what}: ${refusalText(status, answer["error"])}`);
+    }
+    const { access_token: text, token_type: type, expires_in: expiresIn } = answer;
+    const isBearer = typeof type === "string" && type.toLowerCase() === "bearer";
+    if (typeof text !== "string" || !TOKEN.test(text) || !isBearer || typeof expiresIn !== "number")
+      throw unavailable(`${what}: the answer is no bearer token with an end`);
+    application.token = { text, expiresAt: epochSeconds(clock) + expiresIn - TOKEN_MARGIN_SECONDS };
+    return text;
+  };
+
+  /** One request for all who wait for it, with a deadline of its own: who asked first may give up first. */
+  const tokenOf = (settings: EntraSettings): Promise<string> => {
+    const application = applicationOf(settings);
+    const { token } = application;
+    if (token && epochSeconds(clock) < token.expiresAt) return Promise.resolve(token.text);
+    application.asking ??= askToken(settings, AbortSignal.timeout(timeoutMs)).finally(
+      () => (application.asking = undefined),
+    );
+    return application.asking;
+  };
+
+  const ask = async (settings: EntraSettings, userObjectId: string): Promise<readonly string[]> => {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    for (const isLast of [false, true]) {
+      const token = await tokenOf(settings);
+      if (deadline.aborted) throw unavailable(`ask for a token: no answer within ${timeoutMs} ms`);
+      const what = "ask for the groups";
+      const url = `${settings.graphUrl}/v1.0/users/${userObjectId}/getMemberObjects`;
+      const { status, answer } = await send(what, settings, url, {
+        headers: { accept: "application/json", "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: JSON.stringify({ securityEnabledOnly: settings.securityEnabledOnly }),
+        signal: deadline,
+      });
+      if (status === 200) return readGroupIds(answer);
+      const application = applicationOf(settings);
+      // It may have been revoked; another user's question may have brought a new one already.
+      if (status === 401 && application.token?.text === token) delete application.token;
+      if (status !== 401 || isLast) {
+        const error = isRecord(answer["error"]) ? answer["error"]["code"] : undefined;
+        throw unavailable(`${what}: ${refusalText(status, error)}`);
+      }
+    }
+    throw new TypeError("unreachable: the last attempt answers or throws");
+  };
+
+  return async (settings, { tid, oid }) => {
+    // The tenant of the configuration is asked, and knows only its own.
+    if (typeof tid !== "string" || tid.toLowerCase() !== settings.tenant)
+      throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
+    if (typeof oid !== "string" || !GUID.test(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
+    if (questions >= MAX_QUESTIONS)
+      throw unavailable(`ask for the groups: ${MAX_QUESTIONS} users are being asked about`);
+    questions += 1;
+    try {
+      return await ask(settings, oid.toLowerCase());
+    } finally {
+      questions -= 1;
+    }
+  };
+}
+
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** What may stand in a header (RFC 6750 §2.1). */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** A part of them would let a rule that denies by one of the others pass. */
+function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly string[] {
+  const { value } = answer;
+  const ids = Array.isArray(value) ? (value as readonly unknown[]) : undefined;
+  if (!ids?.every((id): id is string => typeof id === "string" && GUID.test(id)))
+    throw unavailable("read the groups: the answer is no list of ids");
+  if (answer["@odata.nextLink"] !== undefined) throw unavailable("read the groups: the answer is a part of them");
+  if (ids.length > MAX_GROUPS) throw unavailable(`read the groups: there are more than ${MAX_GROUPS}`);
+  return ids;
+}
+
+/** @param code of the answer; shown only when it is a word: "Authorization_RequestDenied" */
+function refusalText(status: number, code: unknown): string {
+  const word = typeof code === "string" && /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? ` ${code}` : "";
+  return `the answer is ${status}${word}`;
+}
+
+/** @returns seconds */
+function retryAfter(header: string | null): number {
+  const seconds = /^[0-9]{1,6}$/.test(header ?? "") ? Number(header) : PAUSE_SECONDS;
+  return Math.min(Math.max(seconds, 1), MAX_PAUSE_SECONDS);
+}
+
+function unavailable(text: string): GatewayError {
+  return new GatewayError("groups.unavailable", `Cannot ${text}`);
+}

@@ -1,0 +1,42 @@
+/**
+ * Groups that the provider left out because there are too many: asked for elsewhere, as the configuration says.
+ *
+ * Promise: without a whole answer they stay unknown, which no rule takes for "none"; why is in the log. Nothing is thrown.
+ */
+import type { EntraSettings, IdpSettings } from "../../features/sign-in/compiled.ts";
+import { errorText } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { UserId } from "../../shared/user-id.ts";
+import type { ProfileFacts } from "./provider-claims.ts";
+
+export interface GroupsResolver {
+  /** @returns the facts as they are where the provider left out no groups, or nobody is to be asked */
+  complete(settings: IdpSettings, userId: UserId, facts: ProfileFacts): Promise<ProfileFacts>;
+}
+
+/** @throws GatewayError `groups.unavailable`, without secrets in its text */
+export type AskGroups = (settings: EntraSettings, claims: ProfileFacts["claims"]) => Promise<readonly string[]>;
+
+export interface GroupsResolverDeps {
+  readonly entra: AskGroups;
+  readonly log: Log;
+}
+
+export function createGroupsResolver({ entra, log }: GroupsResolverDeps): GroupsResolver {
+  return {
+    async complete({ groupsResolver }, userId, facts) {
+      const { leftOut, claims } = facts;
+      if (leftOut?.groups !== true || groupsResolver === undefined) return facts;
+      try {
+        const groups = [...new Set(await entra(groupsResolver, claims))].sort();
+        return { ...facts, groups, leftOut: { ...leftOut, groups: false, resolver: "answered" } };
+      } catch (error) {
+        log.warn(
+          { user: userId, reason: errorText(error) },
+          "the groups of a user are unknown: they cannot be asked for",
+        );
+        return { ...facts, leftOut: { ...leftOut, resolver: "failed" } };
+      }
+    },
+  };
+}
