@@ -249,7 +249,7 @@ export interface EntraGroups {
   readonly clientId: string;
   /**
    * Client secret of that app registration.
-   * @default - one of its spellings must be written
+   * @default - required, in one of its spellings
    */
   readonly clientSecret?: Secret;
   /**

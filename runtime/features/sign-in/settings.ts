@@ -33,7 +33,7 @@ export const entraShape = {
   }),
   ...secret("client_secret", {
     doc: "Client secret of that app registration.",
-    unset: "one of its spellings must be written",
+    unset: "required, in one of its spellings",
   }),
   security_enabled_only: flag({
     doc: "Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too.",
