@@ -6,11 +6,10 @@
  */
 import { GatewayError } from "../shared/errors.ts";
 import { epochSeconds, type Clock } from "../shared/clock.ts";
-import { randomSecret } from "../shared/keys.ts";
-import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue } from "./check.ts";
+import { createCheckedStore, type StoreBackEnd } from "./checked-store.ts";
 import { createFeedWatch } from "./feed-watch.ts";
-import { FEED_PAGE, toRecord, type RawFeedEntry, type RawRecord } from "./record.ts";
-import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store } from "./store.ts";
+import { FEED_PAGE, type RawFeedEntry, type RawRecord } from "./record.ts";
+import type { Store } from "./store.ts";
 
 interface FeedRow extends RawFeedEntry {
   readonly expiresAt: number;
@@ -21,103 +20,81 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
   const rows = new Map<string, RawRecord>();
   const leases = new Map<string, { holder: string; expiresAtMs: number }>();
   const feeds = new Map<string, FeedRow[]>();
-  const watch = createFeedWatch();
   let lastSequence = 0;
   let closed = false;
 
-  return {
-    async get<T>(key: string) {
+  const backEnd: StoreBackEnd = {
+    async get(key) {
       ready();
-      checkName("key", key);
-      const row = live(key);
-      return row && toRecord<T>(row);
+      return live(key);
     },
 
-    async put(key: string, value: unknown, options: PutOptions = {}): Promise<PutResult> {
+    async put(key, { text, ifVersion, expiresAt, tags }) {
       ready();
-      const { text, ifVersion, expiresAt, tags } = checkPut(key, value, options);
       const stored = live(key)?.version ?? 0;
       if (ifVersion !== undefined && ifVersion !== stored) return { ok: false, reason: "conflict" };
       rows.set(key, { key, text, version: stored + 1, expiresAt, tags });
       return { ok: true, version: stored + 1 };
     },
 
-    async delete(key, { ifVersion } = {}) {
+    async delete(key, ifVersion) {
       ready();
-      checkName("key", key);
-      if (ifVersion !== undefined) checkVersion(ifVersion);
       const row = live(key);
       if (!row || (ifVersion !== undefined && ifVersion !== row.version)) return false;
       return rows.delete(key);
     },
 
-    async take<T>(key: string) {
+    async take(key) {
       ready();
-      checkName("key", key);
       const row = live(key);
       rows.delete(key);
-      return row && toRecord<T>(row);
+      return row;
     },
 
-    async list<T>(tag: string) {
+    async list(tag) {
       ready();
-      checkName("tag", tag);
-      return tagged(tag).map((row) => toRecord<T>(row));
+      return tagged(tag);
     },
 
     async deleteByTag(tag) {
       ready();
-      checkName("tag", tag);
       const found = tagged(tag);
       for (const { key } of found) rows.delete(key);
       return found.length;
     },
 
-    async lease(name, ttlMs): Promise<Lease | undefined> {
+    async lease(name, holder, ttlMs) {
       ready();
-      checkName("lease", name);
-      checkTtl(ttlMs);
       const held = leases.get(name);
-      if (held && held.expiresAtMs > clock.now()) return undefined;
-      const holder = randomSecret(16);
+      if (held && held.expiresAtMs > clock.now()) return false;
       leases.set(name, { holder, expiresAtMs: clock.now() + ttlMs });
-      return {
-        async renew(nextTtlMs) {
-          ready();
-          checkTtl(nextTtlMs);
-          if (leases.get(name)?.holder !== holder) return false;
-          leases.set(name, { holder, expiresAtMs: clock.now() + nextTtlMs });
-          return true;
-        },
-        async release() {
-          ready();
-          if (leases.get(name)?.holder === holder) leases.delete(name);
-        },
-      };
+      return true;
     },
 
-    async append(feed, entry, expiresAt) {
+    async renew(name, holder, ttlMs) {
       ready();
-      checkName("feed", feed);
-      checkExpiry(expiresAt);
-      const row = { sequence: ++lastSequence, text: encodeValue(entry), expiresAt };
+      if (leases.get(name)?.holder !== holder) return false;
+      leases.set(name, { holder, expiresAtMs: clock.now() + ttlMs });
+      return true;
+    },
+
+    async release(name, holder) {
+      ready();
+      if (leases.get(name)?.holder === holder) leases.delete(name);
+    },
+
+    async append(feed, text, expiresAt) {
+      ready();
+      const row = { sequence: ++lastSequence, text, expiresAt };
       const entries = feeds.get(feed);
       if (entries) entries.push(row);
       else feeds.set(feed, [row]);
-      watch.hint(feed);
       return row.sequence;
     },
 
-    async changesSince(feed, sequence): Promise<readonly FeedEntry[]> {
+    async changesSince(feed, sequence) {
       ready();
-      checkName("feed", feed);
-      const later = (feeds.get(feed) ?? []).filter((row) => row.sequence > sequence).slice(0, FEED_PAGE);
-      return later.map((row) => ({ sequence: row.sequence, entry: JSON.parse(row.text) as Json }));
-    },
-
-    onAppend(feed, listener) {
-      checkName("feed", feed);
-      return watch.onAppend(feed, listener);
+      return (feeds.get(feed) ?? []).filter((row) => row.sequence > sequence).slice(0, FEED_PAGE);
     },
 
     async sweep() {
@@ -139,9 +116,9 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): Store {
 
     async close() {
       closed = true;
-      watch.close();
     },
   };
+  return createCheckedStore(backEnd, createFeedWatch());
 
   function ready(): void {
     if (closed) throw new GatewayError("store.unavailable", "Cannot use the store: it is closed");

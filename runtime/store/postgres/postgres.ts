@@ -7,14 +7,14 @@
 import type { PoolClient } from "pg";
 
 import { GatewayError } from "../../shared/errors.ts";
-import { randomSecret } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
-import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue, type CheckedPut } from "../check.ts";
+import type { CheckedPut } from "../check.ts";
+import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
 import { createFeedWatch } from "../feed-watch.ts";
 import { pendingMigrations, VERSION_TABLE } from "../migrations.ts";
 import { listen, openPool, type Database } from "./postgres-connection.ts";
-import { FEED_PAGE, SWEEP_BATCH, toRecord, type RawRecord } from "../record.ts";
-import type { FeedEntry, Json, Lease, PutOptions, PutResult, Store } from "../store.ts";
+import { FEED_PAGE, SWEEP_BATCH, type RawRecord } from "../record.ts";
+import type { Store } from "../store.ts";
 
 /** bigint columns come as text. */
 interface Row {
@@ -58,50 +58,38 @@ function createStore(database: Database, deps: PostgresDeps): Store {
   const watch = createFeedWatch({ latest, everyMs: POLL_EVERY_MS });
   const listener = listen(deps, CHANNEL, (feed) => watch.hint(feed));
 
-  return {
-    async get<T>(key: string) {
-      checkName("key", key);
-      const rows = await query<Row>(`SELECT ${RECORD} FROM gateway_records WHERE key = $1 AND ${LIVE}`, [key]);
-      return first<T>(rows);
+  const backEnd: StoreBackEnd = {
+    async get(key) {
+      return first(await query<Row>(`SELECT ${RECORD} FROM gateway_records WHERE key = $1 AND ${LIVE}`, [key]));
     },
-    async put(key: string, value: unknown, options: PutOptions = {}): Promise<PutResult> {
-      const { text, values } = putStatement(key, checkPut(key, value, options));
+    async put(key, put) {
+      const { text, values } = putStatement(key, put);
       const [row] = await query<{ version: string }>(text, values);
       return row ? { ok: true, version: Number(row.version) } : { ok: false, reason: "conflict" };
     },
-    async delete(key, { ifVersion } = {}) {
-      checkName("key", key);
-      if (ifVersion !== undefined) checkVersion(ifVersion);
+    async delete(key, ifVersion) {
       const rows = await query(
         `DELETE FROM gateway_records WHERE key = $1 AND ${LIVE} AND ($2::bigint IS NULL OR version = $2) RETURNING 1`,
         [key, ifVersion ?? null],
       );
       return rows.length === 1;
     },
-    async take<T>(key: string) {
-      checkName("key", key);
-      const rows = await query<Row>(`DELETE FROM gateway_records WHERE key = $1 AND ${LIVE} RETURNING ${RECORD}`, [
-        key,
-      ]);
-      return first<T>(rows);
+    async take(key) {
+      const text = `DELETE FROM gateway_records WHERE key = $1 AND ${LIVE} RETURNING ${RECORD}`;
+      return first(await query<Row>(text, [key]));
     },
-    async list<T>(tag: string) {
-      checkName("tag", tag);
+    async list(tag) {
       const rows = await query<Row>(
         `SELECT ${RECORD} FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} ORDER BY key`,
         [tag],
       );
-      return rows.map((row) => toRecord<T>(toRaw(row)));
+      return rows.map(toRaw);
     },
     async deleteByTag(tag) {
-      checkName("tag", tag);
       const rows = await query(`DELETE FROM gateway_records WHERE tags @> ARRAY[$1] AND ${LIVE} RETURNING 1`, [tag]);
       return rows.length;
     },
-    async lease(name, ttlMs): Promise<Lease | undefined> {
-      checkName("lease", name);
-      checkTtl(ttlMs);
-      const holder = randomSecret(16);
+    async lease(name, holder, ttlMs) {
       const rows = await query(
         `INSERT INTO gateway_leases AS l (name, holder, expires_at)
          VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
@@ -109,27 +97,26 @@ function createStore(database: Database, deps: PostgresDeps): Store {
          WHERE l.expires_at <= clock_timestamp() RETURNING 1`,
         [name, holder, ttlMs],
       );
-      return rows.length === 1 ? heldLease(database, name, holder) : undefined;
+      return rows.length === 1;
     },
-    async append(feed, entry, expiresAt) {
-      checkName("feed", feed);
-      checkExpiry(expiresAt);
-      const text = encodeValue(entry);
-      const sequence = await database.transaction((client) => appendEntry(client, feed, text, expiresAt));
-      watch.hint(feed);
-      return sequence;
+    async renew(name, holder, ttlMs) {
+      const rows = await query(
+        `UPDATE gateway_leases SET expires_at = clock_timestamp() + $3 * interval '1 millisecond'
+         WHERE name = $1 AND holder = $2 RETURNING 1`,
+        [name, holder, ttlMs],
+      );
+      return rows.length === 1;
     },
-    async changesSince(feed, sequence): Promise<readonly FeedEntry[]> {
-      checkName("feed", feed);
-      const rows = await query<{ sequence: string; entry: string }>(
-        "SELECT sequence, entry FROM gateway_feed WHERE feed = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+    async release(name, holder) {
+      await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
+    },
+    append: (feed, text, expiresAt) => database.transaction((client) => appendEntry(client, feed, text, expiresAt)),
+    async changesSince(feed, sequence) {
+      const rows = await query<{ sequence: string; text: string }>(
+        "SELECT sequence, entry AS text FROM gateway_feed WHERE feed = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
         [feed, sequence, FEED_PAGE],
       );
-      return rows.map((row) => ({ sequence: Number(row.sequence), entry: JSON.parse(row.entry) as Json }));
-    },
-    onAppend(feed, onChange) {
-      checkName("feed", feed);
-      return watch.onAppend(feed, onChange);
+      return rows.map(({ sequence: position, text }) => ({ sequence: Number(position), text }));
     },
     async sweep() {
       let total = 0;
@@ -141,11 +128,11 @@ function createStore(database: Database, deps: PostgresDeps): Store {
       return total;
     },
     async close() {
-      watch.close();
       await listener.close();
       await database.close();
     },
   };
+  return createCheckedStore(backEnd, watch);
 
   async function latest(feeds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await query<{ feed: string; sequence: string }>(
@@ -187,23 +174,6 @@ function putStatement(key: string, put: CheckedPut): { readonly text: string; re
   };
 }
 
-function heldLease({ query }: Database, name: string, holder: string): Lease {
-  return {
-    async renew(ttlMs) {
-      checkTtl(ttlMs);
-      const rows = await query(
-        `UPDATE gateway_leases SET expires_at = clock_timestamp() + $3 * interval '1 millisecond'
-         WHERE name = $1 AND holder = $2 RETURNING 1`,
-        [name, holder, ttlMs],
-      );
-      return rows.length === 1;
-    },
-    async release() {
-      await query("DELETE FROM gateway_leases WHERE name = $1 AND holder = $2", [name, holder]);
-    },
-  };
-}
-
 async function appendEntry(client: PoolClient, feed: string, text: string, expiresAt: number): Promise<number> {
   // One appender of a feed at a time, until commit: otherwise a lower number could become visible after a higher one,
   // and a reader that has seen the higher one would never look for it.
@@ -233,9 +203,8 @@ async function migrate(client: PoolClient): Promise<void> {
   }
 }
 
-function first<T>(rows: readonly Row[]) {
-  const [row] = rows;
-  return row && toRecord<T>(toRaw(row));
+function first([row]: readonly Row[]): RawRecord | undefined {
+  return row && toRaw(row);
 }
 
 function toRaw(row: Row): RawRecord {

@@ -7,13 +7,12 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { randomSecret } from "../../shared/keys.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
-import { checkExpiry, checkName, checkPut, checkTtl, checkVersion, encodeValue } from "../check.ts";
+import { createCheckedStore, type StoreBackEnd } from "../checked-store.ts";
 import { createFeedWatch } from "../feed-watch.ts";
-import { SWEEP_BATCH, toRecord } from "../record.ts";
+import { SWEEP_BATCH } from "../record.ts";
 import { startSqliteThread } from "./sqlite-thread.ts";
-import type { FeedEntry, Json, Lease, PutOptions, Store } from "../store.ts";
+import type { Store } from "../store.ts";
 
 /** Other processes' appends are seen within this time: well inside the 2 s promised for revocations. */
 const POLL_EVERY_MS = 500;
@@ -34,64 +33,18 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
   const watch = createFeedWatch({ latest: (feeds) => call("latest", feeds), everyMs: POLL_EVERY_MS });
   const now = (): number => epochSeconds(clock);
 
-  return {
-    async get<T>(key: string) {
-      checkName("key", key);
-      const raw = await call("get", key, now());
-      return raw && toRecord<T>(raw);
-    },
-    async put(key: string, value: unknown, options: PutOptions = {}) {
-      return call("put", key, checkPut(key, value, options), now());
-    },
-    async delete(key, { ifVersion } = {}) {
-      checkName("key", key);
-      if (ifVersion !== undefined) checkVersion(ifVersion);
-      return call("delete", key, ifVersion, now());
-    },
-    async take<T>(key: string) {
-      checkName("key", key);
-      const raw = await call("take", key, now());
-      return raw && toRecord<T>(raw);
-    },
-    async list<T>(tag: string) {
-      checkName("tag", tag);
-      const found = await call("list", tag, now());
-      return found.map((raw) => toRecord<T>(raw));
-    },
-    async deleteByTag(tag) {
-      checkName("tag", tag);
-      return call("deleteByTag", tag, now());
-    },
-    async lease(name, ttlMs): Promise<Lease | undefined> {
-      checkName("lease", name);
-      checkTtl(ttlMs);
-      const holder = randomSecret(16);
-      const taken = await call("lease", name, holder, clock.now() + ttlMs, clock.now());
-      if (!taken) return undefined;
-      return {
-        async renew(nextTtlMs) {
-          checkTtl(nextTtlMs);
-          return call("renew", name, holder, clock.now() + nextTtlMs);
-        },
-        release: () => call("release", name, holder),
-      };
-    },
-    async append(feed, entry, expiresAt) {
-      checkName("feed", feed);
-      checkExpiry(expiresAt);
-      const sequence = await call("append", feed, encodeValue(entry), expiresAt);
-      watch.hint(feed);
-      return sequence;
-    },
-    async changesSince(feed, sequence): Promise<readonly FeedEntry[]> {
-      checkName("feed", feed);
-      const rows = await call("changesSince", feed, sequence);
-      return rows.map((row) => ({ sequence: row.sequence, entry: JSON.parse(row.text) as Json }));
-    },
-    onAppend(feed, listener) {
-      checkName("feed", feed);
-      return watch.onAppend(feed, listener);
-    },
+  const backEnd: StoreBackEnd = {
+    get: (key) => call("get", key, now()),
+    put: (key, put) => call("put", key, put, now()),
+    delete: (key, ifVersion) => call("delete", key, ifVersion, now()),
+    take: (key) => call("take", key, now()),
+    list: (tag) => call("list", tag, now()),
+    deleteByTag: (tag) => call("deleteByTag", tag, now()),
+    lease: (name, holder, ttlMs) => call("lease", name, holder, clock.now() + ttlMs, clock.now()),
+    renew: (name, holder, ttlMs) => call("renew", name, holder, clock.now() + ttlMs),
+    release: (name, holder) => call("release", name, holder),
+    append: (feed, text, expiresAt) => call("append", feed, text, expiresAt),
+    changesSince: (feed, sequence) => call("changesSince", feed, sequence),
     async sweep() {
       let total = 0;
       for (;;) {
@@ -101,11 +54,9 @@ export async function openSqliteStore({ path, clock, busyTimeoutMs = 5000 }: Sql
         if (removed < SWEEP_BATCH) return total;
       }
     },
-    async close() {
-      watch.close();
-      await thread.close();
-    },
+    close: () => thread.close(),
   };
+  return createCheckedStore(backEnd, watch);
 }
 
 /** Creates the file for its owner only, before SQLite would create it as the umask says; its side files copy the mode. */
