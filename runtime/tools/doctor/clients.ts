@@ -42,17 +42,16 @@ const publicClient = [server.publicClientsAdvertised, authorize.tokenTakesPublic
 const selfRegistered = [server.registrationAdvertised, registration.registersPublic] as const;
 const staysConnected = [challenge.badTokenChallenged, authorize.refreshRefusedCleanly] as const;
 
+/** @param asked by this client on top, between discovery and the token endpoint */
+function usualNeeds(...asked: Rule[]): readonly Rule[] {
+  return [challenge.initializeChallenged, ...discovery, ...asked, ...publicClient, ...staysConnected];
+}
+
 export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "sdk-v1",
     name: "TypeScript SDK v1 hosts",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.authorizeBegins,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.authorizeBegins),
     byRegistration: [...selfRegistered, registration.registersLoopback],
     wants: [
       challenge.challengeReadsPlainly,
@@ -79,15 +78,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "python-sdk",
     name: "Python SDK hosts",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      challenge.resourceMetadataAtRoot,
-      server.pathFormsAnswered,
-      authorize.authorizeBegins,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(challenge.resourceMetadataAtRoot, server.pathFormsAnswered, authorize.authorizeBegins),
     byRegistration: [...selfRegistered, registration.registersLocalhost],
     wants: [challenge.resourceMetadataAtPath],
   },
@@ -115,27 +106,14 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "inspector",
     name: "MCP Inspector (command line and terminal)",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.anyLoopbackPort,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.anyLoopbackPort),
     byRegistration: [...selfRegistered, registration.registersLoopback],
     wants: [server.issAdvertised],
   },
   {
     id: "claude-code",
     name: "Claude Code",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.anyLoopbackPort,
-      authorize.slashedResource,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.anyLoopbackPort, authorize.slashedResource),
     byDocument: [
       authorize.acceptsDocument(
         "claude-code",
@@ -149,13 +127,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "claude-ai",
     name: "Claude (web, desktop and mobile connectors)",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.slashedResource,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.slashedResource),
     byDocument: [
       authorize.acceptsDocument(
         "claude-ai",
@@ -170,14 +142,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "chatgpt",
     name: "ChatGPT",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.answersCarryIss,
-      authorize.noResource,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.answersCarryIss, authorize.noResource),
     byRegistration: [...selfRegistered, registration.registersWeb],
     // Where answers carry iss; else one of its own for each connector, https://chatgpt.com/connector/oauth/<id>.
     redirectUris: ["https://chatgpt.com/connector_platform_oauth_redirect"],
@@ -186,13 +151,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "vs-code",
     name: "VS Code",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.anyLoopbackPort,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.anyLoopbackPort),
     byDocument: [
       authorize.acceptsDocument("vs-code", "https://vscode.dev/oauth/client-metadata.json", "http://127.0.0.1:33418/"),
     ],
@@ -203,13 +162,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "copilot-cli",
     name: "Copilot CLI",
-    needs: [
-      challenge.initializeChallenged,
-      ...discovery,
-      authorize.anyLoopbackPort,
-      ...publicClient,
-      ...staysConnected,
-    ],
+    needs: usualNeeds(authorize.anyLoopbackPort),
     byDocument: [
       authorize.acceptsDocument(
         "copilot-cli",
@@ -223,7 +176,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "codex",
     name: "Codex",
-    needs: [challenge.initializeChallenged, ...discovery, authorize.noResource, ...publicClient, ...staysConnected],
+    needs: usualNeeds(authorize.noResource),
     // Where answers do not carry iss, it names another document, by an id that it makes of the server's address.
     byDocument: [
       authorize.acceptsDocument(
@@ -239,7 +192,7 @@ export const CLIENTS: readonly ClientSequence[] = [
   {
     id: "cursor",
     name: "Cursor",
-    needs: [challenge.initializeChallenged, ...discovery, ...publicClient, ...staysConnected],
+    needs: usualNeeds(),
     byRegistration: [...selfRegistered, registration.registersCursor],
     redirectUris: registration.CURSOR_REDIRECTS,
     wants: [registration.keepsCursorScheme],
