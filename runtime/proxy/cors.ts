@@ -5,15 +5,19 @@
  * origins that may call them: the same host, loopback pages, and `mcp_allowed_origins`.
  */
 import type { CompiledRoute, LiveSettings } from "../config/compiled.ts";
-import type { AddedHeaders } from "../features/headers/apply-added.ts";
-import type { Exchange, UpgradeOffer } from "../http/exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { respondBytes } from "../http/respond.ts";
-import type { Readable } from "node:stream";
 
 const MAX_AGE_SECONDS = "600";
 const ALLOWED_HEADERS =
   "authorization, content-type, accept, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
 const EXPOSED_HEADERS = "www-authenticate, mcp-session-id, mcp-protocol-version";
+const OPEN_TO_EVERYONE = [
+  "access-control-allow-origin",
+  "*",
+  "access-control-expose-headers",
+  "www-authenticate",
+] as const;
 const NOTHING: readonly string[] = [];
 const MCP_METHODS = "GET, POST, DELETE, OPTIONS";
 
@@ -81,14 +85,10 @@ export function classifyOrigin(
   return /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?$/.test(origin) ? "allowed" : "foreign";
 }
 
-/** The exchange whose answers any page may read. */
-export function withCorsForEveryone(exchange: Exchange): Exchange {
-  return new ExtraHeaders(exchange, [
-    "access-control-allow-origin",
-    "*",
-    "access-control-expose-headers",
-    "www-authenticate",
-  ]);
+/** Has the answer say that any page may read it, beside what the settings add. */
+export function openToEveryone(exchange: Exchange): void {
+  const { flat = [], names = new Set<string>() } = exchange.addedHeaders ?? {};
+  exchange.addedHeaders = { flat: [...flat, ...OPEN_TO_EVERYONE], names };
 }
 
 /** Tool arguments mirrored into headers may be named freely, so they are allowed as asked for; nothing else is. */
@@ -100,100 +100,4 @@ function requestedHeaders(exchange: Exchange): string {
     .filter((name) => /^mcp-param-[a-z0-9_-]{1,64}$/.test(name))
     .slice(0, 32);
   return [ALLOWED_HEADERS, ...params].join(", ");
-}
-
-/** An exchange that adds headers to its answer. */
-class ExtraHeaders implements Exchange {
-  readonly #inner: Exchange;
-  readonly #extra: readonly string[];
-
-  constructor(inner: Exchange, extra: readonly string[]) {
-    this.#inner = inner;
-    this.#extra = extra;
-  }
-
-  get id(): string {
-    return this.#inner.id;
-  }
-  get method(): string {
-    return this.#inner.method;
-  }
-  get path(): string {
-    return this.#inner.path;
-  }
-  get query(): string {
-    return this.#inner.query;
-  }
-  get host(): string {
-    return this.#inner.host;
-  }
-  get secure(): boolean {
-    return this.#inner.secure;
-  }
-  get remoteAddress(): string {
-    return this.#inner.remoteAddress;
-  }
-  get rawHeaders(): readonly string[] {
-    return this.#inner.rawHeaders;
-  }
-  get body(): Readable {
-    return this.#inner.body;
-  }
-  get hasBody(): boolean {
-    return this.#inner.hasBody;
-  }
-  get httpVersion(): Exchange["httpVersion"] {
-    return this.#inner.httpVersion;
-  }
-  get trailers(): readonly string[] {
-    return this.#inner.trailers;
-  }
-  get upgrade(): UpgradeOffer | undefined {
-    return this.#inner.upgrade;
-  }
-  get addedHeaders(): AddedHeaders | undefined {
-    return this.#inner.addedHeaders;
-  }
-  get supportUrl(): string | undefined {
-    return this.#inner.supportUrl;
-  }
-  get started(): boolean {
-    return this.#inner.started;
-  }
-  get status(): number {
-    return this.#inner.status;
-  }
-  get meantStatus(): number | undefined {
-    return this.#inner.meantStatus;
-  }
-  set meantStatus(status: number | undefined) {
-    this.#inner.meantStatus = status;
-  }
-  header(lowerName: string): string | undefined {
-    return this.#inner.header(lowerName);
-  }
-  headerValues(lowerName: string): readonly string[] {
-    return this.#inner.headerValues(lowerName);
-  }
-  start(status: number, headers: readonly string[], mayTrail?: boolean): void {
-    this.#inner.start(status, [...headers, ...this.#extra], mayTrail);
-  }
-  write(chunk: Buffer | string): boolean {
-    return this.#inner.write(chunk);
-  }
-  onDrain(listener: () => void): void {
-    this.#inner.onDrain(listener);
-  }
-  end(chunk?: Buffer | string, trailers?: readonly string[]): void {
-    this.#inner.end(chunk, trailers);
-  }
-  respond(status: number, headers: readonly string[], body?: Buffer | string, trailers?: readonly string[]): void {
-    this.#inner.respond(status, [...headers, ...this.#extra], body, trailers);
-  }
-  abort(): void {
-    this.#inner.abort();
-  }
-  onClose(listener: (complete: boolean) => void): void {
-    this.#inner.onClose(listener);
-  }
 }

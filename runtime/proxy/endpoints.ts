@@ -9,7 +9,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondError } from "../http/respond.ts";
 import type { Log } from "../shared/log.ts";
-import { answerEndpointPreflight, withCorsForEveryone } from "./cors.ts";
+import { answerEndpointPreflight, openToEveryone } from "./cors.ts";
 
 export interface EndpointFinder {
   /** @returns true when the path is ours, and the exchange is or will be answered */
@@ -63,7 +63,8 @@ export function createEndpointFinder(deps: {
         ]);
       return;
     }
-    run(endpoint, endpoint.cors === true ? withCorsForEveryone(exchange) : exchange, snapshot);
+    if (endpoint.cors === true) openToEveryone(exchange);
+    run(endpoint, exchange, snapshot);
   };
 
   const run = (endpoint: Endpoint, exchange: Exchange, snapshot: Snapshot): void => {
