@@ -22,6 +22,10 @@ type ExplainCommand = ExplainOptions & { config: string; certificate?: string; i
 /** @returns 0 done, 1 a problem with what was given, 2 wrong usage */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode = 0;
+  const say = ({ ok, text }: { readonly ok: boolean; readonly text: string }): void => {
+    console.log(text);
+    exitCode = ok ? 0 : 1;
+  };
   const program = new Command("gateway")
     .description("Identity-aware gateway for MCP servers and web applications")
     .version(await packageVersion())
@@ -50,9 +54,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--list", "say which generations there are, change nothing")
     .action(async ({ config, list, ...request }: { config: string; list?: true; owner?: string; to?: number }) => {
       const { listGenerations, rollbackSlices } = await import("./tools/commands/rollback.ts");
-      const result = await (list ? listGenerations(config) : rollbackSlices(config, request));
-      console.log(result.text);
-      exitCode = result.ok ? 0 : 1;
+      say(await (list ? listGenerations(config) : rollbackSlices(config, request)));
     });
 
   program
@@ -65,9 +67,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     )
     .action(async (paths: string[], { elsewhere = false }: { elsewhere?: boolean }) => {
       const { checkConfiguration } = await import("./tools/commands/check.ts");
-      const result = await checkConfiguration(paths, { env: process.env, elsewhere });
-      console.log(result.text);
-      exitCode = result.ok ? 0 : 1;
+      say(await checkConfiguration(paths, { env: process.env, elsewhere }));
     });
 
   program
@@ -111,8 +111,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
       const { examine } = await import("./tools/doctor/doctor.ts");
       const { formatDoctorReport } = await import("./tools/doctor/text.ts");
       const report = await examine(url);
-      console.log(json ? JSON.stringify(report, null, 2) : formatDoctorReport(report));
-      exitCode = report.ok ? 0 : 1;
+      say({ ok: report.ok, text: json ? JSON.stringify(report, null, 2) : formatDoctorReport(report) });
     });
 
   program
@@ -123,9 +122,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--server-name <name>", "name in its certificate, where it is asked by an address")
     .action(async (address: string, options: ReadyOptions) => {
       const { askReadiness } = await import("./tools/commands/ready.ts");
-      const { ok, text } = await askReadiness(address, options);
-      console.log(text);
-      exitCode = ok ? 0 : 1;
+      say(await askReadiness(address, options));
     });
 
   program

@@ -1,5 +1,6 @@
 /** What one process tells of itself: readiness for orchestrators, status and metrics for operators. */
 import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
+import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -7,7 +8,7 @@ import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { storeHealth } from "./store-health.ts";
-import { upstreamSeries, type UpstreamStatus } from "./upstream-series.ts";
+import { upstreamSeries } from "./upstream-series.ts";
 
 export type { Admin } from "./listener.ts";
 

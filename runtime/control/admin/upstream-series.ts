@@ -1,13 +1,6 @@
 /** Metrics of upstreams about which something is known: those with others beside them, checks or ejection. */
+import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Series } from "./series.ts";
-
-/** What the proxy tells of one upstream; also shown on the status page. */
-export interface UpstreamStatus {
-  readonly route: string;
-  readonly upstream: string;
-  readonly healthy: boolean;
-  readonly ejections: number;
-}
 
 /** @param upstreams those of this process, now */
 export function upstreamSeries(upstreams: () => readonly UpstreamStatus[]): readonly Series[] {

@@ -118,6 +118,3 @@ export const upstreamTimeoutShape = {
     default: "30s",
   }),
 };
-
-/** What may be written about the upstreams of all routes. */
-export type UpstreamSettingsDoc = ShapeDoc<typeof upstreamTimeoutShape>;

@@ -165,6 +165,3 @@ export const headerSettingsShape = {
     ...responseHeaderMap,
   }),
 };
-
-/** What may be written about the headers of all routes. */
-export type HeaderSettingsDoc = ShapeDoc<typeof headerSettingsShape>;

@@ -217,6 +217,3 @@ function privateRedirectUri(value: string): string | undefined {
   }
   return undefined;
 }
-
-/** What may be written about the settings of all MCP routes. */
-export type McpSettingsDoc = ShapeDoc<typeof mcpSettingsShape & typeof lifetimeShape>;

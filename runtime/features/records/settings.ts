@@ -4,7 +4,6 @@ import { nearest } from "../../settings/nearest.ts";
 import { quote } from "../../settings/problem.ts";
 import { text } from "../../settings/types/scalar.ts";
 import { textList } from "../../settings/types/list.ts";
-import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({
@@ -28,6 +27,3 @@ function recordField(value: string): string | undefined {
   const near = nearest(value, RECORD_FIELDS);
   return `is ${quote(value)}, ${near === undefined ? `must be one of ${RECORD_FIELDS.join(", ")}` : `did you mean "${near}"?`}`;
 }
-
-/** What may be written about the authorization log. */
-export type RecordsDoc = ShapeDoc<typeof recordFieldsShape & typeof recordsShape>;

@@ -10,11 +10,6 @@ export function joinScopes(...lists: readonly (readonly string[])[]): readonly s
   return [...new Set(lists.flat())];
 }
 
-/** True when nothing of `wanted` is missing in `held`. */
-export function coversScopes(held: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.every((scope) => held.includes(scope));
-}
-
 export interface ScopeSources {
   /** Of the route; when there are any, the operator has decided. */
   readonly configured: readonly string[];

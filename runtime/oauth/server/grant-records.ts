@@ -159,11 +159,6 @@ export interface ConsentRecord {
   readonly grantedAt: number;
 }
 
-/** `client-assertion:<hash>`: a client's signed assertion that was used; lives as long as the assertion could be used again. */
-export interface AssertionRecord {
-  readonly schema: 1;
-}
-
 /** The schema that each kind is written in, and how older ones are brought up to date; see store/formats.ts. */
 export const ISSUER_FORMATS = firstFormats([
   "client",

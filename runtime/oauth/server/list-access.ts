@@ -6,31 +6,16 @@ import type { Store } from "../../store/store.ts";
 import { endGrant } from "./grants/grants.ts";
 import { findGrant, GRANTS_TAG, type ConsentRecord, type GrantRecord } from "./grant-records.ts";
 
-export interface LivingGrant {
+export interface LivingGrant extends Omit<GrantRecord, "schema" | "issuer" | "scope" | "refresh"> {
   readonly id: string;
-  readonly clientId: string;
-  readonly clientName: string;
-  readonly userId: string;
-  /** A server's address, or the origin of several. */
-  readonly audience: string;
-  /** Epoch seconds. */
-  readonly createdAt: number;
-  /** Epoch seconds; past it the provider is asked before new tokens are given. */
-  readonly sessionExpiresAt: number;
   /** Epoch seconds; put off with each refresh. */
   readonly expiresAt: number;
-  /** Epoch seconds; put off by nothing. */
-  readonly endsAt?: number;
 }
 
-export interface LivingConsent {
+export interface LivingConsent extends Pick<ConsentRecord, "clientId" | "audience" | "grantedAt"> {
   /** Key in the store. */
   readonly key: string;
-  readonly clientId: string;
   readonly clientName: string;
-  readonly audience: string;
-  /** Epoch seconds. */
-  readonly grantedAt: number;
   readonly expiresAt: number;
 }
 

@@ -2,7 +2,7 @@
 import { endAccess, listGrants } from "../../oauth/server/list-access.ts";
 import { endSession, findSession, listSessions } from "../../identity/users/list-sessions.ts";
 import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
-import { printRows, timeText } from "./output.ts";
+import { forEachNamed, printRows, timeText } from "./output.ts";
 
 export interface ListOptions {
   readonly config: string;
@@ -115,11 +115,7 @@ async function endEach(
     console.error(`Cannot choose what to end: name ids, or say --user${what === "grant" ? ", --client" : ""} or --all`);
     return 2;
   }
-  let count = 0;
-  for (const id of ids) {
-    if (await end(id)) count += 1;
-    else console.error(`There is no ${what} ${JSON.stringify(id)}`);
-  }
+  const count = await forEachNamed(ids, what, end);
   console.log(`${count} ${what}${count === 1 ? "" : "s"} ended`);
   return count === ids.length && count > 0 ? 0 : 1;
 }

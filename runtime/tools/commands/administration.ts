@@ -6,7 +6,6 @@
  */
 import { resolveBoot } from "../../control/bundle/boot.ts";
 import { readSources } from "../../control/bundle/sources.ts";
-import type { BootSettings } from "../../config/compiled.ts";
 import { formatProblem, loadSlices, type CheckedConfig } from "../../config/load.ts";
 import { lowerAscii } from "../../shared/ascii.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -45,15 +44,8 @@ export async function withAdministration<T>(
   const all = loadSlices(sources);
   const outcome = all.config ? all : loadSlices(sources.filter(({ boot }) => boot));
   if (!outcome.config) throw new GatewayError("config.invalid", outcome.problems.map(formatProblem).join("\n"));
-  const { settings } = await resolveBoot(outcome.config.boot, process.env);
-  return withStore(settings, outcome.config, work);
-}
-
-async function withStore<T>(
-  boot: BootSettings,
-  config: CheckedConfig,
-  work: (administration: Administration) => Promise<T>,
-): Promise<T> {
+  const { config } = outcome;
+  const { settings: boot } = await resolveBoot(config.boot, process.env);
   if (boot.storageUrl === "memory:") {
     throw new GatewayError(
       "commands.memory",

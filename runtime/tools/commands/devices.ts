@@ -1,7 +1,7 @@
 /** `gateway devices …`: which devices people have registered, whether an administrator vouches for them, and ending them. */
 import { listDevices, removeDevice, setApproval, type LivingDevice } from "../../identity/devices/devices.ts";
 import { emailsOf, onlyOf, withAdministration, type Administration } from "./administration.ts";
-import { printRows, timeText } from "./output.ts";
+import { forEachNamed, printRows, timeText } from "./output.ts";
 
 export interface DeviceListOptions {
   readonly config: string;
@@ -77,16 +77,12 @@ async function each(
   act: (device: LivingDevice) => Promise<void>,
 ): Promise<number> {
   const living = await listDevices(administration);
-  let code = 0;
-  for (const id of ids) {
+  const found = await forEachNamed(ids, "device", async (id) => {
     const device = living.find(({ proof }) => proof.id === id);
     if (device) await act(device);
-    else {
-      console.error(`There is no device ${JSON.stringify(id)}`);
-      code = 1;
-    }
-  }
-  return code;
+    return device !== undefined;
+  });
+  return found === ids.length ? 0 : 1;
 }
 
 async function devicesOf({ store }: Administration, user: string | undefined): Promise<readonly LivingDevice[]> {

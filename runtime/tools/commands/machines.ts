@@ -15,7 +15,7 @@ import {
   mintServiceAccountToken,
 } from "../../identity/tokens/service-accounts.ts";
 import { withAdministration, type Administration } from "./administration.ts";
-import { printRows, timeText } from "./output.ts";
+import { forEachNamed, printRows, timeText } from "./output.ts";
 
 export interface ClientOptions {
   readonly config: string;
@@ -79,17 +79,13 @@ export function printClients(options: { readonly config: string; readonly json?:
 /** Takes ids of registered clients, and URLs of client ID metadata documents. @returns exit code */
 export function revokeClients(ids: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
-    let code = 0;
-    for (const id of ids) {
-      const existed = await endClient(administration, id);
+    const found = await forEachNamed(ids, "client", async (id) => {
       // A document is no record of ours: what ends is what users granted it.
-      if (existed || id.startsWith("https://")) console.log(`client ${id} ended, with everything under it`);
-      else {
-        console.error(`There is no client ${JSON.stringify(id)}`);
-        code = 1;
-      }
-    }
-    return code;
+      const existed = (await endClient(administration, id)) || id.startsWith("https://");
+      if (existed) console.log(`client ${id} ended, with everything under it`);
+      return existed;
+    });
+    return found === ids.length ? 0 : 1;
   });
 }
 
@@ -155,18 +151,14 @@ export function printServiceAccounts(options: { readonly config: string; readonl
 export function revokeServiceAccounts(names: readonly string[], options: { readonly config: string }): Promise<number> {
   return withAdministration(options.config, async (administration) => {
     const living = await listServiceAccounts(administration.store);
-    let code = 0;
-    for (const name of names) {
+    const found = await forEachNamed(names, "service account", async (name) => {
       const account = living.find(({ key, value }) => value.name === name || key === `service-account:${name}`);
-      if (account) {
-        await endServiceAccount(administration, account.key.slice("service-account:".length));
-        console.log(`service account ${account.value.name} ended`);
-      } else {
-        console.error(`There is no service account ${JSON.stringify(name)}`);
-        code = 1;
-      }
-    }
-    return code;
+      if (!account) return false;
+      await endServiceAccount(administration, account.key.slice("service-account:".length));
+      console.log(`service account ${account.value.name} ended`);
+      return true;
+    });
+    return found === names.length ? 0 : 1;
   });
 }
 

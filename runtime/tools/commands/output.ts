@@ -20,6 +20,20 @@ export function printRows(rows: readonly Row[], isJson: boolean, none: string): 
   }
 }
 
+/** Says which of those named are not there. @param act false: it is not there @returns how many were */
+export async function forEachNamed(
+  names: readonly string[],
+  what: string,
+  act: (name: string) => Promise<boolean>,
+): Promise<number> {
+  let found = 0;
+  for (const name of names) {
+    if (await act(name)) found += 1;
+    else console.error(`There is no ${what} ${JSON.stringify(name)}`);
+  }
+  return found;
+}
+
 /** "2026-11-20T18:00:00Z" */
 export function timeText(epochSeconds: number): string {
   return new Date(epochSeconds * 1000).toISOString().replace(".000Z", "Z");

@@ -7,74 +7,64 @@ const machines = () => import("./machines.ts");
 const devices = () => import("./devices.ts");
 const blocks = () => import("./blocks.ts");
 
-const CONFIG = ["--config <path>", "the gateway's configuration: file or directory"] as const;
 const JSON_OUT = ["--json", "for machines"] as const;
 const USER = ["--user <id>", "only of this user: id or email"] as const;
 const CLIENT = ["--client <id>", "only of this client"] as const;
 const ALL = ["--all", "everybody's"] as const;
 const ROUTE = ["--route <key>", "of a tool: on this route alone, owner/name"] as const;
 
+/** A command on the records of a gateway, which its configuration leads to. */
+function onRecords(parent: Command, name: string, description = ""): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .requiredOption("--config <path>", "the gateway's configuration: file or directory");
+}
+
 /** @param exit takes the exit code of the command that ran */
 export function addAdministration(program: Command, exit: (code: number) => void): void {
-  program
-    .command("block")
-    .description(
-      "refuse it on every process within 2 s, open streams included, until it is unblocked; nothing is ended",
-    )
+  onRecords(
+    program,
+    "block",
+    "refuse it on every process within 2 s, open streams included, until it is unblocked; nothing is ended",
+  )
     .argument("<what>", "user, client, grant, route or tool")
     .argument(
       "<name>",
       "user: id or email; client, grant: id (after -- when it begins with -); route: owner/name; tool: name",
     )
-    .requiredOption(...CONFIG)
     .option("--until <time>", "2h, or 2026-11-20T18:00:00Z; until it is lifted otherwise")
     .option("--reason <text>", "for those who see the list")
     .option(...ROUTE)
     .action(async (what, name, options) => exit(await (await blocks()).block(what, name, options)));
-  program
-    .command("unblock")
-    .description("take a block away")
+  onRecords(program, "unblock", "take a block away")
     .argument("<what>", "as it was blocked")
     .argument("<name>")
-    .requiredOption(...CONFIG)
     .option(...ROUTE)
     .action(async (what, name, options) => exit(await (await blocks()).unblock(what, name, options)));
-  program
-    .command("blocks")
-    .description("what is blocked")
-    .requiredOption(...CONFIG)
+  onRecords(program, "blocks", "what is blocked")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await blocks()).printBlocks(options)));
 
   const sessions = program.command("sessions").description("who is signed in with a browser");
-  sessions
-    .command("list")
-    .requiredOption(...CONFIG)
+  onRecords(sessions, "list")
     .option(...USER)
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await access()).printSessions(options)));
-  sessions
-    .command("revoke")
-    .description("sign out, on every host and process within 2 s")
+  onRecords(sessions, "revoke", "sign out, on every host and process within 2 s")
     .argument("[id...]")
-    .requiredOption(...CONFIG)
     .option(...USER)
     .option(...ALL)
     .action(async (ids, options) => exit(await (await access()).revokeSessions(ids, options)));
 
   const grants = program.command("grants").description("what users let MCP clients do");
-  grants
-    .command("list")
-    .requiredOption(...CONFIG)
+  onRecords(grants, "list")
     .option(...USER)
     .option(...CLIENT)
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await access()).printGrants(options)));
-  grants
-    .command("revoke")
-    .description("end access and forget the approval behind it, on every process within 2 s")
+  onRecords(grants, "revoke", "end access and forget the approval behind it, on every process within 2 s")
     .argument("[id...]")
-    .requiredOption(...CONFIG)
     .option(...USER)
     .option(...CLIENT)
     .option(...ALL)
@@ -83,32 +73,21 @@ export function addAdministration(program: Command, exit: (code: number) => void
   const device = program
     .command("devices")
     .description("devices that people have registered, for policies that ask for one");
-  device
-    .command("list")
-    .requiredOption(...CONFIG)
+  onRecords(device, "list")
     .option(...USER)
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await devices()).printDevices(options)));
-  device
-    .command("approve")
-    .description("vouch for devices, for policies that ask for an approved one")
+  onRecords(device, "approve", "vouch for devices, for policies that ask for an approved one")
     .argument("<id...>")
-    .requiredOption(...CONFIG)
     .option("--withdraw", "no longer; on every process within 2 s")
     .action(async (ids, options) => exit(await (await devices()).approveDevices(ids, options)));
-  device
-    .command("revoke")
-    .description("end registrations, on every process within 2 s; sessions go on without them")
+  onRecords(device, "revoke", "end registrations, on every process within 2 s; sessions go on without them")
     .argument("[id...]")
-    .requiredOption(...CONFIG)
     .option(...USER)
     .action(async (ids, options) => exit(await (await devices()).revokeDevices(ids, options)));
 
   const client = program.command("client").description("OAuth clients: those made here, and those that registered");
-  client
-    .command("create")
-    .description("print the id and the secret of a new client, once")
-    .requiredOption(...CONFIG)
+  onRecords(client, "create", "print the id and the secret of a new client, once")
     .requiredOption("--name <name>", "what people are asked about")
     .option("--issuer <origin>", "the MCP host it is for; needed where there are several")
     .option("--redirect-uri <uri...>", "an application that signs people in")
@@ -119,37 +98,25 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--jwks <file>", "public keys with which it signs, instead of a secret")
     .option("--jwks-uri <url>", "where it publishes them")
     .action(async (options) => exit(await (await machines()).makeClient(options)));
-  client
-    .command("list")
-    .requiredOption(...CONFIG)
+  onRecords(client, "list")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await machines()).printClients(options)));
-  client
-    .command("revoke")
-    .description("end a client with its grants and approvals")
+  onRecords(client, "revoke", "end a client with its grants and approvals")
     .argument("<id...>", "client ids; a document's URL too")
-    .requiredOption(...CONFIG)
     .action(async (ids, options) => exit(await (await machines()).revokeClients(ids, options)));
 
   const account = program.command("service-account").description("machines that call MCP servers with a token");
-  account
-    .command("create")
-    .description("print the token of a new service account, once")
-    .requiredOption(...CONFIG)
+  onRecords(account, "create", "print the token of a new service account, once")
     .requiredOption("--name <name>", "the user will be service-account:<name>")
     .option("--email <address>", "for policies")
     .option("--groups <names>", "for policies, comma separated")
     .option("--expires <duration>", "life of the token", "90d")
     .option("--resource <url>", "the one MCP server, or the host, that it is good for; every route otherwise")
     .action(async (options) => exit(await (await machines()).makeServiceAccount(options)));
-  account
-    .command("list")
-    .requiredOption(...CONFIG)
+  onRecords(account, "list")
     .option(...JSON_OUT)
     .action(async (options) => exit(await (await machines()).printServiceAccounts(options)));
-  account
-    .command("revoke")
+  onRecords(account, "revoke")
     .argument("<name...>", "names or ids")
-    .requiredOption(...CONFIG)
     .action(async (names, options) => exit(await (await machines()).revokeServiceAccounts(names, options)));
 }

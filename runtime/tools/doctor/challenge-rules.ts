@@ -140,35 +140,40 @@ export const resourceMatches: Rule = {
   },
 };
 
-export const resourceMetadataAtPath: Rule = {
-  id: "resource-metadata-at-path",
-  says: "the metadata is also at the well-known address with the server's path",
-  async check(visit) {
-    const path = withoutSlash(visit.url.pathname);
-    const url = `${visit.url.origin}/.well-known/oauth-protected-resource${path}`;
-    const answer = await visit.ask({ url, headers: metadataHeaders });
-    return holdsIf(
-      answer.status === 200 && answer.json() !== undefined,
-      `${url}: ${describe(answer)}`,
-      "serve it there too: some clients do not read the challenge",
-    );
-  },
-};
+/** Metadata, as JSON, is at an address. @param orRefused the address may refuse with 4xx instead */
+export function foundRule(
+  id: string,
+  says: string,
+  addressOf: (visit: Visit) => string | Promise<string>,
+  fix: string,
+  orRefused = false,
+): Rule {
+  return {
+    id,
+    says,
+    async check(visit) {
+      const url = await addressOf(visit);
+      const answer = await visit.ask({ url, headers: metadataHeaders });
+      const found = answer.status === 200 && answer.json() !== undefined;
+      return holdsIf(found || (orRefused && isRefusal(answer.status)), `${url}: ${describe(answer)}`, fix);
+    },
+  };
+}
 
-export const resourceMetadataAtRoot: Rule = {
-  id: "resource-metadata-at-root",
-  says: "the well-known address without a path is answered 200 or 4xx",
-  async check(visit) {
-    const url = `${visit.url.origin}/.well-known/oauth-protected-resource`;
-    const answer = await visit.ask({ url, headers: metadataHeaders });
-    const fine = (answer.status === 200 && answer.json() !== undefined) || isRefusal(answer.status);
-    return holdsIf(
-      fine,
-      `${url}: ${describe(answer)}`,
-      "answer 404 where there is nothing: the Python SDK gives up at 3xx and 5xx",
-    );
-  },
-};
+export const resourceMetadataAtPath = foundRule(
+  "resource-metadata-at-path",
+  "the metadata is also at the well-known address with the server's path",
+  ({ url }) => `${url.origin}/.well-known/oauth-protected-resource${withoutSlash(url.pathname)}`,
+  "serve it there too: some clients do not read the challenge",
+);
+
+export const resourceMetadataAtRoot = foundRule(
+  "resource-metadata-at-root",
+  "the well-known address without a path is answered 200 or 4xx",
+  ({ url }) => `${url.origin}/.well-known/oauth-protected-resource`,
+  "answer 404 where there is nothing: the Python SDK gives up at 3xx and 5xx",
+  true,
+);
 
 export const noOfflineAccess: Rule = {
   id: "no-offline-access",

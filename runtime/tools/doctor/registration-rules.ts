@@ -1,7 +1,7 @@
 /** Dynamic registration with what real clients send. */
 import type { JsonObject } from "./ask.ts";
-import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
-import { LOOPBACK_REDIRECT, PUBLIC_CLIENT, type Visit } from "./visit.ts";
+import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
+import { LOOPBACK_REDIRECT, PUBLIC_CLIENT } from "./visit.ts";
 
 export const CURSOR_REDIRECTS = [
   "cursor://anysphere.cursor-mcp/oauth/callback",
@@ -17,48 +17,41 @@ export const VSCODE_REDIRECTS = [
 
 export const CLAUDE_REDIRECT = "https://claude.ai/api/mcp/auth_callback";
 
-/** Registers and validates what was registered. */
-async function registered(
-  visit: Visit,
-  metadata: JsonObject,
-  validate: (answer: JsonObject) => Verdict = () => HOLDS,
-): Promise<Verdict> {
-  const answer = await visit.register({ ...PUBLIC_CLIENT, ...metadata });
-  if (!answer) return unknown("there is no registration endpoint");
-  if (answer.status === 429) return unknown("too many registrations from here for now");
-  const json = answer.json();
-  if (answer.status !== 201 || typeof json?.["client_id"] !== "string")
-    return broken(describe(answer), "answer 201 with client_id and what was registered (RFC 7591 §3.2.1)");
-  return validate(json);
-}
-
-/** All of these redirect URIs came back, byte for byte. */
-function keeps(wanted: readonly string[], fix: string): (answer: JsonObject) => Verdict {
-  return (answer) => {
-    const missing = wanted.find((uri) => !lists(answer["redirect_uris"], uri));
-    return missing === undefined ? HOLDS : broken(`${missing} was not registered`, fix);
+/** Registration with this metadata succeeds, and these redirect URIs come back byte for byte. */
+function registers(id: string, says: string, metadata: JsonObject, kept: readonly string[] = [], fix = ""): Rule {
+  return {
+    id,
+    says,
+    async check(visit) {
+      const answer = await visit.register({ ...PUBLIC_CLIENT, ...metadata });
+      if (!answer) return unknown("there is no registration endpoint");
+      if (answer.status === 429) return unknown("too many registrations from here for now");
+      const json = answer.json();
+      if (answer.status !== 201 || typeof json?.["client_id"] !== "string")
+        return broken(describe(answer), "answer 201 with client_id and what was registered (RFC 7591 §3.2.1)");
+      const missing = kept.find((uri) => !lists(json["redirect_uris"], uri));
+      return missing === undefined ? HOLDS : broken(`${missing} was not registered`, fix);
+    },
   };
 }
 
-export const registersLoopback: Rule = {
-  id: "registers-loopback",
-  says: "a public client with a loopback redirect can register",
-  check: (visit) =>
-    registered(visit, {}, keeps([LOOPBACK_REDIRECT], "accept http redirects on 127.0.0.1 (RFC 8252 §7.3)")),
-};
+export const registersLoopback = registers(
+  "registers-loopback",
+  "a public client with a loopback redirect can register",
+  {},
+  [LOOPBACK_REDIRECT],
+  "accept http redirects on 127.0.0.1 (RFC 8252 §7.3)",
+);
 
-export const registersLocalhost: Rule = {
-  id: "registers-localhost",
-  says: "a public client with a redirect on localhost can register",
-  check: (visit) => {
-    const uri = "http://localhost:33418/oauth/callback";
-    return registered(
-      visit,
-      { redirect_uris: [uri] },
-      keeps([uri], "accept http redirects on localhost, which real clients use"),
-    );
-  },
-};
+const LOCALHOST_REDIRECTS = ["http://localhost:33418/oauth/callback"];
+
+export const registersLocalhost = registers(
+  "registers-localhost",
+  "a public client with a redirect on localhost can register",
+  { redirect_uris: LOCALHOST_REDIRECTS },
+  LOCALHOST_REDIRECTS,
+  "accept http redirects on localhost, which real clients use",
+);
 
 export const registersPublic: Rule = {
   id: "registers-public",
@@ -76,55 +69,45 @@ export const registersPublic: Rule = {
   },
 };
 
-export const registersNative: Rule = {
-  id: "registers-native",
-  says: "unknown members and scopes do not keep a native client from registering",
-  check: (visit) =>
-    registered(visit, {
-      application_type: "native",
-      scope: "openid profile email offline_access",
-      software_id: "gateway-doctor",
-      "gateway-doctor-unknown": true,
-    }),
-};
-
-export const registersCursor: Rule = {
-  id: "registers-custom-scheme-among-others",
-  says: "a custom scheme among the redirects does not spoil the others",
-  check: (visit) =>
-    registered(
-      visit,
-      { redirect_uris: CURSOR_REDIRECTS },
-      keeps(CURSOR_REDIRECTS.slice(1), "register the redirects that are permitted and return them (RFC 7591 §3.2.1)"),
-    ),
-};
-
-export const keepsCursorScheme: Rule = {
-  id: "keeps-custom-scheme",
-  says: "the application's own custom scheme is registered",
-  check: (visit) =>
-    registered(
-      visit,
-      { redirect_uris: CURSOR_REDIRECTS },
-      keeps(
-        CURSOR_REDIRECTS.slice(0, 1),
-        `list ${CURSOR_REDIRECTS[0]} in mcp_allowed_private_redirect_uris if people sign in from its desktop application`,
-      ),
-    ),
-};
-
-export const registersVsCode: Rule = {
-  id: "registers-several-redirects",
-  says: "https and loopback redirects register together, trailing slash kept",
-  check: (visit) =>
-    registered(visit, { redirect_uris: VSCODE_REDIRECTS }, keeps(VSCODE_REDIRECTS, "register redirects byte for byte")),
-};
-
-export const registersWeb: Rule = {
-  id: "registers-web-redirect",
-  says: "a hosted client with an https redirect can register",
-  check: (visit) => {
-    const metadata = { redirect_uris: [CLAUDE_REDIRECT], application_type: "web" };
-    return registered(visit, metadata, keeps([CLAUDE_REDIRECT], "accept https redirects"));
+export const registersNative = registers(
+  "registers-native",
+  "unknown members and scopes do not keep a native client from registering",
+  {
+    application_type: "native",
+    scope: "openid profile email offline_access",
+    software_id: "gateway-doctor",
+    "gateway-doctor-unknown": true,
   },
-};
+);
+
+export const registersCursor = registers(
+  "registers-custom-scheme-among-others",
+  "a custom scheme among the redirects does not spoil the others",
+  { redirect_uris: CURSOR_REDIRECTS },
+  CURSOR_REDIRECTS.slice(1),
+  "register the redirects that are permitted and return them (RFC 7591 §3.2.1)",
+);
+
+export const keepsCursorScheme = registers(
+  "keeps-custom-scheme",
+  "the application's own custom scheme is registered",
+  { redirect_uris: CURSOR_REDIRECTS },
+  CURSOR_REDIRECTS.slice(0, 1),
+  `list ${CURSOR_REDIRECTS[0]} in mcp_allowed_private_redirect_uris if people sign in from its desktop application`,
+);
+
+export const registersVsCode = registers(
+  "registers-several-redirects",
+  "https and loopback redirects register together, trailing slash kept",
+  { redirect_uris: VSCODE_REDIRECTS },
+  VSCODE_REDIRECTS,
+  "register redirects byte for byte",
+);
+
+export const registersWeb = registers(
+  "registers-web-redirect",
+  "a hosted client with an https redirect can register",
+  { redirect_uris: [CLAUDE_REDIRECT], application_type: "web" },
+  [CLAUDE_REDIRECT],
+  "accept https redirects",
+);

@@ -1,5 +1,5 @@
 /** The authorization server's metadata: by its flags clients choose what to do, or refuse to go on. */
-import { isRefusal, metadataHeaders, pathForms, withoutSlash } from "./challenge-rules.ts";
+import { foundRule, isRefusal, metadataHeaders, pathForms, withoutSlash } from "./challenge-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
 import type { Visit } from "./visit.ts";
@@ -20,17 +20,22 @@ function serverRule(
   };
 }
 
-export const serverMetadataFound: Rule = {
-  id: "server-metadata-found",
-  says: "the authorization server metadata is at its RFC 8414 address",
-  async check(visit) {
+/** One member of the metadata is a list that contains the value. */
+function listRule(id: string, member: string, value: string, fix: string): Rule {
+  return serverRule(id, `${member} lists ${value}`, ({ [member]: listed }) =>
+    holdsIf(lists(listed, value), `${member} is ${JSON.stringify(listed)}`, fix),
+  );
+}
+
+export const serverMetadataFound = foundRule(
+  "server-metadata-found",
+  "the authorization server metadata is at its RFC 8414 address",
+  async (visit) => {
     const issuer = new URL(await visit.issuer());
-    const url = `${issuer.origin}/.well-known/oauth-authorization-server${withoutSlash(issuer.pathname)}`;
-    const answer = await visit.ask({ url, headers: metadataHeaders });
-    const found = answer.status === 200 && answer.json() !== undefined;
-    return holdsIf(found, `${url}: ${describe(answer)}`, "serve it there as JSON, without a login (RFC 8414 §3)");
+    return `${issuer.origin}/.well-known/oauth-authorization-server${withoutSlash(issuer.pathname)}`;
   },
-};
+  "serve it there as JSON, without a login (RFC 8414 §3)",
+);
 
 export const openidMetadataFound: Rule = {
   id: "openid-metadata-found",
@@ -69,20 +74,12 @@ async function sameServerOr4xx(visit: Visit, urls: readonly string[]): Promise<V
   return HOLDS;
 }
 
-export const metadataOnHost: Rule = {
-  id: "metadata-on-host",
-  says: "the MCP host itself answers for the authorization server (revision 2025-03-26)",
-  async check(visit) {
-    const url = `${visit.url.origin}/.well-known/oauth-authorization-server`;
-    const answer = await visit.ask({ url, headers: metadataHeaders });
-    const found = answer.status === 200 && answer.json() !== undefined;
-    return holdsIf(
-      found,
-      `${url}: ${describe(answer)}`,
-      "serve the metadata on every MCP host: old clients look nowhere else",
-    );
-  },
-};
+export const metadataOnHost = foundRule(
+  "metadata-on-host",
+  "the MCP host itself answers for the authorization server (revision 2025-03-26)",
+  ({ url }) => `${url.origin}/.well-known/oauth-authorization-server`,
+  "serve the metadata on every MCP host: old clients look nowhere else",
+);
 
 export const issuerMatches = serverRule(
   "issuer-matches",
@@ -127,43 +124,25 @@ export const endpointsNamed = serverRule(
   },
 );
 
-export const refreshAdvertised = serverRule(
+export const refreshAdvertised = listRule(
   "refresh-advertised",
-  "grant_types_supported lists refresh_token",
-  (metadata) => {
-    const types = metadata["grant_types_supported"];
-    return holdsIf(
-      lists(types, "refresh_token"),
-      `grant_types_supported is ${JSON.stringify(types)}`,
-      "offer refresh tokens and list them, or users sign in all the time",
-    );
-  },
+  "grant_types_supported",
+  "refresh_token",
+  "offer refresh tokens and list them, or users sign in all the time",
 );
 
-export const pkceAdvertised = serverRule(
+export const pkceAdvertised = listRule(
   "pkce-advertised",
-  "code_challenge_methods_supported lists S256",
-  (metadata) => {
-    const methods = metadata["code_challenge_methods_supported"];
-    return holdsIf(
-      lists(methods, "S256"),
-      `code_challenge_methods_supported is ${JSON.stringify(methods)}`,
-      "list S256: clients must refuse to go on without it",
-    );
-  },
+  "code_challenge_methods_supported",
+  "S256",
+  "list S256: clients must refuse to go on without it",
 );
 
-export const publicClientsAdvertised = serverRule(
+export const publicClientsAdvertised = listRule(
   "public-clients-advertised",
-  "token_endpoint_auth_methods_supported lists none",
-  (metadata) => {
-    const methods = metadata["token_endpoint_auth_methods_supported"];
-    return holdsIf(
-      lists(methods, "none"),
-      `token_endpoint_auth_methods_supported is ${JSON.stringify(methods)}`,
-      "list none: clients on people's machines can keep no secret",
-    );
-  },
+  "token_endpoint_auth_methods_supported",
+  "none",
+  "list none: clients on people's machines can keep no secret",
 );
 
 export const issAdvertised = serverRule(

@@ -18,11 +18,8 @@ import { AnswerReader, type AnswerSink } from "./reader.ts";
 import { bodySink, writeRequest, type WrittenRequest } from "./writer.ts";
 
 /** Whose request is on the connection. */
-export interface ConnectionUser {
+export interface ConnectionUser extends AnswerSink {
   readonly request: UpstreamRequest;
-  onHead(status: number, headers: string[]): void;
-  onData(chunk: Buffer): void;
-  onEnd(trailers: string[] | undefined): void;
   /** The connection ended before anything was sent: another one will do. */
   onUnsent(): void;
   fail(failure: UpstreamFailure, detail: string): void;

@@ -1,8 +1,7 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
 import { type BootDoc, type SettingsDoc } from "../../../config/settings.ts";
 import type { Standing } from "../../../config/load-by-owner.ts";
-import type { Problem, SliceSource } from "../../../config/load.ts";
-import type { UpstreamReach } from "../../../features/connection/compiled.ts";
+import type { CheckedCertificate, CheckedRoute, Problem, SliceSource } from "../../../config/load.ts";
 import type { Refusal } from "../../../config/refusals.ts";
 import type { ValuePath } from "../../../settings/problem.ts";
 import type { SecretNeeds } from "../secret-needs.ts";
@@ -51,22 +50,10 @@ export interface Refusals {
 }
 
 /** A checked route; the document is in `text`, canonical JSON. */
-export interface RouteText {
-  readonly key: string;
-  readonly owner: string;
-  readonly heldTo?: string | undefined;
-  readonly name: string;
-  readonly text: string;
-  readonly reach?: UpstreamReach;
-}
+export type RouteText = Omit<CheckedRoute, "doc">;
 
 /** A checked certificate of a slice; the document is in `text`, canonical JSON. */
-export interface CertificateText {
-  readonly key: string;
-  readonly owner: string;
-  readonly host: string;
-  readonly text: string;
-}
+export type CertificateText = Omit<CheckedCertificate, "doc">;
 
 export interface CheckedSettings {
   readonly boot: BootDoc;

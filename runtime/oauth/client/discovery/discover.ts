@@ -19,6 +19,7 @@ import {
   serverMetadataUrls,
   type AuthorizationServer,
   type ProtectedResource,
+  type Reading,
 } from "./metadata.ts";
 import type { UpstreamTarget } from "../target.ts";
 
@@ -99,11 +100,25 @@ export async function findProtectedResource(
   timeoutMs?: number,
 ): Promise<DiscoverResult<ProtectedResource>> {
   const urls = [...(challenged === undefined ? [] : [challenged]), ...resourceMetadataUrls(target.url)];
-  let last: DiscoverResult<never> = refuse("not-found", "there is no protected resource metadata");
-  for (const url of new Set(urls)) {
-    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysResource, timeoutMs);
+  return firstDocument(
+    new Set(urls),
+    (url) => fetchDocument(deps, url, targetOf(url, target, settings), saysResource, timeoutMs),
+    (document) => parseProtectedResource(document, target.url),
+    "there is no protected resource metadata",
+  );
+}
+
+async function firstDocument<T>(
+  urls: Iterable<string>,
+  fetchFrom: (url: string) => Promise<DiscoverResult<unknown>>,
+  parse: (document: unknown) => Reading<T>,
+  absent: string,
+): Promise<DiscoverResult<T>> {
+  let last: DiscoverResult<never> = refuse("not-found", absent);
+  for (const url of urls) {
+    const document = await fetchFrom(url);
     if (document.ok) {
-      const parsed = parseProtectedResource(document.value, target.url);
+      const parsed = parse(document.value);
       return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
     }
     if (document.failure !== "not-found") last = document;
@@ -132,17 +147,13 @@ async function findServer(
   settings: LiveSettings,
   issuer: string,
 ): Promise<DiscoverResult<AuthorizationServer>> {
-  let last: DiscoverResult<never> = refuse("not-found", `there is no metadata of issuer ${JSON.stringify(issuer)}`);
-  for (const url of serverMetadataUrls(issuer)) {
-    const document = await fetchDocument(deps, url, targetOf(url, target, settings), saysServer);
-    if (document.ok) {
-      const parsed = parseServerMetadata(document.value, issuer, deps.development || isUpstreamOrigin(issuer, target));
-      return parsed.ok ? pass(parsed.value) : refuse("invalid", parsed.detail);
-    }
-    if (document.failure !== "not-found") last = document;
-    if (document.failure === "unavailable") return document;
-  }
-  return last;
+  const mayBeHttp = deps.development || isUpstreamOrigin(issuer, target);
+  return firstDocument(
+    serverMetadataUrls(issuer),
+    (url) => fetchDocument(deps, url, targetOf(url, target, settings), saysServer),
+    (document) => parseServerMetadata(document, issuer, mayBeHttp),
+    `there is no metadata of issuer ${JSON.stringify(issuer)}`,
+  );
 }
 
 /** `to` may be plain http in the operator's own network, and then its own authorization server is too. */
