@@ -82,6 +82,27 @@ function contract(start: () => Promise<Backend>): void {
     expect((await listDevices(there())).map(({ proof }) => proof.id)).toContain(device.id);
   });
 
+  test("users whose ids look alike are others: by issuer, Unicode form and case", async () => {
+    const name = `josé ${randomSecret(6)}`;
+    const users = [
+      userId(name),
+      userId(name.normalize("NFD")),
+      userId(name.toUpperCase()),
+      userId(`${name} `),
+      userId(name, "corp"),
+      userId(name, "corp-2"),
+      userId(`corp/${name}`),
+    ];
+    for (const user of users) await register(user);
+    for (const user of users)
+      expect((await listDevices(there(), user)).map(({ device }) => device.userId)).toEqual([user]);
+    const [first] = await listDevices(there(), name);
+    await removeDevice(here(), first as LivingDevice);
+    expect(await Promise.all(users.map(async (user) => (await listDevices(there(), user)).length))).toEqual([
+      0, 1, 1, 1, 1, 1, 1,
+    ]);
+  });
+
   test("a credential is registered once, also when many try at once in several processes", async () => {
     const of = credential();
     const made = await Promise.all(
