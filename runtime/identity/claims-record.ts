@@ -134,10 +134,11 @@ type Providers = Pick<LiveSettings, "idp">;
 
 /** The settings of the issuer that a user comes from; undefined when there are none, and for machines. */
 export function findProvider({ idp }: Providers, userId: UserId): IdpSettings | undefined {
-  return idp?.issuerName === issuerOf(userId) ? idp : undefined;
+  const parts = parseUserId(userId);
+  return parts?.kind === "person" && parts.issuer === idp?.issuerName ? idp : undefined;
 }
 
-/** @returns undefined for the first provider */
+/** @returns undefined for the first provider, and for machines */
 export function issuerOf(userId: UserId): string | undefined {
   const parts = parseUserId(userId);
   return parts?.kind === "person" ? parts.issuer : undefined;
