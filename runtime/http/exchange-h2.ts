@@ -48,6 +48,8 @@ export class Http2Exchange implements Exchange {
   readonly #peerAddress: string;
   #writes: PendingWrites | undefined;
   #answerTrailers: readonly string[] = NONE;
+  /** By us: at RST_STREAM with NO_ERROR node:http2 ends the answer, too, whole or not. */
+  #isEnded = false;
 
   constructor(stream: ServerHttp2Stream, peer: Http2Peer, head: Omit<Http2Head, "ok">, hasBody: boolean) {
     this.method = head.method;
@@ -106,6 +108,7 @@ export class Http2Exchange implements Exchange {
   end(chunk?: Buffer | string, trailers: readonly string[] = NONE): void {
     const stream = this.#stream;
     this.#answerTrailers = trailers;
+    this.#isEnded = true;
     if (this.#isWritable) {
       if (chunk === undefined || chunk.length === 0) stream.end();
       else stream.end(chunk);
@@ -129,7 +132,7 @@ export class Http2Exchange implements Exchange {
 
   onClose(listener: (complete: boolean) => void): void {
     const stream = this.#stream;
-    const tell = (): void => listener(stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
+    const tell = (): void => listener(this.#isEnded && stream.writableFinished && stream.rstCode === NGHTTP2_NO_ERROR);
     if (stream.destroyed) process.nextTick(tell);
     else stream.once("close", tell);
   }
@@ -167,6 +170,8 @@ export class Http2Exchange implements Exchange {
 
   #acceptWebSocket(headers: readonly string[]): Duplex {
     this.start(200, headers);
+    // Its end is no longer ours to say.
+    this.#isEnded = true;
     return this.#stream;
   }
 }
