@@ -81,6 +81,8 @@ export function createHttp2Sessions(deps: Http2Deps): Http2Sessions {
         streamResetBurst: 500,
         streamResetRate: 50,
         unknownProtocolTimeout: 10_000,
+        // A second Date or ETag of an upstream goes on as it does over HTTP/1.1: node:http2 would throw.
+        strictSingleValueFields: false,
         settings: {
           maxConcurrentStreams: MAX_STREAMS,
           maxHeaderListSize: deps.maxHeaderBytes,

@@ -44,6 +44,11 @@ const STREAM_WINDOW_BYTES = 262_144;
 const SESSION_WINDOW_BYTES = 1_048_576;
 /** Bound of what node:http2 holds for one connection, in MB (its unit): all windows, and as much on the way out. */
 const MAX_MEMORY_MB = 64;
+/**
+ * What may stand once is checked before; node:http2 would throw for a client's second User-Agent, too. Its types know
+ * this option of servers alone.
+ */
+const AS_THEY_ARE = { strictSingleValueFields: false };
 
 export class Session {
   /** Since `performance.now()` had this value it has been idle for too long; meaningful without streams. */
@@ -131,6 +136,7 @@ export class Session {
       maxHeaderListPairs: MAX_FIELDS,
       maxSessionMemory: MAX_MEMORY_MB,
       maxReservedRemoteStreams: 0,
+      ...AS_THEY_ARE,
     });
     this.#http2 = http2;
     http2.on("error", (error: Error) => (this.#error ??= error));
