@@ -5,12 +5,13 @@
 import { errorPage, errorTitle, type PageLink } from "../pages/error.ts";
 import { pageHeaders } from "../pages/layout.ts";
 import { withAddedHeaders } from "../features/headers/apply-added.ts";
+import type { CodeWith, ErrorCode, StatusOf } from "./codes.ts";
 import type { Exchange } from "./exchange.ts";
 import { grpcHead, isGrpcCall } from "./grpc.ts";
 
-export interface ErrorParts {
+export interface ErrorParts<Code extends ErrorCode = ErrorCode> {
   /** Stable and for machines: "route.not-found". */
-  readonly code: string;
+  readonly code: Code;
   /** Heading of the page, where it is not what status and code say by themselves. */
   readonly title?: string;
   /** For people, without internals. */
@@ -74,11 +75,15 @@ export function redirect(
   send(exchange, status, undefined, "", ["location", location, ...headers]);
 }
 
-/** A refusal or failure, as a page for browsers, as a status for gRPC calls and as JSON for everything else. */
-export function respondError(
+/**
+ * A refusal or failure, as a page for browsers, as a status for gRPC calls and as JSON for everything else.
+ *
+ * @param status one of those that the table of codes has for this one
+ */
+export function respondError<Code extends ErrorCode>(
   exchange: Exchange,
-  status: number,
-  parts: ErrorParts,
+  status: StatusOf<Code>,
+  parts: ErrorParts<Code>,
   headers: readonly string[] = [],
 ): void {
   if (!acceptsHtml(exchange) || isGrpcCall(exchange)) {
@@ -99,7 +104,11 @@ export function respondError(
 /** Of an answer of 503: something we need is away, and the same may be possible in a moment. */
 export const AGAIN_LATER: readonly string[] = ["retry-after", "5"];
 
-export function respondAgainLater(exchange: Exchange, parts: ErrorParts, headers: readonly string[] = []): void {
+export function respondAgainLater(
+  exchange: Exchange,
+  parts: ErrorParts<CodeWith<503>>,
+  headers: readonly string[] = [],
+): void {
   respondError(exchange, 503, { ...parts, canRetry: true }, [...AGAIN_LATER, ...headers]);
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 import { configReference } from "../config/surfaces/reference.ts";
 import { guideParts } from "./pages/guide.ts";
+import { operationsParts } from "./pages/operations.ts";
 import { fillParts } from "./pages/parts.ts";
 import { terraformParts } from "./pages/terraform.ts";
 
@@ -14,6 +15,7 @@ export function madePages(): ReadonlyMap<string, string> {
   return new Map([
     ["runtime/REFERENCE.md", `${configReference()}\n`],
     ["runtime/GUIDE.md", fillParts(read("runtime/GUIDE.md"), guideParts())],
+    ["runtime/OPERATIONS.md", fillParts(read("runtime/OPERATIONS.md"), operationsParts())],
     ["runtime/terraform/README.md", fillParts(read("runtime/terraform/README.md"), terraformParts())],
   ]);
 }

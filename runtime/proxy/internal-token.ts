@@ -4,6 +4,7 @@
  * Promises: the client learns neither the token nor the upstream's own challenge, which would lead it past us; a request
  * is sent at most twice; warm connections cost no promise.
  */
+import type { CodeWith } from "../http/codes.ts";
 import { respondAgainLater, respondError, respondJson } from "../http/respond.ts";
 import { upstreamHeader, type UpstreamHeaders } from "../upstreams/transport-types.ts";
 import { routeCorsHeaders } from "./cors.ts";
@@ -108,12 +109,22 @@ function answerRefused(
       // 401, so that the client sends its user through our authorization endpoint, which connects the upstream.
       const message = `Unauthorized: connect ${route.name} first, by signing in to this MCP server again`;
       const headers = ["www-authenticate", challengeFor(deps, context, "not-connected"), ...cors];
-      respondJson(exchange, 401, { error: "unauthorized", message, request_id: exchange.id }, headers);
+      respondJson(
+        exchange,
+        401,
+        { error: "unauthorized" satisfies CodeWith<401>, message, request_id: exchange.id },
+        headers,
+      );
       return 401;
     }
     case "forbidden": {
       const message = `${route.name} does not let you do this with the access you gave`;
-      respondJson(exchange, 403, { error: "upstream.insufficient-scope", message, request_id: exchange.id }, cors);
+      respondJson(
+        exchange,
+        403,
+        { error: "upstream.insufficient-scope" satisfies CodeWith<403>, message, request_id: exchange.id },
+        cors,
+      );
       return 403;
     }
     case "unavailable":

@@ -1,6 +1,7 @@
 /** Steps of MCP server routes: programs with an External Token (D10, D11). */
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
+import type { CodeWith } from "../http/codes.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { respondBytes, respondJson } from "../http/respond.ts";
 import type { Authenticator, Revocations } from "../identity/interfaces.ts";
@@ -27,7 +28,10 @@ export function checkOrigin(deps: DecideDeps): Step {
     const { exchange, prepared, snapshot } = context;
     const origin = classifyOrigin(exchange, prepared.route, snapshot.settings);
     if (origin === "foreign") {
-      const body = { error: "origin.not-allowed", message: "Forbidden: this Origin may not call here" };
+      const body = {
+        error: "origin.not-allowed" satisfies CodeWith<403>,
+        message: "Forbidden: this Origin may not call here",
+      };
       return refuse(deps, context, "origin-not-allowed", () => answer(context, 403, body));
     }
     if (origin !== "none") context.corsOrigin = exchange.header("origin");
@@ -67,7 +71,7 @@ export function findMcpPath(deps: DecideDeps): Step {
     const { mcp } = prepared.route;
     const endpoint = mcp?.kind === "server" ? mcp.resource : "";
     const message = `This address of an MCP server is not served; its endpoint is ${endpoint}`;
-    const body = { error: "mcp.path-not-served", message };
+    const body = { error: "mcp.path-not-served" satisfies CodeWith<404>, message };
     return refuse(deps, context, "mcp-path-not-served", () => answer(context, 404, body));
   };
 }
@@ -166,7 +170,7 @@ export interface ChallengeDeps {
   ) => boolean;
 }
 
-const UNAUTHORIZED = "unauthorized";
+const UNAUTHORIZED = "unauthorized" satisfies CodeWith<401>;
 
 /** A sealed address is no resource of its own: whoever asks for it is sent to the route's. */
 export function challengeFor(

@@ -20,6 +20,7 @@ const pages = [
   ".github/CONTRIBUTING.md",
   "cdktf/README.md",
   "runtime/GUIDE.md",
+  "runtime/OPERATIONS.md",
   "runtime/REFERENCE.md",
   "runtime/terraform/README.md",
   ...readdirSync(join(root, "examples"), { recursive: true })
@@ -52,6 +53,8 @@ const RUN_HERE = [
   "gateway explain --config gateway.yaml --route notes",
   "gateway import config.yaml",
   "gateway ingress translate ingresses.yaml",
+  "gateway block user alice@example.com --config gateway.yaml --until 2h",
+  "# SQLite, while the gateway runs",
 ];
 
 describe("shell commands", () => {
@@ -114,7 +117,7 @@ async function helpOf(command: readonly string[]): Promise<string> {
 }
 
 test("`gateway …` names commands and options that exist, in text and in blocks, on every page", async () => {
-  const more = ["runtime/OPERATIONS.md", "runtime/SECURITY.md", "CHANGELOG.md", "runtime/DECISIONS.md"];
+  const more = ["runtime/SECURITY.md", "CHANGELOG.md", "runtime/DECISIONS.md"];
   const texts = [...pages, ...more].flatMap((page) => {
     const text = readPage(page);
     const inline = [...text.matchAll(/`(gateway [^`\n]+)`/g)].map(([, code = ""]) => code);
@@ -187,6 +190,23 @@ describe("run as they stand", { timeout: 60_000 }, () => {
     });
   });
 
+  test("OPERATIONS: the incident brake, and a backup of the store that has what was blocked", async () => {
+    await withShell(async (shell) => {
+      const operations = readPage("runtime/OPERATIONS.md");
+      shell.write("gateway.yaml", "insecure_server: true\nroutes: []\n");
+      const output = await shell.run(
+        blockWith(operations, "sh", "gateway block user alice@example.com --config gateway.yaml --until"),
+      );
+      expect(output).toContain('user "alice@example.com" blocked until ');
+      expect(output).toContain('user "alice@example.com" no longer blocked');
+      await shell.run(blockWith(operations, "sh", "# SQLite, while the gateway runs"));
+      shell.write("restored.yaml", "insecure_server: true\nstorage_url: sqlite:backup.db\nroutes: []\n");
+      const restored = await shell.run("gateway blocks --config restored.yaml");
+      expect(restored).toMatch(/^route +payments\/ledger/m);
+      expect(restored).not.toContain("alice@example.com");
+    });
+  });
+
   test("kubernetes-ingress: manifests become slices", async () => {
     await withShell(async (shell) => {
       cpSync(join(root, "examples/kubernetes-ingress"), shell.directory, { recursive: true });
@@ -228,7 +248,7 @@ function askTls(port: number, host: string): Promise<{ status: number | undefine
 
 describe("configuration", () => {
   /** Files that are something else. */
-  const OTHERS = ["www.example.com: [shop, blog]"];
+  const OTHERS = ["www.example.com: [shop, blog]", "groups:\n  - name: gateway"];
   const files = inLanguage("yaml").filter(({ text }) => !OTHERS.some((words) => text.startsWith(words)));
 
   test.each(files)("$page, below $heading: YAML loads", ({ text }) => {
@@ -253,20 +273,30 @@ describe("configuration", () => {
       expect(guide).toMatch(new RegExp(`[^]The tests do not run\\s+this one:\\n\\n\`\`\`${language}`));
   });
 
+  /** Each page with blocks that go together; those of OPERATIONS are configurations of their own. */
+  const programs = (): readonly string[] => {
+    // The example of the Terraform page is a file of its own that other tests apply.
+    const snippets = inLanguage("hcl").filter(({ text }) => !/required_providers|^# Needs Terraform 1\.12/.test(text));
+    const [alone, together] = [true, false].map((isAlone) =>
+      snippets.filter(({ page }) => (page === "runtime/OPERATIONS.md") === isAlone).map(({ text }) => text),
+    );
+    expect(together?.length).toBeGreaterThan(1);
+    expect(alone?.length).toBeGreaterThan(1);
+    return [together?.join("\n") ?? "", ...(alone ?? [])];
+  };
+
   test.skipIf(terraformMissing() !== undefined)("HCL validates", { timeout: 120_000 }, async () => {
     const provider = await serveInProcess();
     const workspace = createWorkspace(provider.env);
     try {
       const head =
         'terraform {\n  required_providers {\n    gateway = {\n      source = "gateform/gateway"\n    }\n  }\n}\n';
-      // The example of the Terraform page is a file of its own that other tests apply.
-      const snippets = inLanguage("hcl").filter(
-        ({ text }) => !/required_providers|^# Needs Terraform 1\.12/.test(text),
-      );
-      expect(snippets.length).toBeGreaterThan(1);
-      workspace.write("main.tf", head + snippets.map(({ text }) => text).join("\n"));
-      await workspace.succeed("init");
-      await workspace.succeed("validate");
+      workspace.write("ca.pem", "");
+      for (const program of programs()) {
+        workspace.write("main.tf", head + program);
+        await workspace.succeed("init");
+        await workspace.succeed("validate");
+      }
     } finally {
       workspace.close();
       provider.close();

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { ADMIN_ENDPOINTS, MCP_ENDPOINTS, PUBLIC_ENDPOINTS } from "../../runtime/config/surfaces/reference-endpoints.ts";
 import { routeFields } from "../../runtime/config/route.ts";
 import { settingsFields } from "../../runtime/config/settings.ts";
+import { ERROR_CODES } from "../../runtime/http/codes.ts";
 import { CRITERIA } from "../../runtime/policy/criteria.ts";
 import { LIST_OPERATORS, STRING_OPERATORS } from "../../runtime/policy/match.ts";
 import { eachField } from "../../runtime/settings/shapes.ts";
@@ -40,7 +41,7 @@ const fields = [...eachField([...settingsFields, ...routeFields])];
 const paths = new Set(
   fields.map(({ path }) => path.filter((part) => part !== "[]" && !part.startsWith("<")).join(".")),
 );
-const words = new Set(readPage("test/golden/words.txt").split("\n"));
+const words = new Set([...readPage("test/golden/words.txt").split("\n"), ...Object.keys(ERROR_CODES)]);
 const names = new Set([
   ...fields.flatMap(({ field }) => [
     ...attributeNames(field),
@@ -60,6 +61,7 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "attributes of OpenTelemetry": ["gen_ai"],
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],
+  "members of answers": ["request_id"],
   "other programs": ["node_modules", "stop_grace_period"],
 };
 

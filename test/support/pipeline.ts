@@ -57,7 +57,7 @@ export async function startPipeline(yaml: string, options: PipelineOptions = {})
       redirect(exchange) {
         const isNavigation = exchange.method === "GET" || exchange.method === "HEAD";
         if (isNavigation) exchange.respond(302, ["location", "https://auth.example/.gateway/sign_in"]);
-        else respondError(exchange, 401, { code: "session.missing", message: "Unauthorized" });
+        else respondError(exchange, 401, { code: "sign-in.required", message: "Unauthorized" });
         return Promise.resolve();
       },
     },

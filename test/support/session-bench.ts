@@ -207,6 +207,7 @@ async function answerAsApplication(exchange: Exchange, session: SessionModule, s
     respondJson(exchange, 200, { path: exchange.path + exchange.query, user, sid });
     return;
   }
-  if (found.reason === "unavailable") respondError(exchange, 503, { code: "unavailable", message: "unavailable" });
+  if (found.reason === "unavailable")
+    respondError(exchange, 503, { code: "session.unavailable", message: "unavailable" });
   else await session.signIn.redirect(exchange, snapshot);
 }

@@ -4,6 +4,7 @@ import { METHODS, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Log } from "../../shared/log.ts";
 import type { Expectation } from "./connections-h1.ts";
 import { Http1Exchange, type ExchangeOwner } from "../exchange-h1.ts";
+import type { StatusOf } from "../codes.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
 import { respondError } from "../respond.ts";
 import { canonicalTarget, type TargetRefusal } from "../../shared/http/target.ts";
@@ -21,6 +22,9 @@ export type RequestRefusal =
   | "authority-mismatch"
   | "protocol"
   | "websocket-version";
+
+/** Told by the table of codes. */
+export type RefusalStatus = StatusOf<`request.${RequestRefusal}`>;
 
 export interface AcceptDeps {
   readonly log: Log;
@@ -74,7 +78,7 @@ export function acceptRequest(
   if (!canonical.ok) return refuse(400, canonical.reason);
   return new Http1Exchange(request, response, owner, canonical, known, hasBody, expectation === "continue");
 
-  function refuse(status: number, reason: RequestRefusal): undefined {
+  function refuse(status: RefusalStatus, reason: RequestRefusal): undefined {
     deps.onRefused?.(reason);
     const exchange = new Http1Exchange(request, response, owner, NO_TARGET, [], true, false);
     exchange.closesConnection = true;

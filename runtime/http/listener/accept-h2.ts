@@ -5,7 +5,13 @@
  * unknown, repeated or late, a body of another length than declared. Here: a method that HTTP/1.1 has,
  * one authority, one scheme, a target that is a path, and names that may stand once.
  */
-import { KNOWN_METHODS, MAX_HEADER_COUNT, MAX_TARGET_LENGTH, type RequestRefusal } from "./accept-h1.ts";
+import {
+  KNOWN_METHODS,
+  MAX_HEADER_COUNT,
+  MAX_TARGET_LENGTH,
+  type RefusalStatus,
+  type RequestRefusal,
+} from "./accept-h1.ts";
 import { headerTraits, type HeaderTraits } from "../../shared/http/header-traits.ts";
 import { canonicalAuthority, canonicalTarget } from "../../shared/http/target.ts";
 import { WEBSOCKET_VERSION } from "./websocket.ts";
@@ -24,7 +30,7 @@ export interface Http2Head {
 
 export type Http2HeadResult =
   | Http2Head
-  | { readonly ok: false; readonly status: number; readonly reason: RequestRefusal };
+  | { readonly ok: false; readonly status: RefusalStatus; readonly reason: RequestRefusal };
 
 /** @param raw flat, pseudo-headers first, as node:http2 gives it; all names in lower case */
 export function parseRequestHead(raw: readonly string[], secure: boolean): Http2HeadResult {
@@ -124,6 +130,6 @@ export function parseRequestHead(raw: readonly string[], secure: boolean): Http2
 const HOST = headerTraits("host");
 const COOKIE = headerTraits("cookie");
 
-function refuse(status: number, reason: RequestRefusal): Http2HeadResult {
+function refuse(status: RefusalStatus, reason: RequestRefusal): Http2HeadResult {
   return { ok: false, status, reason };
 }

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
+import type { ErrorCode } from "../codes.ts";
 import { closeLingering } from "../linger.ts";
 import { createRequestId } from "../../shared/http/request-id.ts";
 
@@ -22,7 +23,7 @@ export function refuseConnection(socket: Duplex, status: number): void {
   }
   const id = createRequestId();
   const body = JSON.stringify({
-    error: "request.malformed",
+    error: "request.malformed" satisfies ErrorCode,
     message: "The gateway cannot understand this request",
     request_id: id,
   });

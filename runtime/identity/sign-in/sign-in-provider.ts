@@ -9,6 +9,7 @@
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { redirect, respondError } from "../../http/respond.ts";
@@ -213,10 +214,10 @@ function home(snapshot: Snapshot, site: Site): string {
   return site.authenticates && snapshot.settings.authenticateServiceUrl !== undefined ? "/.gateway/" : "/";
 }
 
-function refuse(
+function refuse<Code extends ErrorCode>(
   exchange: Exchange,
-  status: number,
-  code: string,
+  status: StatusOf<Code>,
+  code: Code,
   message: string,
   headers: readonly string[] = [],
 ): void {

@@ -9,6 +9,7 @@
 import type { Snapshot } from "../../config/snapshot.ts";
 import { isLoopbackHost } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
 import { acceptsHtml, redirect, respondAgainLater, respondError, respondHtml } from "../../http/respond.ts";
@@ -161,7 +162,7 @@ export function isReturnPath(path: string): boolean {
   return path.length <= MAX_RETURN_CHARACTERS && isLocalPath(path);
 }
 
-function refuse(exchange: Exchange, status: number, code: string, message: string): void {
+function refuse<Code extends ErrorCode>(exchange: Exchange, status: StatusOf<Code>, code: Code, message: string): void {
   respondError(exchange, status, { code, message });
 }
 

@@ -1,4 +1,5 @@
 /** OAuth refusals in their wire forms: JSON at the token-like endpoints, a page or a redirect at the authorization endpoint. */
+import type { CodeWith, ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import {
   acceptsHtml,
@@ -31,8 +32,8 @@ export type OAuthErrorCode =
   | "request_uri_not_supported";
 
 /** A refusal: what the client is told, and what only the log is told. */
-export interface OAuthRefusal {
-  readonly error: OAuthErrorCode;
+export interface OAuthRefusal<Code extends OAuthErrorCode = OAuthErrorCode> {
+  readonly error: Code;
   /** Generic; safe on the wire. ASCII without quotes and backslash (RFC 6749 §5.2). */
   readonly description: string;
   /** Exact reason for the operator; never a secret. */
@@ -43,17 +44,19 @@ export interface OAuthRefusal {
   readonly retryAfterSeconds?: number;
 }
 
-export type Step<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: OAuthRefusal };
+export type Step<T, Code extends OAuthErrorCode = OAuthErrorCode> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: OAuthRefusal<Code> };
 
-export function refuse(
-  error: OAuthErrorCode,
+export function refuse<Code extends OAuthErrorCode>(
+  error: Code,
   description: string,
   detail?: string,
-): { ok: false; refusal: OAuthRefusal } {
+): { ok: false; refusal: OAuthRefusal<Code> } {
   return { ok: false, refusal: { error, description, ...(detail === undefined ? {} : { detail }) } };
 }
 
-type Refused = ReturnType<typeof refuse>;
+type Refused = ReturnType<typeof refuse<OAuthErrorCode>>;
 
 export function withStatus({ refusal }: Refused, status: number): Refused {
   return { ok: false, refusal: { ...refusal, status } };
@@ -125,9 +128,10 @@ export function refusalAddress(to: RefusalTarget, refusal: OAuthRefusal): string
   return withAnswer(to.redirectUri, { error, error_description, state: to.state, iss: to.issuer });
 }
 
-export interface RefusalPage extends ErrorParts {
-  readonly status: number;
-}
+/** Status and code as they go together. */
+export type RefusalPage = {
+  [Code in ErrorCode]: ErrorParts<Code> & { readonly status: StatusOf<Code> };
+}[ErrorCode];
 
 /** A refusal that must not leave for a redirect URI, because none is trusted: a page, or JSON for programs. */
 export function respondPage(exchange: Exchange, parts: RefusalPage): void {
@@ -147,7 +151,7 @@ export function respondPage(exchange: Exchange, parts: RefusalPage): void {
 /** The address is none of an issuer's: MCP is off, or no MCP server route lives on this host. */
 export function respondNotFound(exchange: Exchange): void {
   respondJson(exchange, 404, {
-    error: "not_found",
+    error: "not_found" satisfies CodeWith<404>,
     error_description: "No MCP server route on this address",
     request_id: exchange.id,
   });

@@ -1,10 +1,16 @@
 /** What a client is told when its upstream did not answer. Never a 4xx: MCP clients take those for an answer of the server. */
 import { respondError } from "../../http/respond.ts";
+import type { StatusOf } from "../../http/codes.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { RequestContext } from "../request-context.ts";
 import { routeCorsHeaders } from "../cors.ts";
 
-const ANSWERS: Readonly<Record<UpstreamFailure, { readonly status: number; readonly message: string }>> = {
+const ANSWERS: {
+  readonly [Failure in UpstreamFailure]: {
+    readonly status: StatusOf<`upstream.${Failure}`>;
+    readonly message: string;
+  };
+} = {
   unreachable: { status: 502, message: "The service behind this address cannot be reached" },
   "connect-timeout": { status: 504, message: "The service behind this address cannot be reached in time" },
   overloaded: { status: 503, message: "The service behind this address has too many requests at the moment" },
@@ -30,7 +36,7 @@ export function answerFailure(context: RequestContext, failure: UpstreamFailure)
   const { status, message } = ANSWERS[failure];
   const headers = routeCorsHeaders(context.corsOrigin);
   const later = SHORT_LIVED.has(failure) ? RETRY_AFTER : NOTHING;
-  const parts = { code: `upstream.${failure}`, message, canRetry: !LASTING.has(failure) };
+  const parts = { code: `upstream.${failure}` as const, message, canRetry: !LASTING.has(failure) };
   respondError(context.exchange, status, parts, [...later, ...headers]);
   return status;
 }

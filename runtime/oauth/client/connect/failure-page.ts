@@ -1,12 +1,16 @@
 /** What a person is told when an upstream could not be connected: what happened, and what they can do. */
+import type { ErrorCode, StatusOf } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { acceptsHtml, AGAIN_LATER, respondError } from "../../../http/respond.ts";
 import type { CompleteFailure } from "./flow.ts";
 import { wayBack } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 
-interface FailureText {
-  readonly status: number;
+/** What stands behind "upstream." in codes. */
+type FailureWord = ErrorCode extends infer Code ? (Code extends `upstream.${infer Word}` ? Word : never) : never;
+
+interface FailureText<Failure extends FailureWord = FailureWord> {
+  readonly status: StatusOf<`upstream.${Failure}`>;
   readonly title: string;
   readonly message: string;
   readonly canRetry?: boolean;
@@ -62,7 +66,7 @@ const REQUESTS = {
     title: "Temporarily unavailable",
     message: "The gateway cannot reach its records right now. Please try again in a moment.",
   },
-} as const satisfies Readonly<Record<string, FailureText>>;
+} as const satisfies { readonly [Failure in FailureWord]?: FailureText<Failure> };
 
 export type RequestFailure = keyof typeof REQUESTS;
 
@@ -83,9 +87,12 @@ export interface Way {
 
 export type ConnectFailure = Exclude<CompleteFailure, "unknown" | "foreign"> | "not-set-up";
 
-const CONNECTING: Readonly<
-  Record<ConnectFailure, { readonly status: number; readonly text: (name: string) => string }>
-> = {
+const CONNECTING: {
+  readonly [Failure in ConnectFailure]: {
+    readonly status: StatusOf<`upstream.${Failure}`>;
+    readonly text: (name: string) => string;
+  };
+} = {
   changed: { status: 400, text: (name) => `The configuration of ${name} changed meanwhile. Please try again.` },
   blocked: { status: 403, text: (name) => `Access to ${name} is blocked at the moment.` },
   "wrong-issuer": {
@@ -147,7 +154,7 @@ export function respondConnectFailure(
 
 function tell(
   exchange: Exchange,
-  code: string,
+  code: `upstream.${FailureWord}`,
   { status, ...text }: FailureText,
   links: readonly { readonly href: string; readonly text: string }[],
   headers: readonly string[],

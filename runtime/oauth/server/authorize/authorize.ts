@@ -6,6 +6,7 @@
  * client to make links that begin with our name and lead elsewhere.
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
+import type { CodeWith } from "../../../http/codes.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
 import { redirect } from "../../../http/respond.ts";
@@ -19,6 +20,7 @@ import {
   refuse,
   respondNotFound,
   respondPage,
+  type OAuthErrorCode,
   type OAuthRefusal,
   type RefusalPage,
   type RefusalTarget,
@@ -116,8 +118,11 @@ function mayRedirectUnseen(client: Client, redirectUri: string): boolean {
   return isLoopbackRedirectUri(redirectUri) || client.documentHost !== undefined || client.preRegistered;
 }
 
+/** What may be wrong with a request, as far as its client may learn it. */
+type ShownCode = Extract<OAuthErrorCode, CodeWith<400>>;
+
 /** The person decides whether to go where the client wants the answer. */
-function refusalPage(target: RefusalTarget, refusal: OAuthRefusal): RefusalPage {
+function refusalPage(target: RefusalTarget, refusal: OAuthRefusal<ShownCode>): RefusalPage {
   return {
     ...badRequest(`The application asked in a way that cannot be answered (${refusal.description})`),
     code: refusal.error,
@@ -132,7 +137,7 @@ function parseRequest(
   issuer: Issuer,
   client: Client,
   redirectUri: string,
-): Step<AuthorizationRequestRecord> {
+): Step<AuthorizationRequestRecord, ShownCode> {
   // Signed requests would carry parameters that we did not check (OpenID Connect Core §6).
   if (parameters.has("request")) return refuse("request_not_supported", "The request parameter is not supported");
   if (parameters.has("request_uri"))
@@ -198,11 +203,11 @@ const TOO_MANY: RefusalPage = {
   message: "Many sign-ins from your address are waiting. Please start again from the application in a minute.",
 };
 
-function badRequest(message: string): RefusalPage {
+function badRequest(message: string) {
   return {
     status: 400,
     code: "invalid_request",
     title: "Sign-in request refused",
     message: `${message}. Please start again from the application.`,
-  };
+  } as const satisfies RefusalPage;
 }

@@ -111,7 +111,7 @@ const cookie = (name: string): string[] => ["cookie", `gateway_session=${name}`]
 
 describe("what the gateway itself answers to a call", () => {
   test.each([
-    ["nobody signed in", "people", [], status.UNAUTHENTICATED, "session.missing: Unauthorized"],
+    ["nobody signed in", "people", [], status.UNAUTHENTICATED, "sign-in.required: Unauthorized"],
     ["a user who may not", "people", cookie("bob"), status.PERMISSION_DENIED, "access.denied: You are signed in"],
     ["a store that is away", "people", cookie("down"), status.UNAVAILABLE, "session.unavailable: The session"],
     ["a failure of its own", "people", cookie("boom"), status.INTERNAL, "internal: The gateway failed"],
@@ -172,7 +172,7 @@ describe("what the gateway itself answers to a call", () => {
       const { head, body } = await ask("people", ["content-type", type], SAY, message(""));
       expect(head).toMatchObject({ ":status": 401, "content-type": "application/json" });
       expect(head).not.toHaveProperty("grpc-status");
-      expect(JSON.parse(body)).toMatchObject({ error: "session.missing" });
+      expect(JSON.parse(body)).toMatchObject({ error: "sign-in.required" });
     },
   );
 

@@ -1,0 +1,29 @@
+/**
+ * Every code that the public listener answers as `error`: with which status, what it means and what an operator does about
+ * it. Answers are typed by this table, so that no code is answered that it does not have. Serving needs nothing of it but
+ * the types; `runtime/package/pages/` makes OPERATIONS.md of the rest.
+ *
+ * Errors within MCP messages, the token endpoint's and the admin listener's are known to those who answer them.
+ */
+import { OAUTH_PAGE_CODES } from "./codes/oauth.ts";
+import { REQUEST_CODES } from "./codes/request.ts";
+import { ROUTE_CODES } from "./codes/route.ts";
+import { SIGN_IN_CODES } from "./codes/sign-in.ts";
+
+export const ERROR_CODES = { ...REQUEST_CODES, ...ROUTE_CODES, ...SIGN_IN_CODES, ...OAUTH_PAGE_CODES } as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** The statuses that a code is answered with. */
+export type StatusOf<Code extends ErrorCode> = Code extends ErrorCode
+  ? OneOf<(typeof ERROR_CODES)[Code]["status"]>
+  : never;
+
+type OneOf<Status extends number | readonly number[]> = Status extends readonly (infer Each extends number)[]
+  ? Each
+  : Status & number;
+
+/** The codes that are answered with a status. */
+export type CodeWith<Status extends number> = {
+  [Code in ErrorCode]: Status extends StatusOf<Code> ? Code : never;
+}[ErrorCode];

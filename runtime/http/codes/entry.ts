@@ -1,0 +1,9 @@
+/** What is said of one code. */
+export interface CodeEntry {
+  /** Several where the code has several causes. */
+  readonly status: number | readonly number[];
+  /** For operators, as one sentence without a full stop. */
+  readonly means: string;
+  /** What to do, likewise; empty where there is nothing to do. */
+  readonly remedy: string;
+}

@@ -1,0 +1,143 @@
+/** Codes of signing in, of the user's own pages and of devices. */
+import type { CodeEntry } from "./entry.ts";
+
+const AGAIN = "The person opens the page again";
+const STORE = "Ask `/readyz`: the store, or the identity provider, cannot be reached";
+
+export const SIGN_IN_CODES = {
+  "sign-in.required": {
+    status: 401,
+    means: "Nobody is signed in, and no browser asks that could be led to sign in",
+    remedy: "Programs need a token; scripts of a page need its person to sign in again",
+  },
+  "sign-in.not-configured": {
+    status: 503,
+    means: "The gateway has no identity provider",
+    remedy: "Set `idp_provider_url`, `idp_client_id` and `idp_client_secret`",
+  },
+  "sign-in.insecure": {
+    status: 403,
+    means: "Signing in over http, on another host than `localhost`",
+    remedy: "Write `from` with https; behind a proxy that ends TLS as well",
+  },
+  "sign-in.request": {
+    status: 400,
+    means: "The link to sign in is not complete, or its host has no route",
+    remedy: AGAIN,
+  },
+  "sign-in.ticket": {
+    status: 400,
+    means: "The link to sign in is too old, or its route is gone",
+    remedy: `${AGAIN}; with several replicas, all need the same \`shared_secret\``,
+  },
+  "sign-in.callback": {
+    status: 400,
+    means: "The identity provider's answer is late, incomplete, or belongs to a sign-in of another browser",
+    remedy: `${AGAIN}; if it repeats, cookies are blocked or the load balancer changes the host`,
+  },
+  "sign-in.return": {
+    status: 400,
+    means: "The way back to the route is too old, was not begun in this browser, or cookies are blocked",
+    remedy: AGAIN,
+  },
+  "sign-in.refused": {
+    status: 403,
+    means: "The identity provider or the person refused, or the provider's answer does not fit",
+    remedy: "Read `a sign-in failed` in the log; check the client's secret and redirect URI at the provider",
+  },
+  "sign-in.subject": {
+    status: 403,
+    means: "The provider's `sub` of this user cannot be a user id here",
+    remedy: "Let the provider issue a plainer `sub`",
+  },
+  "sign-in.unavailable": {
+    status: 503,
+    means: "The store or the identity provider cannot be reached, so nobody can sign in",
+    remedy: "Ask `/readyz`; read `a sign-in failed` in the log; allow egress to the provider",
+  },
+  "sign-out.unavailable": {
+    status: 503,
+    means: "The session cannot be ended: the store cannot be reached",
+    remedy: STORE,
+  },
+  "user.unavailable": { status: 503, means: "The user page cannot be shown now", remedy: STORE },
+  "login.redirect-missing": {
+    status: [400, 404],
+    means: "A program asks for programmatic login without the address to return to, or on a host without routes",
+    remedy: "Correct the program",
+  },
+  "login.redirect-refused": {
+    status: 400,
+    means: "The address to return to is not one that may be given a token",
+    remedy: "List its host in `programmatic_redirect_domain_whitelist`",
+  },
+  "login.request": {
+    status: 400,
+    means: "The link of a programmatic login is too old or was changed",
+    remedy: "Begin again in the program",
+  },
+  "login.unavailable": { status: 503, means: "The programmatic login cannot go on now", remedy: STORE },
+  "not-found": {
+    status: 404,
+    means: "This page of the gateway is on another host: that of `authenticate_service_url`",
+    remedy: "",
+  },
+  "form.refused": {
+    status: 403,
+    means: "The form was not sent from the gateway's own page",
+    remedy: AGAIN,
+  },
+  "page.not-a-window": {
+    status: 403,
+    means: "A script or frame asked for a page that is shown in windows alone",
+    remedy: "Link to it instead",
+  },
+  "device.address": {
+    status: 501,
+    means: "Devices cannot be used at this address: it has no host name, or no https",
+    remedy: "Set `authenticate_service_url`",
+  },
+  "device.unavailable": { status: 503, means: "Devices cannot be checked now", remedy: STORE },
+  "device.request": { status: 400, means: "The link to prove a device is too old", remedy: AGAIN },
+  "device.ticket": {
+    status: 400,
+    means: "The proof took too long, was used already or belongs to another session",
+    remedy: AGAIN,
+  },
+  "device.answer": {
+    status: 400,
+    means: "The browser's answer cannot be accepted",
+    remedy: "Read `a device was refused` in the log",
+  },
+  "device.unknown-device": {
+    status: 400,
+    means: "The user has not registered this device",
+    remedy: "Register it at `/.gateway/webauthn`",
+  },
+  "device.copied-device": {
+    status: 400,
+    means: "The device's signature counter did not grow: its key may have been copied",
+    remedy: "`gateway devices revoke`, then register another one",
+  },
+  "device.not-built-in": {
+    status: 400,
+    means: "Policy asks for `enclave_only`, and the device is not built into the computer",
+    remedy: "Use the computer's own authenticator",
+  },
+  "device.synced": {
+    status: 400,
+    means: "Policy asks for `enclave_only`, and the key is copied to other computers by an account",
+    remedy: "Use an authenticator that does not synchronize its keys",
+  },
+  "device.registered": { status: 400, means: "The device is registered already", remedy: "" },
+  "device.full": {
+    status: 400,
+    means: "The user has 20 devices",
+    remedy: "The user removes one at `/.gateway/`, or `gateway devices revoke`",
+  },
+  "device.session-ended": {
+    status: 400,
+    means: "The session ended while the device was proven",
+    remedy: "Sign in again",
+  },
+} as const satisfies Readonly<Record<string, CodeEntry>>;

@@ -1,0 +1,103 @@
+/**
+ * Warnings and errors of the operator's log, and what each asks for. A test holds the keys to the sources.
+ *
+ * Groups in the order in which somebody on call looks; the messages themselves stand where they are logged.
+ */
+export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "Requests and upstreams": {
+    "upstream failed":
+      "`reason` is the word behind `upstream.` in the table of codes, `detail` the cause. Look at the upstream.",
+    "upstream is unhealthy": "An upstream failed its health checks; `reason` says how. Look at the upstream.",
+    "upstream is left out for a while":
+      "An upstream answered with errors too often (`outlier_detection`). Look at its own log.",
+    "request failed": "A bug: the client got `internal`. Report it with the lines around it.",
+    "endpoint failed": "The same, at one of the gateway's own addresses.",
+  },
+  Configuration: {
+    "configuration refused, the last good one stays":
+      "`problems` says what is wrong. Correct and publish again; nothing changed for users.",
+    "not every owner is served as written, the others are":
+      "Tell the owners that `problems` names: their last good slices stay in force.",
+    "configuration warning": "The configuration is in force; `problem` says what is doubtful in it.",
+    "boot settings changed, they take effect at the next start": "Restart, replica by replica.",
+    "published slices cannot be read, the last ones stay":
+      "The store, or the directory of slices, cannot be read. Mend it.",
+    "the slices in force are not kept over a restart": "Mend the disk or store; until then do not restart.",
+    "directory cannot be watched":
+      "Changes are found by polling, later. Mostly the limit of inotify watches: raise `fs.inotify.max_user_watches`.",
+    "certificates cannot be reloaded, the earlier ones stay": "Correct the certificate files before the old ones end.",
+    "certificate of a slice cannot be used": "Tell the owner: its host is served with another certificate.",
+    "configuration reload failed": "A bug: the last good configuration stays. Report it.",
+    "a configuration change could not be prepared": "A bug: the change took effect more slowly. Report it.",
+    "listener of configuration changes failed":
+      "A bug: a part of the process may use the earlier configuration. Restart, and report it.",
+    "worker ended": "A worker process ended and is started again; the lines before say why. Look at memory limits.",
+  },
+  "Records and traces": {
+    "authorization records are not written":
+      "Answers wait while the queue is full. Free the disk, or see who reads the standard output; `queued` records are not lost yet.",
+    "traces are not exported": "The receiver at `tracing.endpoint` does not take them. Requests do not wait for it.",
+  },
+  Store: {
+    "the store cannot be reached":
+      "Mend the database or its network. Who was verified goes on for 5 minutes; nobody can sign in.",
+    "store connection lost": "Nothing, unless it repeats: another connection is opened.",
+    "store notifications lost, polling meanwhile":
+      "Nothing, unless it repeats. With a pooler, `storage_url` must lead to PostgreSQL itself or a session pool.",
+    "a feed cannot be read": "Revocations or changes of others are learned late. Mend the store.",
+    "the store is still owed": "Something that was done is not in the store yet, and is tried again. Mend the store.",
+    "the store was not told, and this process stops":
+      "`what` is lost, mostly revocations: repeat them with `gateway … revoke` once the store is back.",
+    "other replicas are not told of a connection's change": "They learn of it by themselves later. Mend the store.",
+    "expired records not removed": "The store grows until this works. Mend the store.",
+    "what is blocked cannot be read": "Blocks that are set now are not in force here. Mend the store.",
+    "blocks are not in force: their records cannot be understood":
+      "Another version wrote them, or somebody changed them: unblock and block anew.",
+    "a listener of blocks failed": "A bug: open streams of the blocked may go on. Restart, and report it.",
+    "a listener of the revocation feed failed":
+      "A bug: open streams of revoked sessions may go on. Restart, and report it.",
+  },
+  "Sign-in, users, devices": {
+    "a sign-in failed": "`reason` has what the identity provider said: secret, redirect URI, clock, egress.",
+    "a sign-in was refused: the user is blocked": "Nothing: see Incident brake.",
+    "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
+    "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",
+    "a user cannot be refreshed now": "Store or provider cannot be reached. Sessions go on for 5 minutes.",
+    "the identity provider cannot confirm a user now": "The provider does not answer. Sessions go on for 5 minutes.",
+    "userinfo could not be asked at a sign-in: further claims of the user are unknown":
+      "Rules on these claims admit nobody by them. Allow egress to userinfo.",
+    "the identity provider left out claims of a user: rules on them do not decide":
+      "The user is in too many groups for the token. Limit the groups at the provider, or let the gateway ask for them (`groups_resolver`).",
+    "the groups of a user are unknown: they cannot be asked for":
+      "`reason` has what the resolver of groups said. Rules on groups do not decide for this user until it answers.",
+    "a device was refused": "Nothing once; if the count of a device did not grow, revoke it.",
+    "blocked by an administrator": "Nothing: says that a block is in force in this process.",
+    "a block was lifted or replaced": "Nothing.",
+    "a block has ended": "Nothing.",
+  },
+  "Upstream OAuth": {
+    "an upstream cannot be connected":
+      "`reason` says which part of discovery failed. Allow egress, or set `upstream_oauth2`.",
+    "an upstream was not connected": "`reason` has what the authorization server answered to the user.",
+    "an upstream's authorization server has forgotten us":
+      "Nothing: the gateway registers anew at the next connecting.",
+    "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains":
+      "Correct the route: clients get 502 `upstream.unauthorized`.",
+    "an upstream token cannot be refreshed now":
+      "The authorization server or the store does not answer: users get 503.",
+    "an upstream connection cannot be read now": "The store does not answer: users get 503.",
+    "an upstream's refusal cannot be handled now": "The store or discovery does not answer: users get 503.",
+    "what an upstream wants cannot be kept now": "Nothing: learned anew at the next 401.",
+  },
+  "Admin listener": {
+    "admin request failed": "A bug: the caller got 500. Report it.",
+    "admin answer failed": "Nothing, unless it repeats: the caller went away.",
+  },
+  "Ingress controller (`gateway ingress watch`)": {
+    "ingress has a problem": "Tell the namespace: the Event at the Ingress says the same.",
+    "ingresses not published, trying again":
+      "`place` does not take them: see `reason`; the gateway keeps the last ones.",
+    "cluster not reached, trying again": "Look at the API server and the controller's rights (`kubectl auth can-i`).",
+    "event not written": "Give the controller the right to create Events.",
+  },
+};

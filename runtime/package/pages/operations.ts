@@ -1,0 +1,90 @@
+/** Tables of runtime/OPERATIONS.md: every code that is answered, every warning of the log. */
+import { status as GRPC } from "@grpc/grpc-js";
+
+import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
+import { REQUEST_CODES } from "../../http/codes/request.ts";
+import { ROUTE_CODES } from "../../http/codes/route.ts";
+import { SIGN_IN_CODES } from "../../http/codes/sign-in.ts";
+import type { CodeEntry } from "../../http/codes/entry.ts";
+import { grpcStatusOf } from "../../http/grpc.ts";
+import { refusal, REFUSAL_REASONS } from "../../mcp/refusals.ts";
+import { ADMIN_CODES, MCP_DENIALS, MCP_REMEDIES, OAUTH_CODES } from "./code-tables.ts";
+import { LOG_MESSAGES } from "./log-messages.ts";
+import { code, table } from "./parts.ts";
+
+type Codes = Readonly<Record<string, CodeEntry>>;
+
+export function operationsParts(): Readonly<Record<string, string>> {
+  return {
+    "route-codes": callTable(ROUTE_CODES),
+    "request-codes": callTable(REQUEST_CODES),
+    "sign-in-codes": pageTable(SIGN_IN_CODES),
+    "client-codes": pageTable(OAUTH_PAGE_CODES),
+    "mcp-codes": mcpTable(),
+    "oauth-codes": oauthTable(),
+    "admin-codes": adminTable(),
+    "log-messages": logTables(),
+  };
+}
+
+/** Of what gRPC calls may meet, too. */
+function callTable(codes: Codes): string {
+  const rows = inOrder(codes).map(([name, entry]) => {
+    const statuses = statusesOf(entry);
+    const grpc = new Set(statuses.map((status) => GRPC[grpcStatusOf(status, name)] ?? ""));
+    return [code(name), statuses.join(", "), [...grpc].join(", "), ...words(entry)];
+  });
+  return table(["Code", "Status", "gRPC", "Means", "Do"], rows);
+}
+
+function pageTable(codes: Codes): string {
+  const rows = inOrder(codes).map(([name, entry]) => [code(name), statusesOf(entry).join(", "), ...words(entry)]);
+  return table(["Code", "Status", "Means", "Do"], rows);
+}
+
+function inOrder(codes: Codes): readonly (readonly [name: string, entry: CodeEntry])[] {
+  return Object.entries(codes).toSorted(([left], [right]) => left.localeCompare(right, "en"));
+}
+
+function statusesOf({ status }: CodeEntry): readonly number[] {
+  return typeof status === "number" ? [status] : status;
+}
+
+function words({ means, remedy }: CodeEntry): readonly [means: string, remedy: string] {
+  return [means, remedy || NOTHING];
+}
+
+const NOTHING = "–";
+
+function mcpTable(): string {
+  const refused = REFUSAL_REASONS.map((reason) => {
+    const { status, code: number, text } = refusal(reason);
+    return [code(reason), `${status}; ${String(number).replace("-", "−")}`, text, MCP_REMEDIES[reason]];
+  });
+  const denied = MCP_DENIALS.map(([reason, ...others]) => [code(reason), ...others]);
+  return table(["`data.reason`", "Status; JSON-RPC", "Means", "Do"], [...denied, ...refused]);
+}
+
+function oauthTable(): string {
+  const rows = Object.entries(OAUTH_CODES).map(([name, others]) => [code(name), ...others]);
+  return table(["Code", "Status", "Means", "Do"], rows);
+}
+
+function adminTable(): string {
+  const rows = Object.entries(ADMIN_CODES).map(([name, [statuses, means, remedy]]) => [
+    code(name),
+    statuses.join(", "),
+    means,
+    remedy || NOTHING,
+  ]);
+  return table(["Code", "Status", "Means", "Do"], rows);
+}
+
+function logTables(): string {
+  return Object.entries(LOG_MESSAGES)
+    .map(([group, messages]) => {
+      const rows = Object.entries(messages).map(([message, remedy]) => [message, remedy]);
+      return `**${group}**\n\n${table(["Message", "Do"], rows)}`;
+    })
+    .join("\n\n");
+}
