@@ -18,7 +18,7 @@ import type { ErrorParts } from "./respond.ts";
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/statuscodes.md, and gRPC proposal A54
  */
-const GRPC = {
+export const GRPC = {
   unknown: 2,
   deadlineExceeded: 4,
   permissionDenied: 7,

@@ -1,12 +1,10 @@
 /** Tables of runtime/OPERATIONS.md: every code that is answered, every warning of the log. */
-import { status as GRPC } from "@grpc/grpc-js";
-
 import { OAUTH_PAGE_CODES } from "../../http/codes/oauth.ts";
 import { REQUEST_CODES } from "../../http/codes/request.ts";
 import { ROUTE_CODES } from "../../http/codes/route.ts";
 import { SIGN_IN_CODES } from "../../http/codes/sign-in.ts";
 import type { CodeEntry } from "../../http/codes/entry.ts";
-import { grpcStatusOf } from "../../http/grpc.ts";
+import { GRPC, grpcStatusOf } from "../../http/grpc.ts";
 import { refusal, REFUSAL_REASONS } from "../../mcp/refusals.ts";
 import { ADMIN_CODES, MCP_DENIALS, MCP_REMEDIES, OAUTH_CODES } from "./code-tables.ts";
 import { LOG_MESSAGES } from "./log-messages.ts";
@@ -31,10 +29,16 @@ export function operationsParts(): Readonly<Record<string, string>> {
 function callTable(codes: Codes): string {
   const rows = inOrder(codes).map(([name, entry]) => {
     const statuses = statusesOf(entry);
-    const grpc = new Set(statuses.map((status) => GRPC[grpcStatusOf(status, name)] ?? ""));
+    const grpc = new Set(statuses.map((status) => grpcName(grpcStatusOf(status, name))));
     return [code(name), statuses.join(", "), [...grpc].join(", "), ...words(entry)];
   });
   return table(["Code", "Status", "gRPC", "Means", "Do"], rows);
+}
+
+/** As gRPC's own documents write it: PERMISSION_DENIED. */
+function grpcName(status: number): string {
+  const [name = ""] = Object.entries(GRPC).find(([, number]) => number === status) ?? [];
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
 function pageTable(codes: Codes): string {
