@@ -10,7 +10,7 @@ import { configJsonSchema } from "./config/surfaces/json-schema.ts";
 import { DEFAULT_OWNER } from "./features/process/owners.ts";
 import { configReference } from "./config/surfaces/reference.ts";
 import { readSources } from "./control/bundle/sources.ts";
-import { errorText, GatewayError } from "./shared/errors.ts";
+import { attempting, errorText, GatewayError } from "./shared/errors.ts";
 import { EXPLAIN_EXIT, type ExplainOptions, explainRequest } from "./tools/explain.ts";
 import { IMPORT_FORMATS, importConfig } from "./tools/import/import.ts";
 import type { CertificateFacts } from "./policy/facts.ts";
@@ -245,22 +245,14 @@ async function readCertificate(file: string, isValid: boolean): Promise<Certific
     import("node:crypto"),
     import("./http/listener/client-certificate.ts"),
   ]);
-  try {
-    return certificateFacts(new X509Certificate(await readFile(file)), isValid);
-  } catch (cause) {
-    throw new GatewayError("explain.certificate", `Cannot read the certificate "${file}": ${errorText(cause)}`, {
-      cause,
-    });
-  }
+  return attempting("explain.certificate", `Cannot read the certificate "${file}"`, async () =>
+    certificateFacts(new X509Certificate(await readFile(file)), isValid),
+  );
 }
 
 /** @throws GatewayError `import.write` when there is such a file already, or it cannot be written */
-async function writeNewFile(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text, { flag: "wx" });
-  } catch (cause) {
-    throw new GatewayError("import.write", `Cannot write "${path}": ${errorText(cause)}`, { cause });
-  }
+function writeNewFile(path: string, text: string): Promise<void> {
+  return attempting("import.write", `Cannot write "${path}"`, () => writeFile(path, text, { flag: "wx" }));
 }
 
 async function packageVersion(): Promise<string> {

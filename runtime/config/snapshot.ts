@@ -25,8 +25,3 @@ export interface Snapshots {
   /** Called with a snapshot before it is put in force, which waits for what takes long. @returns takes it back */
   prepare?(work: (next: Snapshot) => Promise<void>): () => void;
 }
-
-/** A fixed snapshot source, for tests and one-shot commands. */
-export function fixedSnapshot(snapshot: Snapshot): Snapshots {
-  return { current: () => snapshot, subscribe: () => () => {} };
-}

@@ -1,4 +1,6 @@
 import type { Snapshot } from "../config/snapshot.ts";
+import { errorText, GatewayError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
@@ -19,4 +21,25 @@ export interface Endpoint {
   readonly mcp?: boolean;
   /** A rejected promise or a throw becomes 500 with the request id. */
   handle(exchange: Exchange, snapshot: Snapshot): void | Promise<void>;
+}
+
+/** An endpoint that has an answer of its own for when the store cannot be reached. */
+export function endpointOverStore(
+  endpoint: Endpoint,
+  log: Log,
+  respondStoreAway: (exchange: Exchange) => void,
+): Endpoint {
+  return {
+    ...endpoint,
+    async handle(exchange, snapshot) {
+      try {
+        await endpoint.handle(exchange, snapshot);
+      } catch (error) {
+        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
+        const reason = errorText(error);
+        log.error({ request: exchange.id, path: endpoint.path, reason }, "the store cannot be reached");
+        respondStoreAway(exchange);
+      }
+    },
+  };
 }

@@ -2,7 +2,6 @@
 import type { BootSettings } from "../config/compiled.ts";
 import type { Snapshot, Snapshots } from "../config/snapshot.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import type { Exchange } from "../http/exchange.ts";
 import { createOperatorFetch, type OperatorFetch } from "../http/fetch/operator-fetch.ts";
 import type { Keys } from "../shared/keys.ts";
 import type { Log } from "../shared/log.ts";
@@ -24,7 +23,6 @@ import { createDiscovery } from "./provider/idp-discovery.ts";
 import { createIdpTokens } from "./provider/idp-tokens.ts";
 import { createIdp } from "./provider/idp.ts";
 import { createProviderKeys } from "./provider/provider-keys.ts";
-import type { AuthResult } from "./principal.ts";
 import { createProgramCredentials } from "./tokens/program-credentials.ts";
 import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./sign-in/programmatic-login.ts";
 import { createRecords } from "./identity-records.ts";
@@ -34,6 +32,7 @@ import type {
   ApplicationTokens,
   Assertions,
   Authenticator,
+  BrowserSessions,
   Csrf,
   Identities,
   ProgramCredentials,
@@ -81,11 +80,7 @@ export interface SessionModule extends Closable {
   readonly csrf: Csrf;
   readonly endpoints: readonly Endpoint[];
   /** For our own pages. */
-  readonly browser: {
-    principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
-    /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
-    requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
-  };
+  readonly browser: BrowserSessions;
 }
 
 /** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */

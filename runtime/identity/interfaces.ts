@@ -47,6 +47,13 @@ export interface TokenAudience {
   readonly isWeb?: boolean;
 }
 
+/** The person in front of the browser, on a host that shows our pages. */
+export interface BrowserSessions {
+  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
+  /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
+  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+}
+
 /** Browser sign-in, D13. */
 export interface SignIn {
   /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 
 import { isOwner, OWNER_EXPECTED } from "../features/process/owners.ts";
 import { quote } from "../settings/problem.ts";
-import { errorText, GatewayError } from "../shared/errors.ts";
+import { attempting, GatewayError } from "../shared/errors.ts";
 import { checkSealKey, sealSecret } from "../terraform/resource/seal.ts";
 import { readManifests } from "./translate/manifests.ts";
 import { createDirectoryPublisher } from "./controller/directory-publisher.ts";
@@ -98,12 +98,10 @@ export function sealTo(key: string, owner = DEFAULT_OWNER): Seal {
 }
 
 /** @param file "-" is standard input @throws GatewayError `ingress.unreadable` */
-export async function readText(file: string): Promise<string> {
-  try {
-    return file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
-  } catch (error) {
-    throw new GatewayError("ingress.unreadable", `Cannot read "${file}": ${errorText(error)}`, { cause: error });
-  }
+export function readText(file: string): Promise<string> {
+  return attempting("ingress.unreadable", `Cannot read "${file}"`, () =>
+    file === "-" ? text(process.stdin) : readFile(file, "utf8"),
+  );
 }
 
 function badOption(name: string, value: string, problem: string): GatewayError {

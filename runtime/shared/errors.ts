@@ -16,3 +16,16 @@ export class GatewayError extends Error {
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/**
+ * Does it; whatever it fails with becomes the cause of an error that says what was attempted.
+ *
+ * @param action "Cannot read ..."
+ */
+export async function attempting<T>(code: string, action: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new GatewayError(code, `${action}: ${errorText(cause)}`, { cause });
+  }
+}

@@ -5,7 +5,7 @@
  *
  * Routes in the YAML use hosts of their own ("https://app.example"); requests name them in Host.
  */
-import { fixedSnapshot, type Snapshot, type Snapshots } from "../../runtime/config/snapshot.ts";
+import type { Snapshot, Snapshots } from "../../runtime/config/snapshot.ts";
 import { parseCookies } from "../../runtime/http/cookies.ts";
 import { respondError } from "../../runtime/http/respond.ts";
 import type { Certificates } from "../../runtime/http/listener/certificates.ts";
@@ -204,4 +204,9 @@ function swappable(first: Snapshot): Snapshots & { swap(next: Snapshot): void } 
       for (const listener of listeners) listener(current, previous);
     },
   };
+}
+
+/** A configuration that stays as it is. */
+export function fixedSnapshot(snapshot: Snapshot): Snapshots {
+  return { current: () => snapshot, subscribe: () => () => {} };
 }

@@ -3,11 +3,10 @@ import type { Bundle, BundleStatus } from "../bundle/bundle.ts";
 import type { UpstreamStatus } from "../../features/balancing/apply-state.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Store } from "../../store/store.ts";
-import { VERSION } from "../../shared/version.ts";
 import { bundleSeries } from "./bundle-series.ts";
 import { createAdminListener, type Admin, type AdminListenerDeps, type AdminPages } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
-import { storeHealth } from "./store-health.ts";
+import { processFacts } from "./process-facts.ts";
 import { upstreamSeries } from "./upstream-series.ts";
 
 export type { Admin } from "./listener.ts";
@@ -59,25 +58,19 @@ function followBundle({ bundle, metrics, upstreams }: PagesDeps): () => void {
 
 function processPages(deps: PagesDeps): AdminPages {
   const { bundle, metrics, isDraining } = deps;
-  const isStoreHealthy = storeHealth(deps.store);
-  const startedMs = performance.now();
+  const about = processFacts(isDraining, deps.store);
 
   return {
     async readiness() {
       const { digest, generation, lastError, owners } = bundle.status();
-      const draining = isDraining();
-      const store = (await isStoreHealthy()) ? "ok" : "down";
+      const { draining, store } = await about();
       const ready = !draining && store === "ok" && generation > 0;
       // Nothing refused makes this process unready: it serves the last good configuration, and the other owners.
       return { ready, digest, generation, draining, store, reload: lastError ? "failed" : "ok", ...degraded(owners) };
     },
     async status() {
       return {
-        version: VERSION,
-        node: process.version,
-        uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
-        draining: isDraining(),
-        store: (await isStoreHealthy()) ? "ok" : "down",
+        ...(await about()),
         bundle: bundle.status(),
         // Public: secrets for this gateway are sealed to it.
         seal_key: bundle.sealKey ?? null,

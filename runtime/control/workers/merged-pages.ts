@@ -5,9 +5,8 @@ import { degraded } from "../admin/admin.ts";
 import type { AdminPages } from "../admin/listener.ts";
 import type { Totals } from "../admin/metrics.ts";
 import { createSeriesRegistry, mergeMetrics } from "../admin/series.ts";
-import { storeHealth } from "../admin/store-health.ts";
+import { processFacts } from "../admin/process-facts.ts";
 import type { Store } from "../../store/store.ts";
-import { VERSION } from "../../shared/version.ts";
 import type { Fleet } from "./fleet.ts";
 import type { WorkerReport } from "./protocol.ts";
 
@@ -19,8 +18,7 @@ export interface MergedPagesDeps {
 }
 
 export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDeps): AdminPages {
-  const isStoreHealthy = storeHealth(store);
-  const startedMs = performance.now();
+  const about = processFacts(isDraining, store);
   const own = createSeriesRegistry({ processMetrics: false });
   own.register({
     name: "gateway_workers",
@@ -45,7 +43,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
   return {
     async readiness() {
       const reports = [...(await fleet.ask("report")).values()];
-      const draining = isDraining();
+      const { draining, store: storeState } = await about();
       const serving = reports.filter(({ ready }) => ready).length;
       const { digest = "", published, owners } = reports[0]?.bundle ?? {};
       return {
@@ -54,7 +52,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
         digest,
         generation: published?.inForce ?? 0,
         draining,
-        store: (await isStoreHealthy()) ? "ok" : "down",
+        store: storeState,
         reload: reports.some(({ bundle }) => bundle.lastError) ? "failed" : "ok",
         ...(owners && degraded(owners)),
         workers: { serving, wanted: fleet.members().length },
@@ -63,11 +61,7 @@ export function mergedPages({ fleet, store, sealKey, isDraining }: MergedPagesDe
     async status() {
       const reports = await fleet.ask("report");
       return {
-        version: VERSION,
-        node: process.version,
-        uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
-        draining: isDraining(),
-        store: (await isStoreHealthy()) ? "ok" : "down",
+        ...(await about()),
         bundle: [...reports.values()].map(({ bundle }) => bundle)[0] ?? null,
         // Public: secrets for this gateway are sealed to it.
         seal_key: sealKey ?? null,

@@ -24,8 +24,7 @@ import { pageHeaders } from "../../pages/layout.ts";
 import { continuePage } from "../../pages/signed-out.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { isFromOwnForm, refuseForm, refuseScript } from "../csrf.ts";
-import type { AuthResult } from "../principal.ts";
-import type { Csrf, DeviceProofs, Revocations } from "../interfaces.ts";
+import type { BrowserSessions, Csrf, DeviceProofs, Revocations } from "../interfaces.ts";
 import { isReturnPath, withStore } from "../sign-in/sign-in.ts";
 import { findSite, type Site } from "../sites.ts";
 import type { UserSection } from "../users/user-endpoints.ts";
@@ -46,10 +45,7 @@ const MAX_FORM_BYTES = 32 * 1024;
 /** What this part needs of a signed-in browser. */
 export interface DeviceSession {
   readonly csrf: Csrf;
-  readonly browser: {
-    principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
-    requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
-  };
+  readonly browser: BrowserSessions;
   readonly revocations: Pick<Revocations, "revoke">;
 }
 

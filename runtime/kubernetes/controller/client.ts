@@ -8,7 +8,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import { type Dispatcher, request } from "undici";
 
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { type KubeClient, KubeError, type KubeRequest } from "./kube-client.ts";
 import { type Members, isRecord } from "../../shared/is-record.ts";
 
@@ -28,12 +28,10 @@ const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 export async function createKubeClient(options: ClientOptions = {}): Promise<KubeClient> {
   const library = await loadLibrary();
   const config = new library.KubeConfig();
-  try {
+  await attempting("kube.config", "Cannot read the kubeconfig", () => {
     if (options.kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromString(options.kubeconfig);
-  } catch (error) {
-    throw new GatewayError("kube.config", `Cannot read the kubeconfig: ${errorText(error)}`, { cause: error });
-  }
+  });
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new GatewayError("kube.config", "Cannot reach a cluster: the kubeconfig names none");
   const base = server.replace(/\/$/, "");
@@ -90,13 +88,9 @@ export async function createKubeClient(options: ClientOptions = {}): Promise<Kub
   /** Headers of this moment: tokens of service accounts are replaced every hour. */
   async function authorize(url: URL): Promise<Record<string, string>> {
     const context = new library.RequestContext(url.href, library.HttpMethod.GET);
-    try {
-      await config.applySecurityAuthentication(context);
-    } catch (error) {
-      throw new GatewayError("kube.unreachable", `Cannot authenticate to the cluster: ${errorText(error)}`, {
-        cause: error,
-      });
-    }
+    await attempting("kube.unreachable", "Cannot authenticate to the cluster", () =>
+      config.applySecurityAuthentication(context),
+    );
     dispatcher ??= context.getDispatcher();
     return { ...context.getHeaders() };
   }

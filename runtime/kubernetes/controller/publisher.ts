@@ -12,7 +12,7 @@ import { readFile } from "node:fs/promises";
 import { type Slice } from "../../config/slice.ts";
 import { parsePath, type Rival } from "../../settings/problem.ts";
 import { digestOf } from "../../shared/canonical-json.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting, GatewayError } from "../../shared/errors.ts";
 import { askGateway, type GatewayAnswer, type GatewayTls } from "../../terraform/publish/ask-gateway.ts";
 import { renderSlice } from "../render.ts";
 import { isMadeHere, namespaceIn } from "../translate/slices.ts";
@@ -139,11 +139,9 @@ export function createAdminPublisher(options: AdminPublisherOptions): SlicePubli
     const authorization = `Bearer ${await readPublishing("admin token", options.tokenFile)}`;
     const tls = await readTls(options.tls);
     const headers = { authorization, ...(body !== undefined && { "content-type": "application/json" }) };
-    try {
-      return await askGateway({ method, url, headers, body, timeoutMs: TIMEOUT_MS, tls });
-    } catch (error) {
-      throw new GatewayError("publish.unreachable", `Cannot reach ${base}: ${errorText(error)}`, { cause: error });
-    }
+    return attempting("publish.unreachable", `Cannot reach ${base}`, () =>
+      askGateway({ method, url, headers, body, timeoutMs: TIMEOUT_MS, tls }),
+    );
   }
 
   function refused(action: string, { status, body }: GatewayAnswer): GatewayError {
@@ -170,13 +168,10 @@ async function readTls({ caFile, certFile, keyFile }: PublisherTls = {}): Promis
 }
 
 async function readPublishing(what: string, file: string): Promise<string> {
-  try {
-    return (await readFile(file, "utf8")).trim();
-  } catch (error) {
-    throw new GatewayError("publish.token", `Cannot read the ${what} from "${file}": ${errorText(error)}`, {
-      cause: error,
-    });
-  }
+  const text = await attempting("publish.token", `Cannot read the ${what} from "${file}"`, () =>
+    readFile(file, "utf8"),
+  );
+  return text.trim();
 }
 
 function problemsOf({ problems, message }: Readonly<Record<string, unknown>>): readonly SliceProblem[] {

@@ -7,23 +7,21 @@
  * others), changes (what replicas tell each other), records (what is kept).
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
-import { GatewayError, errorText } from "../../shared/errors.ts";
-import type { Endpoint } from "../../http/endpoint.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
+import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock, Closable, TokenRefresh } from "../../shared/clock.ts";
 import type { Principal, User } from "../../identity/principal.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import type { Csrf } from "../../identity/interfaces.ts";
+import type { BrowserSessions, Csrf } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
 import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
 import { createConnectionChanges } from "./changes.ts";
 import { createClientChooser } from "./connect/client-choice.ts";
 import { respondClientDocument } from "./connect/client-document.ts";
-import { callback, connect, type BrowserSessions } from "./connect/connect.ts";
+import { callback, connect } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
 import { createFlows } from "./connect/flow.ts";
 import { createTickets } from "./connect/journey.ts";
@@ -125,20 +123,10 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     log,
   };
 
-  const endpoint = (path: string, handle: (exchange: Exchange, snapshot: Snapshot) => Promise<void>): Endpoint => ({
-    methods: ["GET"],
-    path,
-    mcp: true,
-    async handle(exchange, snapshot) {
-      try {
-        await handle(exchange, snapshot);
-      } catch (error) {
-        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
-        log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
-        respondFailure(exchange, "store-unavailable");
-      }
-    },
-  });
+  const endpoint = (method: "GET" | "POST", path: string, handle: Endpoint["handle"]): Endpoint =>
+    endpointOverStore({ methods: [method], path, mcp: true, handle }, log, (exchange) =>
+      respondFailure(exchange, "store-unavailable"),
+    );
 
   const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
     const target = findTarget(route);
@@ -162,12 +150,9 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
 
   return {
     endpoints: [
-      {
-        ...endpoint(DISCONNECT_PATH, (exchange, snapshot) => userSection.disconnectByForm(exchange, snapshot)),
-        methods: ["POST"],
-      },
-      endpoint(CONNECT_PATH, (exchange, snapshot) => connect(connectDeps, exchange, snapshot)),
-      endpoint(CALLBACK_PATH, (exchange, snapshot) => callback(connectDeps, exchange, snapshot)),
+      endpoint("POST", DISCONNECT_PATH, (exchange, snapshot) => userSection.disconnectByForm(exchange, snapshot)),
+      endpoint("GET", CONNECT_PATH, (exchange, snapshot) => connect(connectDeps, exchange, snapshot)),
+      endpoint("GET", CALLBACK_PATH, (exchange, snapshot) => callback(connectDeps, exchange, snapshot)),
       {
         methods: ["GET"],
         path: CLIENT_DOCUMENT_PATH,

@@ -1,14 +1,13 @@
 /** What the authorization server is given: the rest of the gateway, as narrow as it needs it. */
 import type { CompiledRoute } from "../../config/compiled.ts";
-import type { Snapshot, Snapshots } from "../../config/snapshot.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
 import type { Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
-import type { AuthResult, Principal } from "../../identity/principal.ts";
-import type { Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
+import type { Principal } from "../../identity/principal.ts";
+import type { BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
 
@@ -21,13 +20,6 @@ export interface IssuerSession {
   readonly browser: BrowserSessions;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;
-}
-
-/** The person in front of the browser, on the host that shows our pages. */
-export interface BrowserSessions {
-  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
-  /** Answers with the redirect to the sign-in, which comes back to this very address. */
-  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
 }
 
 /** The upstream side, as far as an authorization needs it: first logins connect the upstream too. */

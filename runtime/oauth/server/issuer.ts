@@ -6,9 +6,7 @@
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { GatewayError, errorText } from "../../shared/errors.ts";
-import type { Endpoint } from "../../http/endpoint.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import { endpointOverStore, type Endpoint } from "../../http/endpoint.ts";
 import type { Html } from "../../pages/html.ts";
 import type { Closable } from "../../shared/clock.ts";
 import type { Principal } from "../../identity/principal.ts";
@@ -89,26 +87,8 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
   const rateLimit = createStrangerLimit({ clock }, REGISTRATIONS);
   const refreshes: TokenDeps["refreshes"] = createLeasedRefreshes();
 
-  const endpoint = (
-    methods: readonly string[],
-    path: string,
-    cors: boolean,
-    handle: (exchange: Exchange, snapshot: Snapshot) => Promise<void>,
-  ): Endpoint => ({
-    methods,
-    path,
-    mcp: true,
-    cors,
-    async handle(exchange, snapshot) {
-      try {
-        await handle(exchange, snapshot);
-      } catch (error) {
-        if (!(error instanceof GatewayError && error.code === "store.unavailable") || exchange.started) throw error;
-        log.error({ request: exchange.id, path, reason: errorText(error) }, "the store cannot be reached");
-        respondUnavailable(exchange);
-      }
-    },
-  });
+  const endpoint = (methods: readonly string[], path: string, cors: boolean, handle: Endpoint["handle"]): Endpoint =>
+    endpointOverStore({ methods, path, mcp: true, cors, handle }, log, respondUnavailable);
 
   return {
     endpoints: [

@@ -9,7 +9,7 @@ import { decode, encode, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 
 import { formatPath, quote } from "../../settings/problem.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
-import { Dynamic, isList, isMap, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
+import { Dynamic, isList, isMap, mapValues, own, Unknown, UNKNOWN, type Value, type ValueType } from "./value.ts";
 
 const EXTENSION_UNKNOWN = 0;
 const EXTENSION_REFINED = 12;
@@ -197,19 +197,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExtData);
 }
 
-function own(record: object, name: string): unknown {
-  return Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
-}
-
-function mapValues<In, Out>(
-  record: Readonly<Record<string, In>>,
-  change: (value: In, key: string) => Out,
-): Record<string, Out> {
-  const result: Record<string, Out> = {};
-  for (const key of Object.keys(record)) setOwn(result, key, change(record[key] as In, key));
-  return result;
-}
-
 function members<In, Out>(
   record: Readonly<Record<string, In>>,
   trail: Trail,
@@ -230,11 +217,4 @@ function items<In, Out>(list: readonly In[], trail: Trail, change: (item: In, in
     trail.pop();
     return changed;
   });
-}
-
-/** A key named "__proto__" stays a key. */
-function setOwn<T>(record: Record<string, T>, key: string, value: T): void {
-  if (key === "__proto__")
-    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
-  else record[key] = value;
 }

@@ -106,3 +106,25 @@ export function equalTypes(left: ValueType, right: ValueType): boolean {
 function samePromise({ refinement: left }: Unknown, { refinement: right }: Unknown): boolean {
   return left && right ? Buffer.compare(left, right) === 0 : left === right;
 }
+
+/** What stands in the record itself, not what it inherits. */
+export function own(record: object, name: string): unknown {
+  return Object.hasOwn(record, name) ? (record as Record<string, unknown>)[name] : undefined;
+}
+
+/** The record with each of its values changed. */
+export function mapValues<In, Out>(
+  record: Readonly<Record<string, In>>,
+  change: (value: In, key: string) => Out,
+): Record<string, Out> {
+  const result: Record<string, Out> = {};
+  for (const key of Object.keys(record)) setOwn(result, key, change(record[key] as In, key));
+  return result;
+}
+
+/** A key named "__proto__" stays a key. */
+function setOwn<T>(record: Record<string, T>, key: string, value: T): void {
+  if (key === "__proto__")
+    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+  else record[key] = value;
+}

@@ -1,10 +1,17 @@
 /** A question to the admin address that a data source or an ephemeral resource names, with the token it names. */
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting, GatewayError } from "../../shared/errors.ts";
 import { adminToken, type Connection } from "./admin-token.ts";
 import { askGateway, type GatewayAnswer } from "./ask-gateway.ts";
 import { gatewayTls } from "./gateway-tls.ts";
 import type { SchemaAttribute } from "../schema/schema-model.ts";
 import type { ValueMap } from "../protocol/value.ts";
+
+export const GATEWAY_URL: SchemaAttribute = {
+  name: "url",
+  type: "string",
+  use: "required",
+  doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
+};
 
 export const TOKEN_REF: SchemaAttribute = {
   name: "token_ref",
@@ -39,19 +46,17 @@ export async function askAdmin(
   const base = url.replace(/\/+$/, "");
   const authorization = `Bearer ${await adminToken(config["token_ref"] ?? null, connection)}`;
   const tls = await gatewayTls(connection, config);
-  try {
-    const answer = await askGateway({
+  const answer = await attempting(code, `Cannot reach the gateway at "${base}"`, () =>
+    askGateway({
       method,
       url: `${base}${path}`,
       headers: { authorization, ...(body && { "content-type": "application/json" }) },
       body: body && JSON.stringify(body),
       timeoutMs: TIMEOUT_MS,
       tls,
-    });
-    return { ...answer, base };
-  } catch (cause) {
-    throw new GatewayError(code, `Cannot reach the gateway at "${base}": ${errorText(cause)}`, { cause });
-  }
+    }),
+  );
+  return { ...answer, base };
 }
 
 /** What the gateway says about a refusal, to stand behind the status. */

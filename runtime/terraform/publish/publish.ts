@@ -10,7 +10,7 @@ import { resolve } from "node:path";
 
 import { digestOf } from "../../shared/canonical-json.ts";
 import { readSource } from "../../settings/source.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting, errorText, GatewayError } from "../../shared/errors.ts";
 import { removeFile, replaceFile } from "./replace-file.ts";
 
 export interface PublishedSlice {
@@ -98,11 +98,7 @@ export function createFileTarget({ directory, owner, mode = DEFAULT_MODE }: File
       const published = await read();
       refuseForeign(published);
       refuseStale(published, { path, owner, expected, next: text });
-      try {
-        await replaceFile(path, text, mode);
-      } catch (error) {
-        throw new GatewayError("publish.write", `Cannot publish to "${path}": ${errorText(error)}`, { cause: error });
-      }
+      await attempting("publish.write", `Cannot publish to "${path}"`, () => replaceFile(path, text, mode));
     },
     async remove() {
       const published = await read();

@@ -9,7 +9,7 @@ import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
 import type { Connection } from "../publish/admin-token.ts";
-import { askAdmin, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
+import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import type { Diagnostic } from "../protocol/diagnostics.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
 import { addressProblems } from "../publish/http-rules.ts";
@@ -22,12 +22,7 @@ export const PUBLISH_TOKEN_TYPE = "gateway_publish_token";
 export const publishTokenSchema: SchemaBlock = {
   doc: "A token that publishes for one owner while Terraform runs: minted by the gateway, renewed until the run ends, ended then. In no state and no plan. For `admin_token` of another provider block, and for write-only attributes.",
   attributes: [
-    {
-      name: "url",
-      type: "string",
-      use: "required",
-      doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
-    },
+    GATEWAY_URL,
     { name: "owner", type: "string", use: "required", doc: "Owner whose slice the token publishes, and no other." },
     {
       name: "lifetime",

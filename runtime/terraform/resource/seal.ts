@@ -6,7 +6,7 @@
  */
 import { createPublicKey, type webcrypto } from "node:crypto";
 
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting } from "../../shared/errors.ts";
 
 export type SealKeyProblem = { readonly ok: false; readonly problem: string };
 
@@ -44,7 +44,7 @@ export function checkSealKey(text: string): { readonly ok: true } | SealKeyProbl
 export async function sealSecret(keyText: string, secret: string, owner?: string): Promise<string> {
   // Loaded when needed: most runs of the provider seal nothing, and every run counts its milliseconds.
   const { CompactEncrypt, importJWK } = await import("jose");
-  try {
+  return attempting("terraform.seal", 'Cannot seal a secret to "seal_key"', async () => {
     const jwk = JSON.parse(keyText) as { kid?: string };
     const key = await importJWK(jwk, "ECDH-ES+A256KW");
     return await new CompactEncrypt(new TextEncoder().encode(secret))
@@ -55,9 +55,5 @@ export async function sealSecret(keyText: string, secret: string, owner?: string
         ...(owner !== undefined && { owner }),
       })
       .encrypt(key);
-  } catch (error) {
-    throw new GatewayError("terraform.seal", `Cannot seal a secret to "seal_key": ${errorText(error)}`, {
-      cause: error,
-    });
-  }
+  });
 }

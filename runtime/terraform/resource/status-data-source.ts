@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { Connection } from "../publish/admin-token.ts";
-import { askAdmin, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
+import { askAdmin, GATEWAY_URL, reasonOf, TOKEN_REF } from "../publish/ask-admin.ts";
 import { DATA_SOURCE_TLS } from "../publish/gateway-tls.ts";
 import type { DataSource } from "../protocol/provider.ts";
 import type { SchemaBlock } from "../schema/schema-model.ts";
@@ -16,12 +16,7 @@ export const STATUS_TYPE = "gateway_status";
 export const statusSchema: SchemaBlock = {
   doc: "What a running gateway serves: the digest and generation in force, and its slices.",
   attributes: [
-    {
-      name: "url",
-      type: "string",
-      use: "required",
-      doc: "Admin address of the gateway, such as `http://127.0.0.1:9901`.",
-    },
+    GATEWAY_URL,
     TOKEN_REF,
     ...DATA_SOURCE_TLS,
     { name: "digest", type: "string", use: "computed", doc: "SHA-256 of the configuration in force." },

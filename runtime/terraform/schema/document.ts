@@ -11,7 +11,7 @@ import { attributeNames, memberNames, secretAttributeNames } from "../../setting
 import { type GroupField, isAbsent, isGroup } from "../../settings/groups.ts";
 import { mapParts, shapeOf } from "../../settings/shapes.ts";
 import { policyText, readPolicy } from "./policy-text.ts";
-import { isList, isMap, Unknown, type Value, type ValueMap } from "../protocol/value.ts";
+import { isList, isMap, mapValues, own, Unknown, type Value, type ValueMap } from "../protocol/value.ts";
 
 export type Doc = Record<string, unknown>;
 
@@ -184,15 +184,4 @@ function textList(member: unknown): Value {
 
 function textOrNull(member: unknown): string | null {
   return typeof member === "string" ? member : null;
-}
-
-function own(doc: Doc, name: string): unknown {
-  return Object.hasOwn(doc, name) ? doc[name] : undefined;
-}
-
-function mapValues<In, Out>(
-  record: Readonly<Record<string, In>>,
-  change: (value: In, key: string) => Out,
-): Record<string, Out> {
-  return Object.fromEntries(Object.keys(record).map((key) => [key, change(record[key] as In, key)]));
 }

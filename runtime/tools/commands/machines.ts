@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 
 import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
 import { parseDuration } from "../../settings/values.ts";
-import { errorText, GatewayError } from "../../shared/errors.ts";
+import { attempting, GatewayError } from "../../shared/errors.ts";
 import { kidProblem, parseKeySet } from "../../oauth/server/clients/key-set.ts";
 import { createClient, endClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
 import { epochSeconds } from "../../shared/clock.ts";
@@ -189,12 +189,9 @@ function onlyIssuer({ config }: Administration): string {
 }
 
 async function readKeySet(path: string) {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, "utf8"));
-  } catch (error) {
-    throw new GatewayError("commands.jwks", `Cannot read keys from "${path}": ${errorText(error)}`, { cause: error });
-  }
+  const value = await attempting<unknown>("commands.jwks", `Cannot read keys from "${path}"`, async () =>
+    JSON.parse(await readFile(path, "utf8")),
+  );
   const parsed = parseKeySet(value);
   const problem = parsed.ok ? (parsed.problems[0] ?? kidProblem(parsed.value)) : parsed.problem;
   if (!parsed.ok || problem !== undefined)

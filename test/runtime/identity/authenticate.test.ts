@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { Exchange } from "../../../runtime/http/exchange.ts";
-import { fixedSnapshot } from "../../../runtime/config/snapshot.ts";
+import { fixedSnapshot } from "../../support/pipeline.ts";
 import { createKeys, randomSecret } from "../../../runtime/shared/keys.ts";
 import { silentLog } from "../../../runtime/shared/log.ts";
 import { epochSeconds } from "../../../runtime/shared/clock.ts";

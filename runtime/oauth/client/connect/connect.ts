@@ -7,6 +7,7 @@
  * @see test/requirements.ts, "Endpoints"
  */
 import type { CompiledRoute } from "../../../config/compiled.ts";
+import type { BrowserSessions } from "../../../identity/interfaces.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { parseQuery } from "../../../shared/http/query.ts";
@@ -14,19 +15,13 @@ import { redirect, respondHtml } from "../../../http/respond.ts";
 import type { Log } from "../../../shared/log.ts";
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
-import type { AuthResult, Principal } from "../../../identity/principal.ts";
+import type { Principal } from "../../../identity/principal.ts";
 import type { TokenAttacher } from "../attach-token.ts";
 import { respondFailure, respondConnectFailure, type Way } from "./failure-page.ts";
 import type { BeginResult, CompleteResult, Flows } from "./flow.ts";
 import { allowedConnectRedirect, wayBack, type Tickets } from "./journey.ts";
 import type { Journey } from "../connection-records.ts";
 import { findTarget, type UpstreamTarget } from "../target.ts";
-
-/** The person in front of the browser, on the host of the route. */
-export interface BrowserSessions {
-  principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
-  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
-}
 
 export interface ConnectDeps {
   readonly browser: BrowserSessions;

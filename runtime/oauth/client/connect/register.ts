@@ -6,17 +6,15 @@ import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import { endpointTarget, FetchRefused, guardedOptions } from "../discovery/guarded-oauth.ts";
 import { parseJson } from "../json.ts";
 import type { AuthorizationServer } from "../discovery/metadata.ts";
-import type { TokenAuthMethod } from "../connection-records.ts";
+import type { RegistrationRecord, TokenAuthMethod } from "../connection-records.ts";
 import { callbackUrl, type UpstreamTarget } from "../target.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 
 /** What a server gave us. */
-export interface Registered {
+export interface Registered extends Pick<RegistrationRecord, "clientId" | "authMethod" | "secretExpiresAt"> {
   readonly ok: true;
-  readonly clientId: string;
+  /** As it came. */
   readonly clientSecret?: string;
-  readonly authMethod: TokenAuthMethod;
-  readonly secretExpiresAt?: number;
 }
 
 /** Dynamic client registration (RFC 7591 §3.1). */

@@ -1,12 +1,26 @@
-/** Whether the store answers; asked at most once a second, however often somebody wants to know. */
+/** What readiness and status say first, of one process as of several. */
 import type { Store } from "../../store/store.ts";
+import { VERSION } from "../../shared/version.ts";
 
 const ASK_AGAIN_AFTER_MS = 1_000;
 /** Below the time probes usually wait for us. */
 const ANSWER_WITHIN_MS = 2_000;
 
-/** @returns a function that never rejects and answers within two seconds */
-export function storeHealth(store: Pick<Store, "get">): () => Promise<boolean> {
+/** @returns facts of the moment, from a process that has started now; never rejects and answers within two seconds */
+export function processFacts(isDraining: () => boolean, store: Pick<Store, "get">) {
+  const isStoreHealthy = storeHealth(store);
+  const startedMs = performance.now();
+  return async () => ({
+    version: VERSION,
+    node: process.version,
+    uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
+    draining: isDraining(),
+    store: (await isStoreHealthy()) ? ("ok" as const) : ("down" as const),
+  });
+}
+
+/** Whether the store answers; asked at most once a second, however often somebody wants to know. */
+function storeHealth(store: Pick<Store, "get">): () => Promise<boolean> {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let answer = Promise.resolve(false);
   return () => {
