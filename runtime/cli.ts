@@ -59,7 +59,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
 
   program
     .command("check")
-    .description("say every problem that would keep `run` from starting at once, as far as no socket is needed")
+    .description(
+      "say every problem that would keep `run` from starting, at once; only `run` can tell whether ports are free, PostgreSQL answers, and --workers goes with the store",
+    )
     .argument("<path...>", "files, or directories of slices; the first is the boot file")
     .option(
       "--elsewhere",

@@ -6,11 +6,11 @@
  *   --user EMAIL[=GROUP,GROUP]   a user of the demo; may be repeated and replaces the default ones
  *   --check             run the story unattended and end with "N passed, N failed"
  */
-import { watch } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { runCheck } from "./check.ts";
 import { DEMO_USERS, type DemoUser } from "./identity-provider.ts";
+import { onSave } from "./on-save.ts";
 import { findPort, startStage } from "./stage.ts";
 
 const { values } = parseArgs({
@@ -53,23 +53,21 @@ and call list_repos, then delete_repo: each decision is a line below.
 
 Edit examples/demo/gateway.ts and save: the change is live a moment later. Ctrl-C stops everything.
 `);
-  const watcher = watch(program);
-  let busy: Promise<void> = Promise.resolve();
-  watcher.on("change", () => {
-    busy = busy.then(async () => {
-      const started = Date.now();
-      try {
-        const output = await stage.publish();
-        console.log(`${summaryOf(output)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
-      } catch (error) {
-        console.log(`The program was not published, the last good one goes on serving:\n${String(error)}`);
-      }
-    });
+  const watcher = onSave(program, async () => {
+    const started = Date.now();
+    try {
+      const output = await stage.publish();
+      console.log(`${summaryOf(output)} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      console.log(`The program was not published, the last good one goes on serving:\n${String(error)}`);
+    }
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
-      watcher.close();
-      void busy.then(() => stage.close()).then(() => process.exit(0));
+      void watcher
+        .close()
+        .then(() => stage.close())
+        .then(() => process.exit(0));
     });
   }
 }

@@ -172,7 +172,7 @@ function deviceTypeOf({ deviceType }: ExplainOptions): DeviceFacts["type"] | und
 }
 
 function questionOf(options: ExplainOptions, route: string): string {
-  const who = options.anonymous === true ? "nobody" : options.email || options.user;
+  const who = options.anonymous === true ? "anonymous" : options.email || options.user;
   if (options.tool !== undefined) return `${who} calls ${options.tool} on ${route}`;
   if (options.preflight === true) return `${who} sends a preflight for ${options.path} to ${route}`;
   return `${who} sends ${options.mcpMethod ?? `${options.method} ${options.path}`} to ${route}`;

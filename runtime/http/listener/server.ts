@@ -78,7 +78,7 @@ const HTTP_OPTIONS = {
 
 /** What a listener without a certificate is told. */
 export const NO_CERTIFICATE_PROBLEM =
-  'no certificate is configured, expected "certificates", or insecure_server: true behind a terminating load balancer';
+  'no certificate is configured, set "certificates", or "insecure_server": true behind a load balancer that ends TLS';
 
 /** Listens. @throws GatewayError `http.listen`, `http.address`, `http.no-certificate` */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {

@@ -3,9 +3,12 @@
  *
  * The files first. When they are good: what the process could not do without, which no slice can set; then what only the
  * machine has that runs it: secrets, certificates, and directories to write to.
+ *
+ * Only the start itself can tell whether ports are free and may be taken, whether PostgreSQL answers, and whether the store
+ * goes with `--workers`.
  */
 import { constants } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 import { resolveBoot } from "../../control/bundle/boot.ts";
@@ -19,10 +22,12 @@ import { loadByOwner } from "../../config/load-by-owner.ts";
 import { hostCertificateFields } from "../../features/listener/host-certificates.ts";
 import { type CheckedConfig, loadSlices, type Problem, type SliceSource } from "../../config/load.ts";
 import { routeFields } from "../../config/route.ts";
+import { quote } from "../../settings/problem.ts";
 import { secretUses } from "../../settings/secret-spellings.ts";
 import { settingsFields } from "../../config/settings.ts";
 import { errorText } from "../../shared/errors.ts";
 import { loadCertificates } from "../../http/listener/certificates.ts";
+import { type ListenAddress, parseAddress } from "../../http/listener/listen.ts";
 import { NO_CERTIFICATE_PROBLEM } from "../../http/listener/server.ts";
 import { sqlitePath } from "../../store/sqlite/sqlite-path.ts";
 
@@ -76,16 +81,60 @@ async function checkPlaces(boot: BootSettings, report: Report): Promise<void> {
   await attempt(() => loadCertificates(boot.certificates, boot.downstreamMtls?.caFile), report);
   if (adminTls) await attempt(() => loadCertificates([adminTls], adminTls.clientCaFile), report);
   const database = sqlitePath(boot.storageUrl);
-  if (database !== undefined) await checkWritable("storage_url", database, report);
+  if (database !== undefined && (await checkWritable("storage_url", database, report))) {
+    if (!(await mayBeDatabase(database))) report(`"storage_url" names "${database}", which is no SQLite database`);
+  }
   if (boot.authorizeLog !== "stdout") await checkWritable("authorize_log", boot.authorizeLog, report);
+  checkPorts(boot, report);
 }
 
-/** A file that is there must be writable; another can be made in a directory that is. */
-async function checkWritable(setting: string, file: string, report: Report): Promise<void> {
-  const target = (await can(file, constants.F_OK)) ? file : dirname(resolve(file));
-  if (!(await can(target, constants.W_OK))) {
-    report(`"${setting}" needs "${target}", which is not there or not writable`);
+/** Whether another process has a port, and this one may take it, only its start can tell. */
+function checkPorts({ address, adminAddress, httpRedirectAddress }: BootSettings, report: Report): void {
+  const listeners = Object.entries({
+    address,
+    admin_address: adminAddress,
+    ...(httpRedirectAddress !== undefined && { http_redirect_address: httpRedirectAddress }),
+  }).map(([setting, text]) => ({ setting, text, ...parseAddress(text) }));
+  for (const [index, one] of listeners.entries()) {
+    const other = listeners.slice(index + 1).find((each) => each.port === one.port && sharesHost(each, one));
+    if (other && one.port !== 0)
+      report(
+        `"${one.setting}" and "${other.setting}" listen on the same port: ${quote(one.text)}, ${quote(other.text)}`,
+      );
   }
+}
+
+function sharesHost({ host: one }: ListenAddress, { host: other }: ListenAddress): boolean {
+  return one === other || isEveryHost(one) || isEveryHost(other);
+}
+
+function isEveryHost(host: string | undefined): boolean {
+  return host === undefined || host === "0.0.0.0" || host === "::";
+}
+
+/** One that is not there, or is empty, will be made. */
+async function mayBeDatabase(file: string): Promise<boolean> {
+  const opened = await open(file).catch(() => undefined);
+  if (!opened) return true;
+  try {
+    const { buffer, bytesRead } = await opened.read(Buffer.alloc(SQLITE_HEAD.length), 0, SQLITE_HEAD.length, 0);
+    return bytesRead === 0 || buffer.toString("latin1", 0, bytesRead) === SQLITE_HEAD;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** @see https://www.sqlite.org/fileformat.html#magic_header_string */
+const SQLITE_HEAD = "SQLite format 3\0";
+
+/** A file that is there must be writable; another can be made in a directory that is. @returns false when it was reported */
+async function checkWritable(setting: string, file: string, report: Report): Promise<boolean> {
+  const isThere = await can(file, constants.F_OK);
+  const target = isThere ? file : dirname(resolve(file));
+  if (isThere && (await stat(file)).isDirectory()) report(`"${setting}" names "${file}", which is a directory`);
+  else if (await can(target, constants.W_OK)) return true;
+  else report(`"${setting}" needs "${target}", which is not there or not writable`);
+  return false;
 }
 
 function can(path: string, mode: number): Promise<boolean> {

@@ -182,10 +182,23 @@ export function acceptsDocument(
     { client_id: clientId, redirect_uri: redirectUri },
     `add ${new URL(clientId).host} to mcp_allowed_client_id_domains, or "known-clients" for all common products`,
   );
-  if (!needsIss) return rule;
+  const judged: Rule = {
+    ...rule,
+    async check(visit) {
+      const verdict = await rule.check(visit);
+      const answer = await visit.authorize({ client_id: clientId, redirect_uri: redirectUri });
+      if (verdict.outcome !== "broken" || answer?.status !== 503) return verdict;
+      const { host } = new URL(clientId);
+      return {
+        ...verdict,
+        fix: `the gateway cannot fetch ${clientId}: allow egress to ${host}, port 443, and ask again`,
+      };
+    },
+  };
+  if (!needsIss) return judged;
   const check = async (visit: Visit): Promise<Verdict> =>
     (await visit.server())?.["authorization_response_iss_parameter_supported"] === true
-      ? rule.check(visit)
+      ? judged.check(visit)
       : unknown("without iss in answers it comes with a document whose address cannot be guessed");
-  return { ...rule, check };
+  return { ...judged, check };
 }

@@ -8,7 +8,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import { createAsk, type Ask } from "./ask.ts";
 import { CLIENTS, needsOf, type ClientSequence } from "./clients.ts";
-import { unknown, type Rule, type Verdict } from "./rule.ts";
+import { short, unknown, type Rule, type Verdict } from "./rule.ts";
 import { takesDocuments } from "./server-rules.ts";
 import { createVisit } from "./visit.ts";
 
@@ -31,6 +31,8 @@ export interface DoctorReport {
   readonly url: string;
   /** No client fails. */
   readonly ok: boolean;
+  /** Why nothing answers at the address, where nothing does; then nothing else was asked. */
+  readonly unreachable?: string;
   readonly clients: readonly ClientReport[];
 }
 
@@ -42,6 +44,8 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol))
     throw new GatewayError("doctor.address", `Cannot examine "${address}": it must be an http or https address`);
   const visit = createVisit(address, ask);
+  const { failure } = await visit.initialize();
+  if (failure !== undefined) return nothingAnswers(visit.url.href, failure);
   const documents = takesDocuments(await visit.server());
   const results = new Map<string, RuleResult>();
   // One after the other: registration is limited per peer, and the order is that of a client.
@@ -53,6 +57,17 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
   }
   const clients = CLIENTS.map((client) => reportOf(client, needsOf(client, documents), results));
   return { url: visit.url.href, ok: clients.every(({ outcome }) => outcome !== "fails"), clients };
+}
+
+function nothingAnswers(url: string, failure: string): DoctorReport {
+  const clients = CLIENTS.map(({ id, name }) => ({
+    client: id,
+    name,
+    outcome: "fails" as const,
+    needs: [],
+    wants: [],
+  }));
+  return { url, ok: false, unreachable: short(failure), clients };
 }
 
 function reportOf(

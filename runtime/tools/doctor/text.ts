@@ -1,4 +1,7 @@
-/** The report for people: clients first, then each thing to change once, with the clients it concerns. */
+/**
+ * The report for people: clients first, then each thing to change once, with the clients it concerns. Where nothing
+ * answers, that alone, in one line.
+ */
 import type { ClientReport, DoctorReport, RuleResult } from "./doctor.ts";
 
 const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
@@ -9,6 +12,7 @@ const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
 };
 
 export function formatDoctorReport(report: DoctorReport): string {
+  if (report.unreachable !== undefined) return `nothing answers at ${report.url}: ${report.unreachable}`;
   const width = Math.max(...report.clients.map(({ name }) => name.length));
   const lines = [report.url, ""];
   for (const client of report.clients) {

@@ -140,7 +140,7 @@ function differencesOf(rules: readonly RulesDoc[]): string[] {
   const names = new Set(JSON.stringify(rules).match(/"(?:email|domain|mcp_tool|groups|device)":/g));
   return [
     ...(names.has('"email":') || names.has('"domain":')
-      ? ["e-mail addresses and domains are compared in lower case here, letter by letter there"]
+      ? ["e-mail addresses and domains are compared in lower case here, case-sensitively in Pomerium"]
       : []),
     ...(names.has('"groups":')
       ? ["groups are what the identity provider's claim says (idp_groups_claim); no directory is asked"]

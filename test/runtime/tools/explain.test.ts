@@ -103,6 +103,7 @@ describe("explainRequest()", () => {
   test("knows the access keys", () => {
     expect(ask({ route: "wiki", email: "alice@example.com" }).answer).toBe("allowed");
     expect(ask({ route: "wiki", anonymous: true }).answer).toBe("denied");
+    expect(ask({ route: "wiki", anonymous: true }).text).toMatch(/^anonymous sends GET \/ to default\/wiki: denied/);
     expect(ask({ route: "wiki", anonymous: true, preflight: true }).text).toContain("allowed (cors-request)");
   });
 

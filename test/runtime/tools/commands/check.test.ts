@@ -101,6 +101,25 @@ describe("gateway check says of a configuration what gateway run does with it", 
       {},
       /none/,
     ],
+    [
+      "a database that is a directory",
+      { insecure_server: true, storage_url: "sqlite:DIR" },
+      {},
+      /which is a directory/,
+    ],
+    [
+      "a database that is another file",
+      { insecure_server: true, storage_url: "sqlite:DIR/cert.pem" },
+      {},
+      /no SQLite database/,
+    ],
+    ["a record log that is a directory", { insecure_server: true, authorize_log: "DIR" }, {}, /which is a directory/],
+    [
+      "two listeners on one port",
+      { insecure_server: true, address: "127.0.0.1:65001", admin_address: ":65001" },
+      {},
+      /"address" and "admin_address" listen on the same port/,
+    ],
   ])("%s", async (_name, settings, route, expected) => {
     const placed = (value: object): object => JSON.parse(JSON.stringify(value).replaceAll("DIR", directory)) as object;
     const { checked, started } = await ask(placed(settings), placed(route));

@@ -546,13 +546,29 @@ describe("examine()", () => {
     );
   });
 
-  test("says that nothing can be judged where nothing answers, and does not hang", async () => {
+  test("says in one line that nothing answers, and asks nothing else", async () => {
     const fixture = await startDoctorFixture();
     await fixture.close();
     const report = await examine(fixture.url);
     expect(report.ok).toBe(false);
     expect(report.clients.filter(({ outcome }) => outcome === "works")).toEqual([]);
-    expect(formatDoctorReport(report)).toContain("no answer");
+    const text = formatDoctorReport(report);
+    expect(text).toMatch(/^nothing answers at http:\/\/127\.0\.0\.1:\d+\/mcp: .*ECONNREFUSED/);
+    expect(text).not.toContain("\n");
+  });
+
+  test("a document that the gateway cannot fetch is named, with what lets it", async () => {
+    const report = await examineBent(
+      instead(
+        isAuthorize("client_id", (value) => value?.startsWith("https://claude.ai/") ?? false),
+        { status: 503, body: { error: "temporarily_unavailable" } },
+      ),
+    );
+    const text = formatDoctorReport(report);
+    expect(text).toMatch(
+      /fix: {2}the gateway cannot fetch https:\/\/claude\.ai\/\S+: allow egress to claude\.ai, port 443/,
+    );
+    expect(text).not.toContain("add claude.ai");
   });
 
   test("is not led astray by hostile answers", async () => {
