@@ -65,8 +65,8 @@ export function deny(first: Criterion | Group, ...alternatives: readonly Group[]
 }
 
 function rule(action: "allow" | "deny", first: Criterion | Group, more: readonly Group[]): PolicyRule {
-  // The types say so, too, but less plainly; and JavaScript has none.
-  if ((more as readonly unknown[]).some((each) => !(each instanceof Group)))
+  // To the types a condition is as good as a group: both are data.
+  if (more.some((each) => !(each instanceof Group)))
     throw new Error(`Cannot make ${action}(…): it has several conditions, join with and(…) or or(…)`);
   const groups = [first instanceof Criterion ? and(first) : first, ...more];
   const body: Record<string, unknown> = {};
