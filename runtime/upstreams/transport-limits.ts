@@ -29,37 +29,6 @@ export function maxUnderWayOf({ connect }: Upstream, options: TransportOptions):
   return Math.min(maxRequests, atOnce + maxPending);
 }
 
-/** The requests under way to one upstream, waiting ones included. */
-export class Places {
-  readonly #most: number;
-  #taken = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** @returns false when there is none */
-  take(): boolean {
-    if (this.#taken >= this.#most) return false;
-    this.#taken += 1;
-    return true;
-  }
-
-  giveBack(): void {
-    this.#taken -= 1;
-  }
-
-  /** For a request that goes another way. @returns gives its place back, once; undefined when there is none */
-  reserve(): (() => void) | undefined {
-    if (!this.take()) return undefined;
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.giveBack();
-      isHeld = false;
-    };
-  }
-}
-
 export const OVERLOADED = "too many requests under way";
 export const CLOSED = "the transport was closed";
 

@@ -3,7 +3,8 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
-import { CLOSED, discardBody, OVERLOADED, Places, refuse, waitsUntil } from "../transport-limits.ts";
+import { RequestPool, type WaitingCall } from "../request-pool.ts";
+import { CLOSED, discardBody, OVERLOADED, refuse, waitsUntil } from "../transport-limits.ts";
 import { endpointOf } from "../endpoint.ts";
 import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
@@ -12,40 +13,33 @@ import { Connection, type ConnectionOwner, type ConnectionUser } from "./connect
 import type { Address } from "./open-socket.ts";
 
 /** All connections of one upstream. */
-export class Pool implements ConnectionOwner, UpstreamPool {
+export class Pool extends RequestPool<Call> implements ConnectionOwner, UpstreamPool {
   readonly address: Address;
-  readonly connectTimeoutMs: number;
-  readonly #places: Places;
-  readonly #maxConnections: number;
   readonly #all = new Set<Connection>();
   /** The one that was used last is used next, so that those too many grow old. */
   #idle: Connection[] = [];
-  /** First come, first served. */
-  #waiting: Call[] = [];
   #connecting = 0;
   /** No route names it any more: each connection ends with its answer. */
   #isRetired = false;
 
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number) {
+    super(upstream, connectTimeoutMs, maxUnderWay);
     const guard = (): ConnectGuard => connectGuard(upstream);
     this.address = { ...endpointOf(upstream), guard, tls: upstream.connect?.tls, tlsSession: undefined };
-    this.connectTimeoutMs = connectTimeoutMs;
-    this.#places = new Places(maxUnderWay);
-    this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
   }
 
   get isEmpty(): boolean {
-    return this.#all.size === 0 && this.#waiting.length === 0;
+    return this.#all.size === 0 && this.waiting.length === 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-    if (!this.#places.take()) return refuse(request, receiver, "overloaded", OVERLOADED);
+    if (!this.enter()) return refuse(request, receiver, "overloaded", OVERLOADED);
     const now = performance.now();
     const call = new Call(this, request, receiver, now);
     const connection = this.#takeIdle(now);
     if (connection) call.start(connection);
     else {
-      this.#waiting.push(call);
+      this.waiting.push(call);
       this.#openForWaiting();
     }
     return call;
@@ -56,24 +50,9 @@ export class Pool implements ConnectionOwner, UpstreamPool {
     const connection = this.#takeIdle(performance.now());
     if (connection) call.start(connection);
     else {
-      this.#waiting.unshift(call);
+      this.waiting.unshift(call);
       this.#openForWaiting();
     }
-  }
-
-  reserve(): (() => void) | undefined {
-    return this.#places.reserve();
-  }
-
-  /** A call is over, whichever way. */
-  leave(): void {
-    this.#places.giveBack();
-  }
-
-  /** It waits no longer. */
-  forget(call: Call): void {
-    const index = this.#waiting.indexOf(call);
-    if (index >= 0) this.#waiting.splice(index, 1);
   }
 
   /** Closes what is too old, and gives up what has waited too long for one of a limited number of connections. */
@@ -81,10 +60,7 @@ export class Pool implements ConnectionOwner, UpstreamPool {
     const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
     if (old.length > 0) this.#idle = this.#idle.filter(({ idleUntil }) => idleUntil > now);
     for (const connection of old) connection.destroy();
-    if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
-    const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
-    if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
-    for (const call of late) call.fail("timeout", "no connection became free in time");
+    this.failLate(now);
   }
 
   retire(): void {
@@ -94,7 +70,7 @@ export class Pool implements ConnectionOwner, UpstreamPool {
 
   destroy(): void {
     this.#isRetired = true;
-    for (const call of this.#waiting.splice(0)) call.fail("closed", CLOSED);
+    this.failWaiting();
     for (const connection of this.#all) connection.fail("closed", CLOSED);
   }
 
@@ -103,7 +79,7 @@ export class Pool implements ConnectionOwner, UpstreamPool {
   }
 
   onIdle(connection: Connection): void {
-    const call = this.#waiting.shift();
+    const call = this.waiting.shift();
     if (call) call.start(connection);
     else if (this.#isRetired) connection.destroy();
     else this.#idle.push(connection);
@@ -115,19 +91,19 @@ export class Pool implements ConnectionOwner, UpstreamPool {
     const index = this.#idle.lastIndexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     // One of a limited number: somebody may have been waiting for it. Later, for one that waits may be told off just now.
-    else if (this.#waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+    else if (this.waiting.length > 0) process.nextTick(() => this.#openForWaiting());
   }
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
     // Each is opened for one request; one whose request was served by another connection fails nobody, and who came to it
     // in the middle has an attempt of his own.
-    if (this.#waiting.length <= this.#connecting || (this.#waiting[0] as Call).since > since) return;
-    this.#waiting.shift()?.fail(failure, detail);
+    if (this.waiting.length <= this.#connecting || (this.waiting[0] as Call).since > since) return;
+    this.waiting.shift()?.fail(failure, detail);
   }
 
   /** Not one for each: where connecting hangs, those who come and go would leave ever more attempts behind. */
   #openForWaiting(): void {
-    if (this.#waiting.length > this.#connecting && this.#all.size < this.#maxConnections) this.#open();
+    if (this.waiting.length > this.#connecting && this.#all.size < this.maxConnections) this.#open();
   }
 
   #open(): void {
@@ -159,7 +135,7 @@ export class Pool implements ConnectionOwner, UpstreamPool {
 }
 
 /** One request, and the caller's handle on it. */
-class Call implements ConnectionUser, UpstreamCall {
+class Call implements ConnectionUser, UpstreamCall, WaitingCall {
   readonly request: UpstreamRequest;
   /** When it was sent, as of `performance.now()`. */
   readonly since: number;
@@ -175,7 +151,6 @@ class Call implements ConnectionUser, UpstreamCall {
     this.since = since;
   }
 
-  /** Not longer does it wait for a connection. */
   get waitsUntil(): number {
     return waitsUntil(this.request, this.since);
   }

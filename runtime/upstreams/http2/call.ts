@@ -22,6 +22,7 @@ import type {
   UpstreamRequest,
 } from "../transport-types.ts";
 import { HEAD_TOO_LARGE, MAX_HEAD_BYTES, MAX_INTERIM } from "../http1/reader.ts";
+import type { WaitingCall } from "../request-pool.ts";
 import { discardBody, waitsUntil } from "../transport-limits.ts";
 import { failureOf, failureOfEstablished } from "../failure.ts";
 import { requestHead } from "./head.ts";
@@ -42,7 +43,7 @@ export interface CallOwner {
   leave(): void;
 }
 
-export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
+export class Call implements UpstreamCall, WaitingCall, UpstreamReceiver, BodyEvents {
   readonly request: UpstreamRequest;
   /** When it was sent, as of `performance.now()`. */
   readonly since: number;
@@ -77,7 +78,6 @@ export class Call implements UpstreamCall, UpstreamReceiver, BodyEvents {
     this.since = since;
   }
 
-  /** Not longer does it wait for a connection. */
   get waitsUntil(): number {
     return waitsUntil(this.request, this.since);
   }

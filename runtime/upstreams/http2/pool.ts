@@ -3,7 +3,8 @@ import type { Upstream } from "../../features/connection/compiled.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { Transport, UpstreamCall, UpstreamReceiver, UpstreamRequest } from "../transport-types.ts";
-import { CLOSED, MAX_STREAMS, OVERLOADED, Places, refuse } from "../transport-limits.ts";
+import { RequestPool } from "../request-pool.ts";
+import { MAX_STREAMS, OVERLOADED, refuse } from "../transport-limits.ts";
 import { failureOf } from "../failure.ts";
 import type { UpstreamPool } from "../upstream-pools.ts";
 import { Call, type CallOwner } from "./call.ts";
@@ -12,22 +13,17 @@ import { Session, type SessionOwner } from "./session.ts";
 /** So long an upstream that chose HTTP/1.1 is not asked anew. */
 const HTTP1_MS = 60_000;
 
-export class Pool implements UpstreamPool, SessionOwner, CallOwner {
+export class Pool extends RequestPool<Call> implements UpstreamPool, SessionOwner, CallOwner {
   readonly upstream: Upstream;
-  readonly connectTimeoutMs: number;
   tlsSession: Buffer | undefined;
   maxStreams: number = MAX_STREAMS;
   isClosed = false;
   readonly #http1: Transport;
-  readonly #places: Places;
-  readonly #maxConnections: number;
   /** Those that count as connections; what the upstream says goodbye to, or is silent on, only finishes what it has. */
   readonly #counted = new Set<Session>();
   readonly #leaving = new Set<Session>();
   /** Those that may have room. The first is filled first, so that those too many grow old. */
   readonly #free = new Set<Session>();
-  /** First come, first served. */
-  #waiting: Call[] = [];
   #connecting = 0;
   #http1Until = Number.NEGATIVE_INFINITY;
   #isRetired = false;
@@ -35,19 +31,17 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
 
   /** @param http1 for upstreams that choose it in the TLS handshake */
   constructor(upstream: Upstream, connectTimeoutMs: number, maxUnderWay: number, http1: Transport) {
+    super(upstream, connectTimeoutMs, maxUnderWay);
     this.upstream = upstream;
-    this.connectTimeoutMs = connectTimeoutMs;
-    this.#places = new Places(maxUnderWay);
-    this.#maxConnections = upstream.connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
     this.#http1 = http1;
   }
 
   get isEmpty(): boolean {
-    return this.#counted.size === 0 && this.#leaving.size === 0 && this.#waiting.length === 0;
+    return this.#counted.size === 0 && this.#leaving.size === 0 && this.waiting.length === 0;
   }
 
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
-    if (!this.#places.take()) return refuse(request, receiver, "overloaded", OVERLOADED);
+    if (!this.enter()) return refuse(request, receiver, "overloaded", OVERLOADED);
     const now = performance.now();
     const call = new Call(this, request, receiver, now);
     if (now < this.#http1Until) call.startOver(this.#http1);
@@ -59,28 +53,12 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
     this.#start(call, performance.now());
   }
 
-  reserve(): (() => void) | undefined {
-    return this.#places.reserve();
-  }
-
-  leave(): void {
-    this.#places.giveBack();
-  }
-
-  forget(call: Call): void {
-    const index = this.#waiting.indexOf(call);
-    if (index >= 0) this.#waiting.splice(index, 1);
-  }
-
   sweep(now: number): void {
     for (const session of Array.from(this.#counted)) {
       if (session.isIdle && (this.#isRetired || session.idleUntil <= now)) session.destroy();
     }
     for (const session of Array.from(this.#leaving)) if (session.isIdle) session.destroy();
-    if (this.#maxConnections === Number.POSITIVE_INFINITY) return;
-    const late = this.#waiting.filter(({ waitsUntil }) => waitsUntil <= now);
-    if (late.length > 0) this.#waiting = this.#waiting.filter(({ waitsUntil }) => waitsUntil > now);
-    for (const call of late) call.fail("timeout", "no connection became free in time");
+    this.failLate(now);
   }
 
   retire(): void {
@@ -91,7 +69,7 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
   destroy(): void {
     this.#isRetired = true;
     this.isClosed = true;
-    for (const call of this.#waiting.splice(0)) call.fail("closed", CLOSED);
+    this.failWaiting();
     for (const session of [...this.#counted, ...this.#leaving]) session.destroy();
   }
 
@@ -104,14 +82,14 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
   onRoom(session: Session): void {
     this.#free.add(session);
     // A stream may have ended in the phase that streams are reset in, see reset.ts: later, and those that came together.
-    if (this.#waiting.length === 0 || this.#startsSoon) return;
+    if (this.waiting.length === 0 || this.#startsSoon) return;
     this.#startsSoon = true;
     setTimeout(() => this.#startWaiting(), 0);
   }
 
   onHttp1(): void {
     this.#http1Until = performance.now() + HTTP1_MS;
-    for (const call of this.#waiting.splice(0)) call.startOver(this.#http1);
+    for (const call of this.waiting.splice(0)) call.startOver(this.#http1);
   }
 
   onFull(session: Session): void {
@@ -131,8 +109,8 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
 
   onUnreachable(failure: UpstreamFailure, detail: string, since: number): void {
     // Who came in the middle of it has an attempt of his own; one that is still being made may serve as many as it has room.
-    while (this.#waiting.length > this.#connecting * this.maxStreams && (this.#waiting[0] as Call).since <= since)
-      this.#waiting.shift()?.fail(failure, detail);
+    while (this.waiting.length > this.#connecting * this.maxStreams && (this.waiting[0] as Call).since <= since)
+      this.waiting.shift()?.fail(failure, detail);
   }
 
   #start(call: Call, now: number): void {
@@ -141,17 +119,17 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
       call.start(session);
       return;
     }
-    this.#waiting.push(call);
+    this.waiting.push(call);
     this.#openForWaiting();
   }
 
   #startWaiting(): void {
     this.#startsSoon = false;
     const now = performance.now();
-    while (this.#waiting.length > 0) {
+    while (this.waiting.length > 0) {
       const session = this.#findFree(now);
       if (session === undefined) return;
-      this.#waiting.shift()?.start(session);
+      this.waiting.shift()?.start(session);
     }
   }
 
@@ -167,14 +145,14 @@ export class Pool implements UpstreamPool, SessionOwner, CallOwner {
 
   /** One that waits may be told off just now. */
   #openSoon(): void {
-    if (this.#waiting.length > 0) process.nextTick(() => this.#openForWaiting());
+    if (this.waiting.length > 0) process.nextTick(() => this.#openForWaiting());
   }
 
   #openForWaiting(): void {
     while (
       !this.isClosed &&
-      this.#waiting.length > this.#connecting * this.maxStreams &&
-      this.#counted.size < this.#maxConnections
+      this.waiting.length > this.#connecting * this.maxStreams &&
+      this.#counted.size < this.maxConnections
     ) {
       if (!this.#open()) return;
     }

@@ -1,0 +1,65 @@
+/** What the pools of both versions of HTTP do alike: requests under way are counted, and some wait for a connection. */
+import type { Upstream } from "../features/connection/compiled.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
+import { CLOSED } from "./transport-limits.ts";
+
+export interface WaitingCall {
+  /** Not longer does it wait for a connection, as of `performance.now()`. */
+  readonly waitsUntil: number;
+  fail(failure: UpstreamFailure, detail: string): void;
+}
+
+export abstract class RequestPool<Call extends WaitingCall> {
+  readonly connectTimeoutMs: number;
+  protected readonly maxConnections: number;
+  /** First come, first served. */
+  protected waiting: Call[] = [];
+  readonly #mostUnderWay: number;
+  #underWay = 0;
+
+  constructor({ connect }: Upstream, connectTimeoutMs: number, mostUnderWay: number) {
+    this.connectTimeoutMs = connectTimeoutMs;
+    this.maxConnections = connect?.limits?.maxConnections ?? Number.POSITIVE_INFINITY;
+    this.#mostUnderWay = mostUnderWay;
+  }
+
+  /** @returns false when there is no place for another request */
+  protected enter(): boolean {
+    if (this.#underWay >= this.#mostUnderWay) return false;
+    this.#underWay += 1;
+    return true;
+  }
+
+  /** A call is over, whichever way. */
+  leave(): void {
+    this.#underWay -= 1;
+  }
+
+  /** For a request that goes another way. @returns gives its place back, once; undefined when there is none */
+  reserve(): (() => void) | undefined {
+    if (!this.enter()) return undefined;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.leave();
+      isHeld = false;
+    };
+  }
+
+  /** It waits no longer. */
+  forget(call: Call): void {
+    const index = this.waiting.indexOf(call);
+    if (index >= 0) this.waiting.splice(index, 1);
+  }
+
+  /** Gives up what has waited too long for one of a limited number of connections. */
+  protected failLate(now: number): void {
+    if (this.maxConnections === Number.POSITIVE_INFINITY) return;
+    const late = this.waiting.filter(({ waitsUntil }) => waitsUntil <= now);
+    if (late.length > 0) this.waiting = this.waiting.filter(({ waitsUntil }) => waitsUntil > now);
+    for (const call of late) call.fail("timeout", "no connection became free in time");
+  }
+
+  protected failWaiting(): void {
+    for (const call of this.waiting.splice(0)) call.fail("closed", CLOSED);
+  }
+}
