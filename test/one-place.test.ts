@@ -82,6 +82,27 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /(?<!\.)exchange\.respond\(/,
     file: "http/respond.ts",
   },
+  "what is refused before a store's back end sees it": {
+    piece: /encodeValue\(entry\)/,
+    file: "store/checked-store.ts",
+  },
+  "the answer of an endpoint while the store is away": {
+    piece: /"store\.unavailable"\) \|\| exchange\.started/,
+    file: "http/endpoint.ts",
+  },
+  "the requests that wait for a connection to an upstream": {
+    piece: /no connection became free in time/,
+    file: "upstreams/request-pool.ts",
+  },
+  "who is in front of the browser": {
+    piece: /principal\(exchange: Exchange, snapshot: Snapshot\): Promise<AuthResult>;/,
+    file: "identity/interfaces.ts",
+  },
+  "what status says of a process first": { piece: /node: process\.version/, file: "control/admin/process-facts.ts" },
+  "which of those that a command names are not there": {
+    piece: /There is no \$\{what\}/,
+    file: "tools/commands/output.ts",
+  },
   "the form of host[:port] in a request": { piece: /:\.\]\{2,45\}\\\]/, file: "shared/http/target.ts" },
 };
 

@@ -10,19 +10,13 @@ import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
 import { serviceAccountUser } from "./tokens/service-accounts.ts";
+import type { ExternalTokenClaims } from "./external-token.ts";
 import type { Revocations } from "./interfaces.ts";
 
 /** What a credential claims, to be confirmed by the records. */
-export interface Claimed {
+export interface Claimed extends Omit<ExternalTokenClaims, "kind" | "userId"> {
   readonly kind: Principal["kind"];
   readonly userId?: string;
-  readonly sessionId?: string;
-  readonly grantId?: string;
-  readonly accountId?: string;
-  readonly clientId?: string;
-  readonly routeKey?: string;
-  readonly audience: string;
-  readonly expiresAt: number;
 }
 
 export interface ConfirmationDeps {

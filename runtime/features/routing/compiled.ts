@@ -1,4 +1,5 @@
 /** Which requests are a route's and what becomes of their paths, as requests read it. */
+import type { From } from "./from.ts";
 import type { PatternStart } from "./path-pattern.ts";
 
 export type PathMatch =
@@ -34,15 +35,7 @@ export type RouteAnswer =
   | { readonly kind: "response"; readonly status: number; readonly body: string };
 
 /** What routing reads of a route. */
-export interface RoutedRoute {
-  /** Scheme, host and port of `from`: "https://github.example.com". With a wildcard no address: "https://*.example.com". */
-  readonly origin: string;
-  /** Host as it stands in the Host header: lower case, port only when not the scheme's default. May be "*.example.com". */
-  readonly host: string;
-  /** Host without port, for assertion `iss`/`aud`. May be "*.example.com". */
-  readonly hostname: string;
-  /** The host is every one below a domain; never so on MCP routes. */
-  readonly isWildcard: boolean;
+export interface RoutedRoute extends Pick<From, "origin" | "host" | "hostname" | "isWildcard"> {
   readonly match: PathMatch;
   /** Prefix or exact path that the route owns, without trailing slash; "" for the whole host and for patterns. */
   readonly base: string;

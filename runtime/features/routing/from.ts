@@ -9,14 +9,15 @@ import { parseErrorOf } from "../../settings/types/checks.ts";
 import { parseOrigin, type Reading } from "../../settings/values.ts";
 
 export interface From {
-  /** "https://app.example.com" or "https://*.example.com". */
+  /** Scheme, host and port: "https://app.example.com". With a wildcard no address: "https://*.example.com". */
   readonly origin: string;
-  /** As it stands in the Host header: port only when it is not the scheme's default; "*.example.com" for a wildcard. */
+  /** As it stands in the Host header: lower case, port only when not the scheme's default. May be "*.example.com". */
   readonly host: string;
-  /** Without port. */
+  /** Without port, for assertion `iss`/`aud`. May be "*.example.com". */
   readonly hostname: string;
   readonly scheme: "http" | "https";
   readonly port: number;
+  /** The host is every one below a domain; never so on MCP routes. */
   readonly isWildcard: boolean;
 }
 

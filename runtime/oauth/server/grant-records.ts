@@ -87,18 +87,13 @@ export interface AnsweredRecord {
 }
 
 /** `code:<hash>`: an authorization code. Good for `lifetimes.authorizationCode`, kept longer to notice a replay. */
-export interface CodeRecord {
-  readonly schema: 1;
-  readonly issuer: string;
-  readonly clientId: string;
+export interface CodeRecord extends Omit<
+  AuthorizationRequestRecord,
+  "metadataHash" | "state" | "askAgain" | "approvedBy"
+> {
   readonly userId: UserId;
   /** The grant that the exchange creates; chosen beforehand so that a replay knows what to end. */
   readonly grantId: string;
-  readonly redirectUri: string;
-  readonly redirectUriSent: boolean;
-  readonly codeChallenge: string;
-  readonly audience: string;
-  readonly scope: string;
   /** Epoch seconds. */
   readonly expiresAt: number;
   /** End of the browser session that approved; the grant's session begins with it. */

@@ -3,20 +3,16 @@ import type { Snapshot } from "../../config/snapshot.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { respondBytes } from "../../http/respond.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
-import type { FailureLimit } from "../../shared/rate-limit.ts";
 import { NO_STORE_HEADERS, refuse, respondNotFound, type OAuthRefusal } from "./answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "./clients/client-request.ts";
-import type { ClientKeys } from "./clients/client-keys.ts";
-import type { Client, ClientDeps } from "./clients/client.ts";
+import type { Client } from "./clients/client.ts";
 import { findIssuer, type Issuer } from "./find-issuer.ts";
 import { endGrant, type GrantDeps } from "./grants/grants.ts";
 import { REVOKE_PATH } from "./metadata.ts";
 import { openRefreshToken } from "./grants/refresh-token.ts";
+import type { TokenDeps } from "./grants/token-request.ts";
 
-export interface RevokeDeps extends GrantDeps {
-  readonly clients: ClientDeps;
-  readonly clientKeys: ClientKeys;
-  readonly failedProofs: FailureLimit;
+export interface RevokeDeps extends GrantDeps, Pick<TokenDeps, "clients" | "clientKeys" | "failedProofs"> {
   readonly externalTokens: ExternalTokens;
 }
 

@@ -1,7 +1,6 @@
 /** Messages between the bundle and its validating thread. Everything in them is plain data. */
-import { type BootDoc, type SettingsDoc } from "../../../config/settings.ts";
 import type { Standing } from "../../../config/load-by-owner.ts";
-import type { CheckedCertificate, CheckedRoute, Problem, SliceSource } from "../../../config/load.ts";
+import type { CheckedCertificate, CheckedConfig, CheckedRoute, Problem, SliceSource } from "../../../config/load.ts";
 import type { Refusal } from "../../../config/refusals.ts";
 import type { ValuePath } from "../../../settings/problem.ts";
 import type { SecretNeeds } from "../secret-needs.ts";
@@ -55,12 +54,9 @@ export type RouteText = Omit<CheckedRoute, "doc">;
 /** A checked certificate of a slice; the document is in `text`, canonical JSON. */
 export type CertificateText = Omit<CheckedCertificate, "doc">;
 
-export interface CheckedSettings {
-  readonly boot: BootDoc;
-  readonly settings: SettingsDoc;
+export interface CheckedSettings extends Pick<CheckedConfig, "boot" | "settings" | "digest"> {
   /** By host; at most one for each, so that they are handed over whole. */
   readonly certificates: readonly CertificateText[];
-  readonly digest: string;
   /** Of settings, certificates and all routes. */
   readonly needs: SecretNeeds;
 }

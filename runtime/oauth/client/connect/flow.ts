@@ -10,13 +10,10 @@ import * as oauth from "oauth4webapi";
 
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
 import type { Snapshot } from "../../../config/snapshot.ts";
-import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
-import { randomSecret, type Keys } from "../../../shared/keys.ts";
-import type { Log } from "../../../shared/log.ts";
-import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { randomSecret } from "../../../shared/keys.ts";
+import { epochSeconds } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
-import type { Store } from "../../../store/store.ts";
-import type { ClientChooser } from "./client-choice.ts";
+import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
 import { discover, type DiscoverDeps, type DiscoverFailure } from "../discovery/discover.ts";
 import type { AuthorizationServer } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
@@ -26,16 +23,11 @@ import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
 import { exchangeCode } from "./token-endpoint.ts";
 import type { UpstreamTokenStore } from "../tokens/token-store.ts";
 
-export interface FlowDeps extends DiscoverDeps {
-  readonly store: Store;
-  readonly keys: Keys;
-  readonly fetch: SafeFetch;
+export interface FlowDeps extends DiscoverDeps, Omit<ClientChoiceDeps, "clientDocumentUrl"> {
   readonly clients: ClientChooser;
   readonly needs: Needs;
   readonly tokenStore: UpstreamTokenStore;
   readonly isBlocked: (route: CompiledRoute) => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export type BeginResult =

@@ -8,30 +8,20 @@
  */
 import type { Snapshots } from "../../../config/snapshot.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";
-import type { Log } from "../../../shared/log.ts";
-import { epochSeconds, type Clock, type TokenRefresh } from "../../../shared/clock.ts";
-import type { Store } from "../../../store/store.ts";
+import { epochSeconds } from "../../../shared/clock.ts";
 import type { ConnectionChanges } from "../changes.ts";
-import type { ClientChooser } from "../connect/client-choice.ts";
 import { upstreamTokenKey, type FlowRecord, type UpstreamTokenRecord } from "../connection-records.ts";
 import { joinScopes } from "../scopes.ts";
 import type { UpstreamTarget } from "../target.ts";
 import { revokeToken, type Asking, type TokenSet } from "../connect/token-endpoint.ts";
 import { createUpstreamTokenRecords, NONE, type Held } from "./token-records.ts";
-import { createRefresher } from "./token-refresh.ts";
+import { createRefresher, type RefreshDeps } from "./token-refresh.ts";
 
-export interface UpstreamTokenStoreDeps {
-  readonly store: Store;
+export interface UpstreamTokenStoreDeps extends Omit<RefreshDeps, "records" | "asking"> {
   readonly snapshots: Snapshots;
   readonly keys: Keys;
-  readonly clients: ClientChooser;
   readonly changes: Pick<ConnectionChanges, "tell">;
-  readonly fetch: SafeFetch;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
 }
 
 export type StepUp = "connect" | "exhausted";

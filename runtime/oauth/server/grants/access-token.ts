@@ -3,14 +3,10 @@ import type { ExternalTokens } from "../../../identity/external-token.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { findAudience, routesOfAudience } from "../find-issuer.ts";
 import type { GrantRecord } from "../grant-records.ts";
+import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenRequest } from "./token-request.ts";
 
-export interface MintedAccessToken {
-  readonly accessToken: string;
-  /** Epoch seconds. */
-  readonly accessExpiresAt: number;
-  readonly audience: string;
-}
+export type MintedAccessToken = Pick<TokenAnswer, "accessToken" | "accessExpiresAt" | "audience">;
 
 /** A token for `audience` under a grant, which never outlives the grant or its session. */
 export function mintAccessToken(
