@@ -72,17 +72,19 @@ export const metadataReadable: Rule = {
   },
 };
 
-export const tokenReachable: Rule = {
-  id: "token-reachable",
-  says: "a page may ask the token endpoint",
-  check: async (visit) => preflight(visit, (await visit.server())?.["token_endpoint"], "POST", "content-type"),
-};
+export const tokenReachable = reachable("token-reachable", "a page may ask the token endpoint", "token_endpoint");
 
-export const registrationReachable: Rule = {
-  id: "registration-reachable",
-  says: "a page may register",
-  check: async (visit) => preflight(visit, (await visit.server())?.["registration_endpoint"], "POST", "content-type"),
-};
+export const registrationReachable = reachable(
+  "registration-reachable",
+  "a page may register",
+  "registration_endpoint",
+);
+
+function reachable(id: string, says: string, endpoint: string): Rule {
+  const check: Rule["check"] = async (visit) =>
+    preflight(visit, (await visit.server())?.[endpoint], "POST", "content-type");
+  return { id, says, check };
+}
 
 export const foreignOriginRefused: Rule = {
   id: "foreign-origin-refused",

@@ -55,6 +55,12 @@ export function createVisit(address: string, ask: Ask): Visit {
     firstJson(ask, [(await visit.namedMetadata()) ?? `${wellKnown}${path}`, wellKnown]);
   const findServer = async (): Promise<Found | undefined> => firstJson(ask, serverMetadataUrls(await visit.issuer()));
 
+  const post = async (member: string, type: string, body: string): Promise<Answer | undefined> => {
+    const endpoint = (await visit.server())?.[member];
+    if (typeof endpoint !== "string") return undefined;
+    return ask({ method: "POST", url: endpoint, headers: { "content-type": type, accept: "application/json" }, body });
+  };
+
   const visit: Visit = {
     url,
     ask,
@@ -83,14 +89,8 @@ export function createVisit(address: string, ask: Ask): Visit {
     },
     server: async () => (await findServer())?.json,
     async register(metadata) {
-      const endpoint = (await visit.server())?.["registration_endpoint"];
-      if (typeof endpoint !== "string") return undefined;
-      return ask({
-        method: "POST",
-        url: endpoint,
-        headers: { "content-type": "application/json", accept: "application/json" },
-        body: JSON.stringify({ client_name: "gateway doctor", ...metadata }),
-      });
+      const body = JSON.stringify({ client_name: "gateway doctor", ...metadata });
+      return post("registration_endpoint", "application/json", body);
     },
     async clientId() {
       const id = (await visit.register(PUBLIC_CLIENT))?.json()?.["client_id"];
@@ -117,14 +117,7 @@ export function createVisit(address: string, ask: Ask): Visit {
       return ask({ url: target.href, headers: { accept: "application/json" } });
     },
     async token(form) {
-      const endpoint = (await visit.server())?.["token_endpoint"];
-      if (typeof endpoint !== "string") return undefined;
-      return ask({
-        method: "POST",
-        url: endpoint,
-        headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
-        body: new URLSearchParams(form).toString(),
-      });
+      return post("token_endpoint", "application/x-www-form-urlencoded", new URLSearchParams(form).toString());
     },
   };
   return visit;
