@@ -44,8 +44,8 @@ export const OAUTH_PAGE_CODES = {
   },
   client_id_documents_unsupported: {
     status: 400,
-    means: "The gateway reads no client ID documents, since `mcp_allowed_client_id_domains` is empty",
-    remedy: "Add the application's domain there",
+    means: "This gateway has no way to read client ID documents",
+    remedy: "Let the application register itself",
   },
   client_id_document_invalid: {
     status: 400,

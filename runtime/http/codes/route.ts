@@ -18,7 +18,7 @@ export const ROUTE_CODES = {
   "access.client-certificate-required": {
     status: 495,
     means: "`downstream_mtls` asks for a client certificate, and the client shows none",
-    remedy: "Install a certificate of `ca` in the client",
+    remedy: "Install a certificate in the client that an authority of `downstream_mtls.ca_file` has signed",
   },
   "access.invalid-client-certificate": {
     status: 495,

@@ -68,7 +68,7 @@ export const MCP_DENIALS: readonly (readonly [reason: string, answer: string, me
 export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: string, means: string, remedy: string]>> = {
   invalid_request: ["400", "A parameter is missing, stands twice or cannot be read", "`error_description` names it"],
   invalid_client: [
-    "401; 400 on registration of documents",
+    "401; 400 for an assertion without a client",
     "Client unknown, wrong secret or assertion, or its document cannot be accepted",
     "The client forgets its registration and makes a new one; `token request refused` in the log has the reason",
   ],
