@@ -40,6 +40,7 @@ export class McpServerRoute extends Route {
       upstreamOauth2,
       authorizationServerUrl,
       allowedApplications,
+      introspectionAccounts,
       ...route
     } = props;
     const server = {
@@ -49,6 +50,7 @@ export class McpServerRoute extends Route {
       upstreamOauth2: upstreamOauth2?.settings,
       authorizationServerUrl,
       allowedApplications,
+      introspectionAccounts,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

@@ -2956,6 +2956,11 @@ export interface BundleRouteMcpServer {
   */
   readonly allowedApplications?: string[];
   /**
+  * Service accounts that may ask about all tokens for this server (RFC 7662, at `/.gateway/mcp/introspect` of its host), by name: the client of such an account learns whether a token is good, whose it is, with their email address, and which client holds it. Default: clients may ask about their own tokens only
+  *
+  */
+  readonly introspectionAccounts?: string[];
+  /**
   * Authorization server issuer used when discovery fails. HTTPS only. Default: none
   *
   */
@@ -2977,6 +2982,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
     path: cdktf.stringToTerraform(struct!.path),
     extra_paths: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.extraPaths),
     allowed_applications: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedApplications),
+    introspection_accounts: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.introspectionAccounts),
     authorization_server_url: cdktf.stringToTerraform(struct!.authorizationServerUrl),
     upstream_oauth2: bundleRouteMcpServerUpstreamOauth2ToTerraform(struct!.upstreamOauth2),
   }
@@ -3009,6 +3015,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
     },
     allowed_applications: {
       value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedApplications),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    introspection_accounts: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.introspectionAccounts),
       isBlock: false,
       type: "list",
       storageClassType: "stringList",
@@ -3065,6 +3077,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.allowedApplications = this._allowedApplications;
     }
+    if (this._introspectionAccounts !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.introspectionAccounts = this._introspectionAccounts;
+    }
     if (this._authorizationServerUrl !== undefined) {
       hasAnyValues = true;
       internalValueResult.authorizationServerUrl = this._authorizationServerUrl;
@@ -3084,6 +3100,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._path = undefined;
       this._extraPaths = undefined;
       this._allowedApplications = undefined;
+      this._introspectionAccounts = undefined;
       this._authorizationServerUrl = undefined;
       this._upstreamOauth2.internalValue = undefined;
     }
@@ -3098,6 +3115,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this._path = value.path;
       this._extraPaths = value.extraPaths;
       this._allowedApplications = value.allowedApplications;
+      this._introspectionAccounts = value.introspectionAccounts;
       this._authorizationServerUrl = value.authorizationServerUrl;
       this._upstreamOauth2.internalValue = value.upstreamOauth2;
     }
@@ -3165,6 +3183,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get allowedApplicationsInput() {
     return this._allowedApplications;
+  }
+
+  // introspection_accounts - computed: false, optional: true, required: false
+  private _introspectionAccounts?: string[]; 
+  public get introspectionAccounts() {
+    return this.getListAttribute('introspection_accounts');
+  }
+  public set introspectionAccounts(value: string[]) {
+    this._introspectionAccounts = value;
+  }
+  public resetIntrospectionAccounts() {
+    this._introspectionAccounts = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get introspectionAccountsInput() {
+    return this._introspectionAccounts;
   }
 
   // authorization_server_url - computed: false, optional: true, required: false

@@ -815,6 +815,13 @@ export interface McpServerSettings {
    */
   readonly allowedApplications?: readonly string[];
   /**
+   * Service accounts that may ask about all tokens for this server (RFC 7662, at `/.gateway/mcp/introspect` of its
+   * host), by name: the client of such an account learns whether a token is good, whose it is, with their email
+   * address, and which client holds it.
+   * @default - clients may ask about their own tokens only
+   */
+  readonly introspectionAccounts?: readonly string[];
+  /**
    * Authorization server issuer used when discovery fails. HTTPS only.
    * @default - none
    */

@@ -185,7 +185,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   };
 
   return {
-    bearer(token, audience) {
+    bearer(token, audience, opened) {
       const entry = tokens.get(token);
       if (entry) {
         const { routeKey } = entry.result.principal;
@@ -196,7 +196,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
         });
         if (result) return result;
       }
-      const claimed = openToken(token);
+      const claimed = opened ?? openToken(token);
       if (typeof claimed === "string") return refusal(claimed);
       if (!isMeantFor(claimed.audience, claimed.routeKey, audience)) return refusal("wrong-audience");
       return read(tokens, token, claimed, entry);

@@ -37,6 +37,8 @@ export interface ExternalTokenClaims {
   /** A resource, an origin, `applicationAudience(origin)`, or `EVERY_SERVER`. */
   readonly audience: string;
   readonly expiresAt: number;
+  /** Epoch seconds; set by `mint`. Absent in tokens of versions that did not write it. */
+  readonly issuedAt?: number;
 }
 
 export type ExternalTokenResult =
@@ -44,7 +46,7 @@ export type ExternalTokenResult =
   | { readonly ok: false; readonly reason: "malformed" | "expired" };
 
 export interface ExternalTokens {
-  mint(claims: ExternalTokenClaims): string;
+  mint(claims: Omit<ExternalTokenClaims, "issuedAt">): string;
   /** Checks seal, form and end; not revocation, not audience. */
   open(token: string): ExternalTokenResult;
 }
@@ -60,6 +62,7 @@ interface Wire {
   readonly c?: string;
   readonly a: string;
   readonly e: number;
+  readonly i?: number;
 }
 
 const SEAL_CONTEXT = "te";
@@ -80,6 +83,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
         ...(claims.clientId === undefined ? {} : { c: claims.clientId }),
         a: claims.audience,
         e: claims.expiresAt,
+        i: epochSeconds(deps.clock),
       };
       return EXTERNAL_TOKEN_PREFIX + sealer.seal(JSON.stringify(wire), SEAL_CONTEXT);
     },
@@ -103,6 +107,7 @@ export function createExternalTokens(deps: { readonly keys: Keys; readonly clock
           ...(wire.c === undefined ? {} : { clientId: wire.c }),
           audience: wire.a,
           expiresAt: wire.e,
+          ...(wire.i === undefined ? {} : { issuedAt: wire.i }),
         },
       };
     },

@@ -2,6 +2,7 @@
 import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
+import type { ExternalTokenClaims } from "./external-token.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 
 /** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" when there is none. */
@@ -15,8 +16,9 @@ export interface Authenticator {
   /**
    * An External Token.
    * @param audience a resource URL of an MCP route, or "<origin>/.gateway/mcp/routes"
+   * @param opened what `ExternalTokens.open` just said of this very token, so that it is not opened again
    */
-  bearer(token: string, audience: TokenAudience): AuthResult | Promise<AuthResult>;
+  bearer(token: string, audience: TokenAudience, opened?: ExternalTokenClaims): AuthResult | Promise<AuthResult>;
   /** The session cookie of this host. `missing` when there is none. */
   cookie(exchange: Exchange): AuthResult | Promise<AuthResult>;
   /** The same from the records as they are now, whatever is remembered: for answers that hang on a step just done. */

@@ -14,7 +14,7 @@ export function refuseBlockedCallers(authenticator: Authenticator, blocks: Block
   const admitLater = (result: AuthResult | Promise<AuthResult>): AuthResult | Promise<AuthResult> =>
     result instanceof Promise ? result.then(admit) : admit(result);
   return {
-    bearer: (token, audience) => admitLater(authenticator.bearer(token, audience)),
+    bearer: (token, audience, opened) => admitLater(authenticator.bearer(token, audience, opened)),
     cookie: (exchange) => admitLater(authenticator.cookie(exchange)),
     cookieAgain: async (exchange) => admit(await authenticator.cookieAgain(exchange)),
     providerTokens: (principal: Principal) => authenticator.providerTokens(principal),

@@ -3,7 +3,7 @@
  *
  * Pure. A block only ever takes away: it is looked for before a route's policy is asked, and no policy answers it. Where it
  * is asked: `proxy/decide.ts` (every request to a route), `proxy/forwarding/streams.ts` (what is open), `identity/refuse-blocked.ts` (our
- * own pages and lists), sign-in, and the token endpoint. Where it comes from: `identity/blocks.ts`.
+ * own pages and lists), sign-in, and the token and introspection endpoints. Where it comes from: `identity/blocks.ts`.
  */
 import { lowerAscii } from "../shared/ascii.ts";
 import { isNamedByEmail } from "../shared/user-id.ts";

@@ -5,7 +5,15 @@
  * Promise: what was sealed under a previous secret still opens; new seals use the current one; a seal made for one
  * purpose or one context (`aad`) opens for no other.
  */
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  randomBytes,
+} from "node:crypto";
 
 import { GatewayError } from "./errors.ts";
 
@@ -132,7 +140,7 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
 
 /** SHA-256 as base64url: how codes, tokens and handles are stored. */
 export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url");
+  return hash("sha256", secret, "base64url");
 }
 
 /** Unguessable text of `bytes` random bytes, base64url. */

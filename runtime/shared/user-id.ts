@@ -56,6 +56,13 @@ export function providerUserId(issuer: string | undefined, subject: string): Use
   return problem === undefined ? { ok: true, id: id as UserId } : { ok: false, problem };
 }
 
+/** What policies, logs and shells take alike. */
+const SERVICE_ACCOUNT_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/i;
+
+export function isServiceAccountName(name: string): boolean {
+  return SERVICE_ACCOUNT_NAME.test(name);
+}
+
 /** The id of a service account; its name is checked where the account is made. */
 export function serviceAccountUserId(name: string): UserId {
   return (SERVICE_ACCOUNT + name) as UserId;

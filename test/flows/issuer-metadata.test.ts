@@ -28,6 +28,7 @@ describe("authorization server metadata (RFC 8414)", () => {
       token_endpoint: `${ORIGIN}/.gateway/mcp/token`,
       registration_endpoint: `${ORIGIN}/.gateway/mcp/register`,
       revocation_endpoint: `${ORIGIN}/.gateway/mcp/revoke`,
+      introspection_endpoint: `${ORIGIN}/.gateway/mcp/introspect`,
       scopes_supported: ["mcp"],
       response_types_supported: ["code"],
       response_modes_supported: ["query"],
@@ -41,6 +42,8 @@ describe("authorization server metadata (RFC 8414)", () => {
         "private_key_jwt",
       ],
       revocation_endpoint_auth_signing_alg_values_supported: ["ES256", "ES384", "EdDSA", "PS256", "RS256"],
+      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "private_key_jwt"],
+      introspection_endpoint_auth_signing_alg_values_supported: ["ES256", "ES384", "EdDSA", "PS256", "RS256"],
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
       client_id_metadata_document_supported: false,
@@ -102,6 +105,7 @@ describe("authorization server metadata (RFC 8414)", () => {
       "/.gateway/mcp/register",
       "/.gateway/mcp/token",
       "/.gateway/mcp/revoke",
+      "/.gateway/mcp/introspect",
       "/.gateway/mcp/consent",
     ]) {
       expect((await send({ method: "POST", url: ORIGIN + path })).status).toBe(404);
@@ -192,6 +196,7 @@ describe("CORS", () => {
     ["POST", "/.gateway/mcp/register"],
     ["POST", "/.gateway/mcp/token"],
     ["POST", "/.gateway/mcp/revoke"],
+    ["POST", "/.gateway/mcp/introspect"],
   ] as const;
 
   test.each(open)("%s %s may be called by any page, without credentials", async (method, path) => {

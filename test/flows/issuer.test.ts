@@ -56,8 +56,8 @@ describe("the whole way", () => {
 
   test("unknown addresses below /.gateway/mcp are 404, other methods 405", async () => {
     const { send } = await start();
-    expect((await send({ method: "GET", url: `${ORIGIN}/.gateway/mcp/introspect` })).status).toBe(404);
-    for (const name of ["token", "register", "revoke"]) {
+    expect((await send({ method: "GET", url: `${ORIGIN}/.gateway/mcp/par` })).status).toBe(404);
+    for (const name of ["token", "register", "revoke", "introspect"]) {
       const answer = await send({ method: "GET", url: `${ORIGIN}/.gateway/mcp/${name}` });
       expect([answer.status, answer.headers["allow"]]).toEqual([405, "OPTIONS, POST"]);
     }

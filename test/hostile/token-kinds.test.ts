@@ -40,6 +40,11 @@ let origin = "";
 let client: SignedInClient;
 let kinds: Readonly<Record<string, string>> = {};
 let doors: Readonly<Record<string, Door>> = {};
+type Ask = (credential: string) => Promise<boolean>;
+/** Whether a request with this credential passes at the route. */
+let opensRoute: Ask = () => Promise.reject(new Error("not there yet"));
+/** Whether the account that speaks for the route hears that it is active. */
+let isActiveForRoute: Ask = () => Promise.reject(new Error("not there yet"));
 
 interface Door {
   /** Kinds for which it opens. */
@@ -63,7 +68,7 @@ beforeAll(async () => {
 routes:
   - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
-  - { name: github, from: "{origin}", prefix: /github, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
+  - { name: github, from: "{origin}", prefix: /github, to: "${upstream.origin}", mcp: { server: { introspection_accounts: [auditor] } }, policy: { allow: { and: [authenticated_user: true] } } }
   - { name: notes, from: "{origin}", prefix: /notes, to: "${upstream.origin}", mcp: { server: {} }, policy: { allow: { and: [authenticated_user: true] } } }
   - name: tracker
     from: "{origin}"
@@ -119,7 +124,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const deps = { store, clock: systemClock };
   const account = await createServiceAccount(deps, { name: "ci", email: "ci@example.com", groups: [] });
   const machine = await createClient(deps, { name: "nightly", issuer: origin, machine: { email: "", groups: [] } });
-  if (!account.ok || !machine.ok) throw new Error("Cannot make the machines");
+  const auditor = await createClient(deps, { name: "auditor", issuer: origin, machine: { email: "", groups: [] } });
+  if (!account.ok || !machine.ok || !auditor.ok) throw new Error("Cannot make the machines");
   const inAnHour = Math.floor(Date.now() / 1000) + 3600;
   const serviceToken = mintServiceAccountToken(
     createExternalTokens({ keys, clock: systemClock }),
@@ -234,6 +240,17 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   };
   const proof = clientProof(registration);
   const own = { authorization: bearer(client.tokens.access_token).authorization };
+
+  const introspects = async (token: string, caller: Readonly<Record<string, string>>): Promise<boolean> => {
+    const url = `${origin}/.gateway/mcp/introspect`;
+    const answer = await send({ method: "POST", url, headers: FORM, body: form({ token, ...caller }) });
+    // Of what is not active nothing else is said.
+    if (answer.status === 200 && answer.json()["active"] !== true) expect(answer.text).toBe('{"active":false}');
+    return answer.status === 200 && answer.json()["active"] === true;
+  };
+  const ofAccount = { client_id: auditor.clientId, client_secret: auditor.secret ?? "" };
+  opensRoute = (credential) => mcp("/github", credential);
+  isActiveForRoute = (credential) => introspects(credential, ofAccount);
 
   doors = {
     "an MCP server route": {
@@ -369,6 +386,37 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       isOpen: (credential) =>
         tokenRequest({ grant_type: "client_credentials", client_id: machine.clientId, client_secret: credential }),
     },
+    "introspection by the client": {
+      opensFor: ["access token", "refresh token"],
+      isOpen: (credential) => introspects(credential, proof),
+    },
+    "introspection for a route": {
+      opensFor: ["access token", "access token of the host", "application token", "service account token"],
+      isOpen: isActiveForRoute,
+    },
+    "introspection by another client": {
+      opensFor: [],
+      isOpen: (credential) =>
+        introspects(credential, { client_id: machine.clientId, client_secret: machine.secret ?? "" }),
+    },
+    "introspection without a secret": {
+      opensFor: [],
+      isOpen: (credential) => introspects(credential, { client_id: registration.client_id }),
+    },
+    "a client's proof at introspection": {
+      opensFor: ["client secret"],
+      isOpen: (credential) =>
+        introspects(client.tokens.access_token, { client_id: registration.client_id, client_secret: credential }),
+    },
+    "introspection by a token": {
+      opensFor: [],
+      isOpen: async (credential) => {
+        const url = `${origin}/.gateway/mcp/introspect`;
+        const headers = { ...FORM, ...bearer(credential) };
+        const body = form({ token: client.tokens.access_token });
+        return (await send({ method: "POST", url, headers, body })).status === 200;
+      },
+    },
     "the consent page": {
       opensFor: ["consent request"],
       isOpen: async (credential) =>
@@ -466,6 +514,12 @@ const DOORS = [
   "a client's proof",
   "a client's assertion",
   "client credentials",
+  "introspection by the client",
+  "introspection for a route",
+  "introspection by another client",
+  "introspection without a secret",
+  "a client's proof at introspection",
+  "introspection by a token",
   "the consent page",
   "the sign-out form",
   "the provider's callback",
@@ -491,6 +545,17 @@ describe("every kind of credential at every door: only its own passes", () => {
     for (const kind of door.opensFor) expect([kind, await door.isOpen(kinds[kind] ?? "")]).toEqual([kind, true]);
   });
 
+  test("introspection and the route agree about every kind", async () => {
+    const atRoute: string[] = [];
+    const atIntrospection: string[] = [];
+    for (const [kind, credential] of Object.entries(kinds)) {
+      if (await opensRoute(credential)) atRoute.push(kind);
+      if (await isActiveForRoute(credential)) atIntrospection.push(kind);
+    }
+    expect(atIntrospection).toEqual(atRoute);
+    expect(atRoute).not.toHaveLength(0);
+  });
+
   test("the revocation endpoint ends a client's grant for its own tokens alone", async () => {
     const proof = clientProof(client.registration);
     const fresh = await client.refresh();
@@ -502,5 +567,7 @@ describe("every kind of credential at every door: only its own passes", () => {
     await expect(client.refresh()).resolves.toBeDefined();
     expect((await client.oauth.sendRevocation({ token: fresh.access_token, ...proof })).status).toBe(200);
     await expect(client.refresh()).rejects.toThrow("invalid_grant");
+    const ended = [await opensRoute(fresh.access_token), await isActiveForRoute(fresh.access_token)];
+    expect(ended).toEqual([false, false]);
   });
 });

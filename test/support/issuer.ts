@@ -14,11 +14,15 @@ import { createHttpServer } from "../../runtime/http/listener/server.ts";
 import { silentLog } from "../../runtime/shared/log.ts";
 import { epochSeconds } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
+import { createAuthenticator } from "../../runtime/identity/authenticate.ts";
+import type { Blocks } from "../../runtime/identity/blocks.ts";
+import { createCookies } from "../../runtime/identity/cookie.ts";
 import { createCsrf } from "../../runtime/identity/csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "../../runtime/identity/external-token.ts";
+import { createRecords } from "../../runtime/identity/identity-records.ts";
 import type { User } from "../../runtime/identity/principal.ts";
 import { createRevocations } from "../../runtime/identity/revocations.ts";
-import type { Revocations } from "../../runtime/identity/interfaces.ts";
+import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { recordFormats } from "../../runtime/record-kinds.ts";
 import { withFormats } from "../../runtime/store/formats.ts";
@@ -57,6 +61,7 @@ export interface TestIssuerOptions {
   readonly store?: Store;
   readonly log?: IssuerDeps["log"];
   readonly fetchClientDocument?: IssuerDeps["fetchClientDocument"];
+  readonly blocks?: Blocks;
 }
 
 /** The identity provider, as the issuer sees it. */
@@ -78,6 +83,8 @@ export interface TestIssuer {
   readonly issuer: IssuerModule;
   readonly identities: TestIdentities;
   readonly externalTokens: ExternalTokens;
+  /** What routes ask about a token. */
+  readonly callers: Authenticator;
   readonly revocations: Revocations;
   readonly send: Send;
   /** Puts another configuration in force. */
@@ -105,6 +112,20 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
   const identities: TestIdentities = { users: new Map(), refreshOutcome: "ok", refreshes: 0, gate: undefined };
   for (const id of ["alice", "bob"]) identities.users.set(id, testUser(id));
 
+  const callers = createAuthenticator({
+    store,
+    records: createRecords(store),
+    snapshots,
+    identities: {
+      load: async (userId) => identities.users.get(userId),
+      providerTokens: () => Promise.reject(new Error("no provider")),
+    },
+    externalTokens,
+    cookies: createCookies({ keys, clock }),
+    revocations,
+    clock,
+    log,
+  });
   const issuer = createIssuer({
     snapshots,
     store,
@@ -115,6 +136,8 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     session: {
       externalTokens,
       revocations,
+      callers,
+      ...(options.blocks && { blocks: options.blocks }),
       csrf: createCsrf({ keys }),
       identities: {
         find: async (userId) => identities.users.get(userId),
@@ -175,6 +198,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     issuer,
     identities,
     externalTokens,
+    callers,
     revocations,
     send,
     reconfigure: (yaml) => void (snapshot = snapshotFrom(yaml)),

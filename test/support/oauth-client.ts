@@ -24,6 +24,7 @@ export interface ServerMetadata {
   readonly token_endpoint: string;
   readonly registration_endpoint: string;
   readonly revocation_endpoint: string;
+  readonly introspection_endpoint: string;
   readonly [member: string]: unknown;
 }
 
@@ -82,6 +83,10 @@ export interface OAuthClient {
   /** Raw answer of the token endpoint. */
   sendToken(form: Readonly<Record<string, string>>, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   sendRevocation(form: Readonly<Record<string, string>>, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  sendIntrospection(
+    form: Readonly<Record<string, string>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>;
 }
 
 export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
@@ -172,6 +177,7 @@ export function createOAuthClient(options: OAuthClientOptions): OAuthClient {
     },
     sendToken: async (form, headers) => sendForm((await discover()).token_endpoint, form, headers),
     sendRevocation: async (form, headers) => sendForm((await discover()).revocation_endpoint, form, headers),
+    sendIntrospection: async (form, headers) => sendForm((await discover()).introspection_endpoint, form, headers),
   };
 }
 

@@ -60,6 +60,12 @@ export const MCP_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about: "Dynamic registration (RFC 7591); off with `mcp_dynamic_registration: false`.",
   },
   { path: "/.gateway/mcp/revoke", methods: ["POST"], about: "Revocation (RFC 7009)." },
+  {
+    path: "/.gateway/mcp/introspect",
+    methods: ["POST"],
+    about:
+      "Introspection (RFC 7662), for clients with a secret or a key: their own tokens, and those for servers that name their service account in `introspection_accounts`.",
+  },
   { path: "/.gateway/mcp/access", methods: ["POST"], about: "Ends an application's access; a form of the user page." },
   {
     path: "/.gateway/mcp/routes",

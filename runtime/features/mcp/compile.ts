@@ -20,6 +20,7 @@ export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource):
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,
     allowedApplications: server.allowed_applications ?? [],
+    introspectionAccounts: server.introspection_accounts ?? [],
   };
 }
 

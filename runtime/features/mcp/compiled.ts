@@ -33,6 +33,8 @@ export interface McpServer {
   readonly authorizationServerUrl: string | undefined;
   /** Owners whose applications may call it, beside its own, as features/process/owners.ts reads them. */
   readonly allowedApplications: readonly string[];
+  /** Names of the service accounts that may ask about tokens for it. */
+  readonly introspectionAccounts: readonly string[];
 }
 
 export interface McpClient {

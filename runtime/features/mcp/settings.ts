@@ -13,6 +13,7 @@ import { domainPatternList, textList } from "../../settings/types/list.ts";
 import { secret } from "../../settings/types/secret.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { textMap } from "../../settings/types/map.ts";
+import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
@@ -112,6 +113,15 @@ const serverShape = {
     unset: "applications of the same owner, and of the boot file",
     annotation: "mcp_server_allowed_applications",
     check: (value) => (value === "*" ? undefined : quotedProblem(value, ownerPatternProblem(value))),
+  }),
+  introspection_accounts: textList({
+    doc: "Service accounts that may ask about all tokens for this server (RFC 7662, at `/.gateway/mcp/introspect` of its host), by name: the client of such an account learns whether a token is good, whose it is, with their email address, and which client holds it.",
+    unset: "clients may ask about their own tokens only",
+    annotation: "mcp_server_introspection_accounts",
+    check: (value) =>
+      isServiceAccountName(value)
+        ? undefined
+        : `is ${quote(value)}, must be the name of a service account: letters, digits, ".", "_" and "-", at most 63`,
   }),
   authorization_server_url: url({
     doc: "Authorization server issuer used when discovery fails. HTTPS only.",

@@ -9,14 +9,12 @@ import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Store, StoredRecord } from "../../store/store.ts";
 import type { ExternalTokens } from "../external-token.ts";
 import type { User } from "../principal.ts";
-import { serviceAccountUserId } from "../../shared/user-id.ts";
+import { isServiceAccountName, serviceAccountUserId } from "../../shared/user-id.ts";
 import { createRecords, userTag, type ServiceAccountRecord } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 
 /** Lists all of them. */
 const ALL_TAG = "service-accounts";
-/** What policies, logs and shells take alike. */
-const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/i;
 
 export interface NewServiceAccount {
   readonly name: string;
@@ -42,7 +40,7 @@ export async function createServiceAccount(
   deps: ServiceAccountDeps,
   account: NewServiceAccount,
 ): Promise<CreateServiceAccount> {
-  if (!NAME.test(account.name)) return { ok: false, reason: "name" };
+  if (!isServiceAccountName(account.name)) return { ok: false, reason: "name" };
   const lease = await deps.store.lease(`service-account-name:${account.name}`, 10_000);
   if (!lease) return { ok: false, reason: "taken" };
   try {

@@ -7,7 +7,7 @@ import type { Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
 import type { Principal } from "../../identity/principal.ts";
-import type { BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
+import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
 import type { FetchDocument } from "./clients/remote-document.ts";
 
@@ -17,6 +17,8 @@ export interface IssuerSession {
   readonly csrf: Csrf;
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
+  /** As routes ask it: who is blocked is found, and refused afterwards. */
+  readonly callers: Pick<Authenticator, "bearer">;
   readonly browser: BrowserSessions;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "size" | "find">;

@@ -2,7 +2,8 @@
  * The authorization server toward MCP clients (OAuth 2.1): every host with an MCP server route is one issuer.
  *
  * The files beside: metadata and challenge (how clients find us), register and client* (who they are), authorize and
- * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), records (what is kept).
+ * consent (the person decides), token, grant-code, grant-refresh and revoke (tokens come and go), introspection (what they
+ * are now), records (what is kept).
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
@@ -24,6 +25,7 @@ import {
   ACCESS_PATH,
   AUTHORIZE_PATH,
   CONSENT_PATH,
+  INTROSPECT_PATH,
   metadataEndpoints,
   REGISTER_PATH,
   REVOKE_PATH,
@@ -32,6 +34,7 @@ import {
 import { createRemoteDocuments } from "./clients/remote-document.ts";
 import { register } from "./clients/register.ts";
 import { createRequestStates } from "./authorize/request-state.ts";
+import { introspect } from "./introspection/introspect.ts";
 import { revoke } from "./revoke.ts";
 import type { TokenDeps } from "./grants/token-request.ts";
 import { token } from "./grants/token.ts";
@@ -104,6 +107,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
       endpoint(["POST"], REVOKE_PATH, true, (exchange, snapshot) =>
         revoke({ ...common, externalTokens: session.externalTokens }, exchange, snapshot),
       ),
+      endpoint(["POST"], INTROSPECT_PATH, true, (exchange, snapshot) => introspect(common, exchange, snapshot)),
       endpoint(["POST"], ACCESS_PATH, false, (exchange, snapshot) => endByForm(common, exchange, snapshot)),
     ],
     userSection: async (principal, snapshot) =>

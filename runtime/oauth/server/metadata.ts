@@ -20,6 +20,7 @@ export const AUTHORIZE_PATH = "/.gateway/mcp/authorize";
 export const TOKEN_PATH = "/.gateway/mcp/token";
 export const REGISTER_PATH = "/.gateway/mcp/register";
 export const REVOKE_PATH = "/.gateway/mcp/revoke";
+export const INTROSPECT_PATH = "/.gateway/mcp/introspect";
 export const CONSENT_PATH = "/.gateway/mcp/consent";
 /** Where the user page sends what a user ends. */
 export const ACCESS_PATH = "/.gateway/mcp/access";
@@ -76,6 +77,7 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     token_endpoint: issuer.origin + TOKEN_PATH,
     ...(snapshot.settings.mcpDynamicRegistration ? { registration_endpoint: issuer.origin + REGISTER_PATH } : {}),
     revocation_endpoint: issuer.origin + REVOKE_PATH,
+    introspection_endpoint: issuer.origin + INTROSPECT_PATH,
     scopes_supported: SCOPES_SUPPORTED,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
@@ -84,6 +86,9 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: authMethods,
     revocation_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
+    // Not for clients that have nothing to prove.
+    introspection_endpoint_auth_methods_supported: authMethods.filter((method) => method !== "none"),
+    introspection_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     // Clients MUST refuse when it is absent (MCP authorization, PKCE).
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,

@@ -99,7 +99,13 @@ export const endpointsSecure = serverRule(
   "endpoints-secure",
   "every endpoint is https, or http on loopback",
   (metadata) => {
-    const names = ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"];
+    const names = [
+      "authorization_endpoint",
+      "token_endpoint",
+      "registration_endpoint",
+      "revocation_endpoint",
+      "introspection_endpoint",
+    ];
     const wrong = names.find((name) => metadata[name] !== undefined && !isSecure(metadata[name]));
     return wrong === undefined
       ? HOLDS

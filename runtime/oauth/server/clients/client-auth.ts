@@ -1,6 +1,6 @@
 /**
- * Client authentication at the token and revocation endpoints: `none`, `client_secret_basic`, `client_secret_post`,
- * `private_key_jwt`.
+ * Client authentication at the token, revocation and introspection endpoints: `none`, `client_secret_basic`,
+ * `client_secret_post`, `private_key_jwt`.
  *
  * Untrusted input: header and form. Promise: a client with a secret or a key never passes without it; secrets are
  * compared as hashes in constant time; the answer does not tell an unknown client from a wrong secret.

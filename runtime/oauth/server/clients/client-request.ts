@@ -1,4 +1,7 @@
-/** What the endpoints have in common at which a client proves itself: token (RFC 6749 §3.2) and revocation (RFC 7009 §2.1). */
+/**
+ * What the endpoints have in common at which a client proves itself: token (RFC 6749 §3.2), revocation (RFC 7009 §2.1) and
+ * introspection (RFC 7662 §2.1).
+ */
 import type { Snapshot } from "../../../config/snapshot.ts";
 import { readForm } from "../../../http/body.ts";
 import type { Exchange } from "../../../http/exchange.ts";

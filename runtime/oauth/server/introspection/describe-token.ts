@@ -1,0 +1,198 @@
+/**
+ * What a caller may hear of a token: whether it is good now, and who stands behind it.
+ *
+ * Whether an access token is good is asked where a request with it would be: at the same authenticator, for the same
+ * route, and of the same blocks. A refresh token is looked up as a refresh does, without what a refresh changes.
+ */
+import { createRecords } from "../../../identity/identity-records.ts";
+import { type ExternalTokenClaims } from "../../../identity/external-token.ts";
+import type { Principal } from "../../../identity/principal.ts";
+import { serviceAccountUser } from "../../../identity/tokens/service-accounts.ts";
+import { hashSecret } from "../../../shared/keys.ts";
+import type { Snapshot } from "../../../config/snapshot.ts";
+import { pass, refuse, type Step } from "../answer.ts";
+import type { Client } from "../clients/client.ts";
+import type { IssuerSession } from "../deps.ts";
+import { routesOfAudience, type Issuer, type McpServerRoute } from "../find-issuer.ts";
+import { findGrant } from "../grant-records.ts";
+import { endOf, type GrantDeps } from "../grants/grants.ts";
+import { classifyRefreshToken, openRefreshToken, REFRESH_TOKEN_PREFIX } from "../grants/refresh-token.ts";
+import { DEFAULT_SCOPE } from "../scope.ts";
+
+export interface DescribeDeps extends GrantDeps {
+  readonly session: IssuerSession;
+}
+
+/** A proven client's question. */
+export interface Asked {
+  readonly issuer: Issuer;
+  readonly client: Client;
+  readonly snapshot: Snapshot;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+/**
+ * RFC 7662 §2.2, as far as our tokens have it.
+ *
+ * `sub` is for all callers: it tells users apart and is what a client of this issuer would have to ask for. `username` is
+ * an address, which nobody consented to give to a client; only who answers for the resource hears it. Groups, other
+ * claims and the session are for nobody: policy is decided here.
+ */
+export interface ActiveToken {
+  readonly active: true;
+  readonly scope: string;
+  readonly client_id?: string;
+  readonly username?: string;
+  readonly token_type?: "Bearer";
+  readonly exp?: number;
+  readonly iat?: number;
+  readonly sub: string;
+  readonly aud: string | readonly string[];
+  readonly iss: string;
+  readonly jti: string;
+}
+
+/** @returns undefined for what is not active, or no business of the caller's */
+export async function describeToken(
+  deps: DescribeDeps,
+  asked: Asked,
+  token: string,
+): Promise<Step<ActiveToken | undefined>> {
+  if (token.startsWith(REFRESH_TOKEN_PREFIX)) return pass(await describeRefreshToken(deps, asked, token));
+  const opened = deps.session.externalTokens.open(token);
+  if (!opened.ok) return pass(undefined);
+  const { claims } = opened;
+  return claims.clientId === asked.client.id
+    ? describeOwn(deps, asked, token, claims)
+    : describeForResource(deps, asked, token, claims);
+}
+
+/** A token that was issued to the caller. */
+async function describeOwn(
+  deps: DescribeDeps,
+  asked: Asked,
+  token: string,
+  claims: ExternalTokenClaims,
+): Promise<Step<ActiveToken | undefined>> {
+  // None of them: it was issued at another host, or what it was good for is gone.
+  for (const route of routesOfAudience(asked.issuer, claims.audience)) {
+    const principal = await findPrincipal(deps, token, claims, route);
+    if (!principal.ok) return principal;
+    if (principal.value) return pass(membersOf(asked, token, claims, principal.value, claims.audience));
+  }
+  return pass(undefined);
+}
+
+/** A token that somebody else presents to the caller's resource. */
+async function describeForResource(
+  deps: DescribeDeps,
+  asked: Asked,
+  token: string,
+  claims: ExternalTokenClaims,
+): Promise<Step<ActiveToken | undefined>> {
+  const good: string[] = [];
+  let found: Principal | undefined;
+  for (const route of await findOwnedRoutes(deps, asked)) {
+    const principal = await findPrincipal(deps, token, claims, route);
+    if (!principal.ok) return principal;
+    if (!principal.value) continue;
+    found = principal.value;
+    good.push(route.mcp.resource);
+  }
+  if (!found) return pass(undefined);
+  // Not what else it opens: "to prevent a protected resource from learning more about the larger network than is necessary
+  // for its operation" (RFC 7662 §2.2).
+  const [only = ""] = good;
+  const username = found.user.email === "" ? found.user.name : found.user.email;
+  return pass({
+    ...membersOf(asked, token, claims, found, good.length === 1 ? only : good),
+    ...(username === "" ? {} : { username }),
+  });
+}
+
+/** The caller behind a token at a route, as a request to the route finds it; undefined where it would be refused. */
+async function findPrincipal(
+  { session: { callers, blocks } }: DescribeDeps,
+  token: string,
+  claims: ExternalTokenClaims,
+  route: McpServerRoute,
+): Promise<Step<Principal | undefined>> {
+  const { origin, key: routeKey } = route;
+  const result = await callers.bearer(token, { resource: route.mcp.resource, origin, server: route }, claims);
+  if (!result.ok && result.reason === "unavailable")
+    return refuse("temporarily_unavailable", "Please try again later", "the token cannot be verified now");
+  if (!result.ok) return pass(undefined);
+  const { user, clientId, grantId } = result.principal;
+  return pass(blocks?.find({ user, clientId, grantId, routeKey }) ? undefined : result.principal);
+}
+
+/** The routes that the caller's service account speaks for, while it lives. */
+async function findOwnedRoutes(deps: DescribeDeps, { issuer, client }: Asked): Promise<readonly McpServerRoute[]> {
+  const { accountId } = client;
+  if (accountId === undefined || issuer.routes.every(({ mcp }) => mcp.introspectionAccounts.length === 0)) return [];
+  const account = await createRecords(deps.store).serviceAccounts.get(accountId);
+  if (!account || deps.session.revocations.isRevoked([`service-account:${accountId}`])) return [];
+  const user = serviceAccountUser(account.value);
+  if (deps.session.blocks?.find({ user })) return [];
+  return issuer.routes.filter(({ mcp }) => mcp.introspectionAccounts.includes(account.value.name));
+}
+
+/** As a refresh would take it, but that one which was exchanged already is over, even while a repeat is forgiven. */
+async function describeRefreshToken(
+  deps: DescribeDeps,
+  { issuer, client, snapshot, now }: Asked,
+  token: string,
+): Promise<ActiveToken | undefined> {
+  // The seal opens for the client alone that it was made for, here.
+  const opened = openRefreshToken(deps.keys, { issuer: issuer.origin, clientId: client.id }, token);
+  if (!opened) return undefined;
+  const { grantId } = opened;
+  const { identities, revocations, blocks } = deps.session;
+  const grant = await findGrant(deps.store, grantId);
+  if (!grant || revocations.isRevoked([`grant:${grantId}`])) return undefined;
+  const { value } = grant;
+  const { endsAt = Infinity } = endOf(value.createdAt, snapshot.settings.lifetimes);
+  if (endsAt <= now || classifyRefreshToken(value.refresh, opened, now).kind !== "current") return undefined;
+  if (routesOfAudience(issuer, value.audience).length === 0) return undefined;
+  const user = await identities.find(value.userId);
+  if (!user || blocks?.find({ user, clientId: client.id, grantId })) return undefined;
+  const exp = Math.min(grant.expiresAt ?? Infinity, endsAt);
+  return {
+    active: true,
+    scope: value.scope,
+    client_id: client.id,
+    ...(exp === Infinity ? {} : { exp }),
+    sub: user.id,
+    aud: value.audience,
+    iss: issuer.origin,
+    jti: idOf(token),
+  };
+}
+
+function membersOf(
+  { issuer }: Asked,
+  token: string,
+  { clientId, issuedAt }: ExternalTokenClaims,
+  { user, expiresAt }: Principal,
+  aud: string | readonly string[],
+): ActiveToken {
+  return {
+    active: true,
+    // The one scope that there is: every token has it.
+    scope: DEFAULT_SCOPE,
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+    token_type: "Bearer",
+    exp: expiresAt,
+    ...(issuedAt === undefined ? {} : { iat: issuedAt }),
+    sub: user.id,
+    aud,
+    iss: issuer.origin,
+    jti: idOf(token),
+  };
+}
+
+/** One name for one token. Of a purpose of its own, so that it is no hash that is stored anywhere. */
+function idOf(token: string): string {
+  return hashSecret(`jti ${token}`);
+}

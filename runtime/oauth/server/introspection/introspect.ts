@@ -1,0 +1,79 @@
+/**
+ * The introspection endpoint (RFC 7662): a confidential client asks whether a token is good, and who stands behind it.
+ *
+ * Untrusted input: header and form. Promises: nobody is answered who has not proven to be a client with a secret or a
+ * key; a client hears of its own tokens and of those for the resources that its service account speaks for, of all others
+ * only that they are not active; nothing is changed by asking; without the records the answer is 503, never "active".
+ */
+import type { Snapshot } from "../../../config/snapshot.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { respondJson } from "../../../http/respond.ts";
+import { epochSeconds } from "../../../shared/clock.ts";
+import type { FailureLimit } from "../../../shared/rate-limit.ts";
+import type { Parameters } from "../../../shared/http/query.ts";
+import { NO_STORE_HEADERS, refuse, refuseBlocked, respondNotFound, type OAuthRefusal, type Step } from "../answer.ts";
+import { proveClient, readClientForm, respondClientRefusal, type ClientEndpoint } from "../clients/client-request.ts";
+import type { ClientKeys } from "../clients/client-keys.ts";
+import type { Client, ClientDeps } from "../clients/client.ts";
+import { findIssuer } from "../find-issuer.ts";
+import { INTROSPECT_PATH } from "../metadata.ts";
+import { describeToken, type DescribeDeps } from "./describe-token.ts";
+
+export interface IntrospectDeps extends DescribeDeps {
+  readonly clients: ClientDeps;
+  readonly clientKeys: ClientKeys;
+  readonly failedProofs: FailureLimit;
+}
+
+export async function introspect(deps: IntrospectDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  // The host must be an issuer.
+  const issuer = findIssuer(snapshot, exchange.host);
+  if (!issuer) return respondNotFound(exchange);
+  const endpoint = { exchange, snapshot, issuer, path: INTROSPECT_PATH };
+
+  const answerRefusal = (refusal: OAuthRefusal, clientId?: string): void => {
+    deps.log.info(
+      { request: exchange.id, client: clientId, reason: refusal.error, detail: refusal.detail ?? refusal.description },
+      "introspection refused",
+    );
+    respondClientRefusal(endpoint, refusal);
+  };
+
+  // The client must prove itself, as at the token endpoint (RFC 7662 §2.1).
+  const form = await readClientForm(exchange);
+  if (!form.ok) return answerRefusal(form.refusal);
+  const client = await proveCaller(deps, endpoint, form.value);
+  if (!client.ok) return answerRefusal(client.refusal);
+  const { id } = client.value;
+
+  // Who is blocked learns nothing meanwhile.
+  const block = deps.session.blocks?.find({ clientId: id });
+  if (block) return answerRefusal(refuseBlocked(block).refusal, id);
+
+  // The hint only speeds a search up that we do not need (RFC 7662 §2.1), whatever it says.
+  const token = form.value.get("token");
+  if (token === undefined || token === "")
+    return answerRefusal(refuse("invalid_request", "token is missing").refusal, id);
+
+  const asked = { issuer, client: client.value, snapshot, now: epochSeconds(deps.clock) };
+  const described = await describeToken(deps, asked, token);
+  if (!described.ok) return answerRefusal(described.refusal, id);
+  // "SHOULD NOT include any additional information about an inactive token, including why" (RFC 7662 §2.2).
+  respondJson(exchange, 200, described.value ?? { active: false }, NO_STORE_HEADERS);
+}
+
+/** The client, if it can keep a secret: an id that anybody may write down proves nothing. */
+async function proveCaller(deps: IntrospectDeps, endpoint: ClientEndpoint, form: Parameters): Promise<Step<Client>> {
+  // "No client authentication included" is invalid_client (RFC 6749 §5.2), and 401 here (RFC 7662 §2.3).
+  if (!namesClient(endpoint.exchange, form))
+    return refuse("invalid_client", "Client authentication failed", "no client");
+  const proven = await proveClient(deps, endpoint, form);
+  return proven.ok && proven.value.isPublic
+    ? refuse("invalid_client", "Client authentication failed", "a public client")
+    : proven;
+}
+
+function namesClient(exchange: Exchange, form: Parameters): boolean {
+  if (exchange.headerValues("authorization").length > 0) return true;
+  return ["client_id", "client_assertion", "client_assertion_type"].some((name) => (form.get(name) ?? "") !== "");
+}
