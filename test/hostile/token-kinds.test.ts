@@ -556,6 +556,24 @@ describe("every kind of credential at every door: only its own passes", () => {
     expect(atRoute).not.toHaveLength(0);
   });
 
+  test("introspection writes no kind into a log, wherever in the request it stands", async () => {
+    const url = `${origin}/.gateway/mcp/introspect`;
+    const { client_id = "" } = clientProof(client.registration);
+    for (const credential of Object.values(kinds)) {
+      const query = form({ token: credential });
+      await send({ method: "POST", url: `${url}?${query}`, headers: FORM, body: form({ client_id }) });
+      await send({ method: "GET", url: `${url}?${query}` });
+      const headers = { ...FORM, authorization: `Basic ${Buffer.from(`${client_id}:x`).toString("base64")}` };
+      await send({ method: "POST", url, headers, body: query });
+    }
+    const log = world.gateway.log() + (await world.gateway.recordText());
+    expect(log).toContain("introspection refused");
+    // Public by what they are.
+    const isPublic = (kind: string): boolean => kind === "client id";
+    const written = Object.keys(kinds).filter((kind) => !isPublic(kind) && log.includes(kinds[kind] ?? ""));
+    expect(written).toEqual([]);
+  });
+
   test("the revocation endpoint ends a client's grant for its own tokens alone", async () => {
     const proof = clientProof(client.registration);
     const fresh = await client.refresh();
