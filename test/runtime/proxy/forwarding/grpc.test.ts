@@ -236,10 +236,15 @@ describe("silence", () => {
   });
 
   test("is no end of an answer, whose request has ended", async () => {
-    const { call, outcome } = client("quick").openRepeat({ text: "n", count: 1, hang: true });
+    // A busy machine may take longer than the bound until the answer begins: then once more.
+    const begun = async (): Promise<ReturnType<NotesClient["openRepeat"]>> => {
+      const opened = client("quick").openRepeat({ text: "n", count: 1, hang: true });
+      const hasBegun = new Promise((resolve) => opened.call.once("data", () => resolve(true)));
+      return (await Promise.race([hasBegun, opened.outcome])) === true ? opened : begun();
+    };
+    const { call, outcome } = await begun();
     let isOver = false;
     void outcome.then(() => (isOver = true));
-    await new Promise((resolve) => call.once("data", resolve));
     await untilCut();
     expect(isOver).toBe(false);
     call.cancel();
@@ -250,10 +255,14 @@ describe("silence", () => {
     const before = client("quiet").openChat(silent);
     before.call.write(nothing);
     expect((await before.outcome).code).toBe(status.DEADLINE_EXCEEDED);
-    const after = client("quiet").openChat();
-    after.call.write({ text: "a" });
-    const { code, notes } = await after.outcome;
-    expect([code, notes]).toEqual([status.INTERNAL, [{ text: "a" }]]);
+    const afterAnswer = async (): Promise<readonly unknown[]> => {
+      const after = client("quiet").openChat();
+      after.call.write({ text: "a" });
+      const { code, notes } = await after.outcome;
+      // The answer began too late on a busy machine: that was the end above.
+      return notes.length === 0 ? afterAnswer() : [code, notes];
+    };
+    expect(await afterAnswer()).toEqual([status.INTERNAL, [{ text: "a" }]]);
   });
 
   test("of a client that begins nothing ends its call, and one of a call under way does not", () => {
