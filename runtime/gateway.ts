@@ -24,6 +24,7 @@ import { openCertificates } from "./http/listener/certificates.ts";
 import { connectionLimits } from "./http/listener/connection-limits.ts";
 import { startRedirectServer } from "./http/listener/redirect-server.ts";
 import { createSafeFetch } from "./http/fetch/safe-fetch.ts";
+import { createIssuerKeys } from "./identity/issuers/issuer-keys.ts";
 import { createHostCertificates } from "./http/listener/host-certificates.ts";
 import { createHttpServer } from "./http/listener/server.ts";
 import { createFetchDocument } from "./oauth/server/clients/fetch-document.ts";
@@ -196,7 +197,8 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
   const upstream = own(
     createUpstream({ ...common, browser, csrf, blocks, fetch, development, clientDocumentUrl, onRefresh }),
   );
-  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
+  const issuerKeys = createIssuerKeys({ fetch, clock, log });
+  const issuer = own(createIssuer({ ...common, session, upstream, issuerKeys, fetchClientDocument }));
   const servers = serverListEndpoints({
     authenticator,
     isConnected: (user, route) => upstream.isConnected(user, route),

@@ -17,6 +17,7 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     doc: "Who is asked for groups that the identity provider leaves out.",
   },
   entra: { name: "EntraGroups", doc: "Microsoft Graph, asked by an app registration of its own." },
+  identity_issuers: { name: "IdentityIssuer", doc: "An issuer whose signed statements about users are accepted." },
   host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
   redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
   response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },
@@ -46,6 +47,8 @@ export const ITEMS: Readonly<Record<string, TypeWords>> = {
     name: "AuthorizeLogField",
     doc: "Fields that an authorization record may carry beside the fixed ones.",
   },
+  uses: { name: "IssuerUse", doc: "What statements of an issuer are accepted for." },
+  algorithms: { name: "SignatureAlgorithm", doc: "Asymmetric signatures." },
 };
 
 /** Docs by interface and prop; "… " stands for what the file's doc says. */

@@ -49,7 +49,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -223,6 +223,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   *
   */
   readonly idpGroupsResolver?: BundleIdpGroupsResolver;
+  /**
+  * Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once. Default: none
+  *
+  */
+  readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
   /**
   * Certificates of the public listener for hosts of the owner's own routes, by host as in `from`: `app.example.com`, or `*.example.com` for one label below. They go before a wildcard of `certificates`, and never before one of the same name. A wildcard is not shown for a host that another owner serves. Needs `certificates`; owners need no leave for it in `allowed_settings`. Default: `certificates` alone
   *
@@ -1069,6 +1074,421 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
   // Temporarily expose input value. Use with caution.
   public get entraInput() {
     return this._entra.internalValue;
+  }
+}
+export interface BundleIdentityIssuers {
+  /**
+  * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.
+  *
+  */
+  readonly issuer: string;
+  /**
+  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
+  *
+  */
+  readonly uses: string[];
+  /**
+  * Address of its keys, instead of discovery: `https://`, or `http://` on a loopback host; it may be in a private network. Default: what `/.well-known/openid-configuration` below `issuer` names, on the issuer's own origin or at a public address
+  *
+  */
+  readonly jwksUrl?: string;
+  /**
+  * Its public keys as JSON (a JWK set), instead of reading them anywhere. Default: keys are read, at most every 30 seconds in each process, and used for 5 minutes; while they cannot be read again, for at most a day
+  *
+  */
+  readonly jwks?: string;
+  /**
+  * Signature algorithms that it uses. Default: `ES256, ES384, EdDSA, PS256, RS256`.
+  *
+  */
+  readonly algorithms?: string[];
+  /**
+  * Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts with MCP servers
+  *
+  */
+  readonly hosts?: string[];
+  /**
+  * Client identifiers that may present its assertions, as they are registered here or as address of a client ID metadata document. Default: every client that the issuer names in an assertion
+  *
+  */
+  readonly allowedClients?: string[];
+  /**
+  * Also clients that prove nothing (`token_endpoint_auth_method: none`). Whoever has an assertion can use it then, once, under the name of its client. Default: `false`.
+  *
+  */
+  readonly allowPublicClients?: boolean | cdktf.IResolvable;
+  /**
+  * Longest time between issue and end of an assertion. Default: `5m`.
+  *
+  */
+  readonly maxAssertionAge?: string;
+  /**
+  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Default: its addresses count for nothing
+  *
+  */
+  readonly emailDomains?: string[];
+}
+
+export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    issuer: cdktf.stringToTerraform(struct!.issuer),
+    uses: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.uses),
+    jwks_url: cdktf.stringToTerraform(struct!.jwksUrl),
+    jwks: cdktf.stringToTerraform(struct!.jwks),
+    algorithms: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.algorithms),
+    hosts: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.hosts),
+    allowed_clients: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedClients),
+    allow_public_clients: cdktf.booleanToTerraform(struct!.allowPublicClients),
+    max_assertion_age: cdktf.stringToTerraform(struct!.maxAssertionAge),
+    email_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.emailDomains),
+  }
+}
+
+
+export function bundleIdentityIssuersToHclTerraform(struct?: BundleIdentityIssuers | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    issuer: {
+      value: cdktf.stringToHclTerraform(struct!.issuer),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    uses: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.uses),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    jwks_url: {
+      value: cdktf.stringToHclTerraform(struct!.jwksUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    jwks: {
+      value: cdktf.stringToHclTerraform(struct!.jwks),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    algorithms: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.algorithms),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    hosts: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.hosts),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allowed_clients: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.allowedClients),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    allow_public_clients: {
+      value: cdktf.booleanToHclTerraform(struct!.allowPublicClients),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    max_assertion_age: {
+      value: cdktf.stringToHclTerraform(struct!.maxAssertionAge),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    email_domains: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.emailDomains),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleIdentityIssuers | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._issuer !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.issuer = this._issuer;
+    }
+    if (this._uses !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.uses = this._uses;
+    }
+    if (this._jwksUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.jwksUrl = this._jwksUrl;
+    }
+    if (this._jwks !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.jwks = this._jwks;
+    }
+    if (this._algorithms !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.algorithms = this._algorithms;
+    }
+    if (this._hosts !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.hosts = this._hosts;
+    }
+    if (this._allowedClients !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowedClients = this._allowedClients;
+    }
+    if (this._allowPublicClients !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowPublicClients = this._allowPublicClients;
+    }
+    if (this._maxAssertionAge !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxAssertionAge = this._maxAssertionAge;
+    }
+    if (this._emailDomains !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.emailDomains = this._emailDomains;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuers | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._issuer = undefined;
+      this._uses = undefined;
+      this._jwksUrl = undefined;
+      this._jwks = undefined;
+      this._algorithms = undefined;
+      this._hosts = undefined;
+      this._allowedClients = undefined;
+      this._allowPublicClients = undefined;
+      this._maxAssertionAge = undefined;
+      this._emailDomains = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._issuer = value.issuer;
+      this._uses = value.uses;
+      this._jwksUrl = value.jwksUrl;
+      this._jwks = value.jwks;
+      this._algorithms = value.algorithms;
+      this._hosts = value.hosts;
+      this._allowedClients = value.allowedClients;
+      this._allowPublicClients = value.allowPublicClients;
+      this._maxAssertionAge = value.maxAssertionAge;
+      this._emailDomains = value.emailDomains;
+    }
+  }
+
+  // issuer - computed: false, optional: false, required: true
+  private _issuer?: string; 
+  public get issuer() {
+    return this.getStringAttribute('issuer');
+  }
+  public set issuer(value: string) {
+    this._issuer = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get issuerInput() {
+    return this._issuer;
+  }
+
+  // uses - computed: false, optional: false, required: true
+  private _uses?: string[]; 
+  public get uses() {
+    return this.getListAttribute('uses');
+  }
+  public set uses(value: string[]) {
+    this._uses = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get usesInput() {
+    return this._uses;
+  }
+
+  // jwks_url - computed: false, optional: true, required: false
+  private _jwksUrl?: string; 
+  public get jwksUrl() {
+    return this.getStringAttribute('jwks_url');
+  }
+  public set jwksUrl(value: string) {
+    this._jwksUrl = value;
+  }
+  public resetJwksUrl() {
+    this._jwksUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get jwksUrlInput() {
+    return this._jwksUrl;
+  }
+
+  // jwks - computed: false, optional: true, required: false
+  private _jwks?: string; 
+  public get jwks() {
+    return this.getStringAttribute('jwks');
+  }
+  public set jwks(value: string) {
+    this._jwks = value;
+  }
+  public resetJwks() {
+    this._jwks = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get jwksInput() {
+    return this._jwks;
+  }
+
+  // algorithms - computed: false, optional: true, required: false
+  private _algorithms?: string[]; 
+  public get algorithms() {
+    return this.getListAttribute('algorithms');
+  }
+  public set algorithms(value: string[]) {
+    this._algorithms = value;
+  }
+  public resetAlgorithms() {
+    this._algorithms = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get algorithmsInput() {
+    return this._algorithms;
+  }
+
+  // hosts - computed: false, optional: true, required: false
+  private _hosts?: string[]; 
+  public get hosts() {
+    return this.getListAttribute('hosts');
+  }
+  public set hosts(value: string[]) {
+    this._hosts = value;
+  }
+  public resetHosts() {
+    this._hosts = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostsInput() {
+    return this._hosts;
+  }
+
+  // allowed_clients - computed: false, optional: true, required: false
+  private _allowedClients?: string[]; 
+  public get allowedClients() {
+    return this.getListAttribute('allowed_clients');
+  }
+  public set allowedClients(value: string[]) {
+    this._allowedClients = value;
+  }
+  public resetAllowedClients() {
+    this._allowedClients = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowedClientsInput() {
+    return this._allowedClients;
+  }
+
+  // allow_public_clients - computed: false, optional: true, required: false
+  private _allowPublicClients?: boolean | cdktf.IResolvable; 
+  public get allowPublicClients() {
+    return this.getBooleanAttribute('allow_public_clients');
+  }
+  public set allowPublicClients(value: boolean | cdktf.IResolvable) {
+    this._allowPublicClients = value;
+  }
+  public resetAllowPublicClients() {
+    this._allowPublicClients = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowPublicClientsInput() {
+    return this._allowPublicClients;
+  }
+
+  // max_assertion_age - computed: false, optional: true, required: false
+  private _maxAssertionAge?: string; 
+  public get maxAssertionAge() {
+    return this.getStringAttribute('max_assertion_age');
+  }
+  public set maxAssertionAge(value: string) {
+    this._maxAssertionAge = value;
+  }
+  public resetMaxAssertionAge() {
+    this._maxAssertionAge = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxAssertionAgeInput() {
+    return this._maxAssertionAge;
+  }
+
+  // email_domains - computed: false, optional: true, required: false
+  private _emailDomains?: string[]; 
+  public get emailDomains() {
+    return this.getListAttribute('email_domains');
+  }
+  public set emailDomains(value: string[]) {
+    this._emailDomains = value;
+  }
+  public resetEmailDomains() {
+    this._emailDomains = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get emailDomainsInput() {
+    return this._emailDomains;
+  }
+}
+
+export class BundleIdentityIssuersMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleIdentityIssuersOutputReference {
+    return new BundleIdentityIssuersOutputReference(this.terraformResource, this.terraformAttribute, key);
   }
 }
 export interface BundleHostCertificates {
@@ -7223,6 +7643,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._http.internalValue = config.http;
     this._runtimeFlags.internalValue = config.runtimeFlags;
     this._idpGroupsResolver.internalValue = config.idpGroupsResolver;
+    this._identityIssuers.internalValue = config.identityIssuers;
     this._hostCertificates.internalValue = config.hostCertificates;
     this._route.internalValue = config.route;
   }
@@ -7931,6 +8352,22 @@ export class Bundle extends cdktf.TerraformResource {
     return this._idpGroupsResolver.internalValue;
   }
 
+  // identity_issuers - computed: false, optional: true, required: false
+  private _identityIssuers = new BundleIdentityIssuersMap(this, "identity_issuers");
+  public get identityIssuers() {
+    return this._identityIssuers;
+  }
+  public putIdentityIssuers(value: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable) {
+    this._identityIssuers.internalValue = value;
+  }
+  public resetIdentityIssuers() {
+    this._identityIssuers.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get identityIssuersInput() {
+    return this._identityIssuers.internalValue;
+  }
+
   // host_certificates - computed: false, optional: true, required: false
   private _hostCertificates = new BundleHostCertificatesMap(this, "host_certificates");
   public get hostCertificates() {
@@ -8012,6 +8449,7 @@ export class Bundle extends cdktf.TerraformResource {
       http: bundleHttpToTerraform(this._http.internalValue),
       runtime_flags: bundleRuntimeFlagsToTerraform(this._runtimeFlags.internalValue),
       idp_groups_resolver: bundleIdpGroupsResolverToTerraform(this._idpGroupsResolver.internalValue),
+      identity_issuers: cdktf.hashMapper(bundleIdentityIssuersToTerraform)(this._identityIssuers.internalValue),
       host_certificates: cdktf.hashMapper(bundleHostCertificatesToTerraform)(this._hostCertificates.internalValue),
       route: cdktf.hashMapper(bundleRouteToTerraform)(this._route.internalValue),
     };
@@ -8276,6 +8714,12 @@ export class Bundle extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "BundleIdpGroupsResolver",
+      },
+      identity_issuers: {
+        value: cdktf.hashMapperHcl(bundleIdentityIssuersToHclTerraform)(this._identityIssuers.internalValue),
+        isBlock: true,
+        type: "map",
+        storageClassType: "BundleIdentityIssuersMap",
       },
       host_certificates: {
         value: cdktf.hashMapperHcl(bundleHostCertificatesToHclTerraform)(this._hostCertificates.internalValue),

@@ -48,7 +48,7 @@ export interface GatewaySettings {
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
    * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user,
-   * email, session-id, grant-id, client-id, mcp-method, mcp-tool, mcp-tool-parameters.
+   * email, session-id, grant-id, client-id, issuer, mcp-method, mcp-tool, mcp-tool-parameters.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -119,6 +119,15 @@ export interface GatewaySettings {
    * @default - none
    */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
+  /**
+   * Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that
+   * becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no
+   * tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow
+   * or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they
+   * would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.
+   * @default - none
+   */
+  readonly identityIssuers?: Readonly<Record<string, IdentityIssuer>>;
   /**
    * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged.
    * Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is
@@ -228,7 +237,7 @@ export interface RuntimeFlags {
 }
 
 /** Fields that an authorization record may carry beside the fixed ones. */
-export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
 
 /** Who is asked for groups that the identity provider leaves out. */
 export interface GroupsResolver {
@@ -269,6 +278,72 @@ export interface EntraGroups {
    */
   readonly graphUrl?: string;
 }
+
+/** An issuer whose signed statements about users are accepted. */
+export interface IdentityIssuer {
+  /**
+   * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback
+   * host. When it is `idpProviderUrl`, its users are those who sign in there, with the groups that a sign-in brought;
+   * the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.
+   */
+  readonly issuer: string;
+  /**
+   * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant
+   * (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
+   */
+  readonly uses: readonly IssuerUse[];
+  /**
+   * Address of its keys, instead of discovery: `https://`, or `http://` on a loopback host; it may be in a private
+   * network.
+   * @default - what `/.well-known/openid-configuration` below `issuer` names, on the issuer's own origin or at a public address
+   */
+  readonly jwksUrl?: string;
+  /**
+   * Its public keys as JSON (a JWK set), instead of reading them anywhere.
+   * @default - keys are read, at most every 30 seconds in each process, and used for 5 minutes; while they cannot be read again, for at most a day
+   */
+  readonly jwks?: string;
+  /**
+   * Signature algorithms that it uses.
+   * @default ES256, ES384, EdDSA, PS256, RS256
+   */
+  readonly algorithms?: readonly SignatureAlgorithm[];
+  /**
+   * Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to
+   * name as the audience.
+   * @default - all hosts with MCP servers
+   */
+  readonly hosts?: readonly string[];
+  /**
+   * Client identifiers that may present its assertions, as they are registered here or as address of a client ID
+   * metadata document.
+   * @default - every client that the issuer names in an assertion
+   */
+  readonly allowedClients?: readonly string[];
+  /**
+   * Also clients that prove nothing (`token_endpoint_auth_method: "none"`). Whoever has an assertion can use it then,
+   * once, under the name of its client.
+   * @default false
+   */
+  readonly allowPublicClients?: boolean | IResolvable;
+  /**
+   * Longest time between issue and end of an assertion.
+   * @default 5m
+   */
+  readonly maxAssertionAge?: string;
+  /**
+   * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called
+   * unverified.
+   * @default - its addresses count for nothing
+   */
+  readonly emailDomains?: readonly string[];
+}
+
+/** What statements of an issuer are accepted for. */
+export type IssuerUse = "id_jag";
+
+/** Asymmetric signatures. */
+export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "PS256" | "RS256";
 
 /** A certificate for one host. */
 export interface HostCertificate {

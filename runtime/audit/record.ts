@@ -26,6 +26,8 @@ export interface RecordInput {
   readonly sessionId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly clientId?: string | undefined;
+  /** Name of the trusted issuer whose assertion stood in the place of a sign-in. */
+  readonly issuer?: string | undefined;
   /** On MCP server routes; {} when the request has no method of its own (GET, DELETE, posted responses). */
   readonly mcp?: McpFacts | undefined;
   /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
@@ -55,6 +57,7 @@ export const RECORD_FIELDS = [
   "session-id",
   "grant-id",
   "client-id",
+  "issuer",
   "mcp-method",
   "mcp-tool",
   "mcp-tool-parameters",
@@ -76,6 +79,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "session-id": (input) => field("session-id", input.sessionId),
   "grant-id": (input) => field("grant-id", input.grantId),
   "client-id": (input) => field("client-id", input.clientId),
+  issuer: (input) => field("issuer", input.issuer),
   "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
   "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),
   "mcp-tool-parameters": (input) => argumentsField(input),

@@ -2,6 +2,7 @@
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
 import { compileIdp } from "../features/sign-in/compile.ts";
+import { compileTrustedIssuers } from "../features/sign-in/trusted-issuers.ts";
 import { bearerShape } from "../features/access/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
 import { headerSettingsShape } from "../features/headers/settings.ts";
@@ -97,6 +98,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
       doc.idp_access_token_allowed_audiences ?? (doc.idp_client_id === undefined ? [] : [doc.idp_client_id]),
     programmaticRedirectDomains: doc.programmatic_redirect_domain_whitelist?.map((text) => parseDomainPattern(text)),
     idp: compileIdp(doc, secrets),
+    identityIssuers: compileTrustedIssuers(doc, doc.idp_provider_url),
     cookie: {
       name: cookie.cookie_name,
       expirationSeconds: durationSeconds(cookie.cookie_expiration),

@@ -11,6 +11,7 @@ import type { McpRoute, Lifetimes } from "../features/mcp/compiled.ts";
 import type { ListenerSettings } from "../features/listener/compiled.ts";
 import type { ProcessSettings } from "../features/process/compiled.ts";
 import type { IdpSettings, CookieSettings } from "../features/sign-in/compiled.ts";
+import type { TrustedIssuer } from "../features/sign-in/trusted-issuers.ts";
 import type { DomainPattern } from "../settings/domains.ts";
 
 /** Settings that only the file given to `gateway run` may carry. */
@@ -41,6 +42,8 @@ export interface LiveSettings {
   /** Where a programmatic login may send a token; undefined = to this machine. */
   readonly programmaticRedirectDomains: readonly DomainPattern[] | undefined;
   readonly idp: IdpSettings | undefined;
+  /** `identity_issuers`. */
+  readonly identityIssuers: readonly TrustedIssuer[];
   readonly cookie: CookieSettings;
   readonly lifetimes: Lifetimes;
   readonly passIdentityHeaders: boolean;

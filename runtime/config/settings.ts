@@ -8,6 +8,7 @@ import { lifetimeShape, mcpSettingsShape } from "../features/mcp/settings.ts";
 import { developmentShape, keysShape, logShape, ownersShape } from "../features/process/settings.ts";
 import { recordFieldsShape, recordsShape } from "../features/records/settings.ts";
 import { cookieShape, signInShape } from "../features/sign-in/settings.ts";
+import { trustedIssuersShape } from "../features/sign-in/trusted-issuers.ts";
 import { type DocOf, fieldsOf } from "../settings/types/registry.ts";
 import { document } from "../settings/types/block.ts";
 
@@ -16,6 +17,7 @@ const liveShape = {
   ...mcpSettingsShape,
   ...recordFieldsShape,
   ...signInShape,
+  ...trustedIssuersShape,
   ...bearerShape,
   ...cookieShape,
   ...lifetimeShape,

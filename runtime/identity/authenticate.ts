@@ -16,6 +16,7 @@ import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import type { Cookies } from "./cookie.ts";
+import { isStillTrusted } from "./issuers/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
 import { audienceAllows, isApplicationAudience, type ExternalTokens } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
@@ -67,6 +68,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const pending = new Map<string, Promise<AuthResult>>();
   const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
 
+  /** Asked of every request: the configuration may have changed since. */
+  const isTrusted = ({ assertedBy, user, clientId }: Principal): boolean =>
+    assertedBy === undefined || isStillTrusted(deps.snapshots.current().settings, assertedBy, user.id, clientId);
+
   /** The warm path: an answer without a promise, or undefined when the records must be read. */
   const fromCache = (
     cache: BoundedCache<Entry>,
@@ -88,6 +93,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       // The session goes on, without what is known of its devices: read again, and waited for.
       if (isOutdated(principal.devices, revocations)) return undefined;
       entry.epoch = revocations.epoch;
+    }
+    if (principal.assertedBy !== undefined && !isTrusted(principal)) {
+      cache.delete(key);
+      return refusal("revoked");
     }
     const age = now - entry.readAtMs;
     if (age < SOFT_MS) return entry.result;
@@ -146,6 +155,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       now - entry.verifiedAtMs < STALE_MS &&
       now < principal.expiresAt * 1000 &&
       !revocations.isRevoked(principal.revocationKeys) &&
+      isTrusted(principal) &&
       !isOutdated(principal.devices, revocations)
     );
   };

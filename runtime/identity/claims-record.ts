@@ -107,6 +107,11 @@ function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
   return record.providerUrl === tokens.providerUrl && record.providerClientId === tokens.clientId;
 }
 
+/** Epoch seconds at which a record that is written now ends: after all that may be refreshed through it. */
+export function identityEnd({ cookie, lifetimes }: Pick<LiveSettings, "cookie" | "lifetimes">, now: number): number {
+  return now + Math.max(cookie.expirationSeconds, lifetimes.refreshToken);
+}
+
 /** When the provider should be asked next: before its token ends, and never later than the promised interval. */
 function dueAt(now: number, tokens: ProviderTokenSet, { leftOut }: ProfileFacts): number {
   const latest = now + (leftOut?.resolver === "failed" ? RETRY_GROUPS_SECONDS : MAX_CONFIRM_SECONDS);

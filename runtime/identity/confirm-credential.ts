@@ -4,10 +4,12 @@
  * Promise: session, grant and service account are looked up, the user is looked up, revocation is checked before and
  * after.
  */
+import type { Snapshots } from "../config/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
+import { isStillTrusted } from "./issuers/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
-import type { AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
+import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
 import { serviceAccountUser } from "./tokens/service-accounts.ts";
 import type { ExternalTokenClaims } from "./external-token.ts";
@@ -24,6 +26,7 @@ export interface ConfirmationDeps {
   readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
   readonly identities: Pick<IdentityService, "load">;
   readonly revocations: Pick<Revocations, "isRevoked">;
+  readonly snapshots: Pick<Snapshots, "current">;
 }
 
 /**
@@ -48,9 +51,11 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
       expiresAt = Math.min(expiresAt, session.expiresAt ?? expiresAt);
       if (claimed.kind === "session") proofs = session.value.devices ?? [];
     }
+    let assertedBy: AssertedBy | undefined;
     if (claimed.grantId !== undefined) {
-      const grant = await deps.store.get(`grant:${claimed.grantId}`);
+      const grant = await deps.store.get<{ readonly assertedBy?: AssertedBy }>(`grant:${claimed.grantId}`);
       if (!grant) return refusal("revoked");
+      ({ assertedBy } = grant.value);
       expiresAt = Math.min(expiresAt, grant.expiresAt ?? expiresAt);
     }
     const sid = claimed.sessionId ?? claimed.grantId;
@@ -60,6 +65,8 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // Reading took a while: a revocation may have come in between.
     if (revocations.isRevoked(keys)) return refusal("revoked");
+    const { settings } = deps.snapshots.current();
+    if (assertedBy && !isStillTrusted(settings, assertedBy, user.id, claimed.clientId)) return refusal("revoked");
     // The same object while nothing changed, since assertions and application tokens are remembered by it.
     if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };
@@ -75,6 +82,7 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
         ...(claimed.clientId === undefined ? {} : { clientId: claimed.clientId }),
         ...(claimed.routeKey === undefined ? {} : { routeKey: claimed.routeKey }),
         ...(devices === undefined ? {} : { devices }),
+        ...(assertedBy === undefined ? {} : { assertedBy }),
         expiresAt,
         revocationKeys: [...keys, userTag(userId)],
       },

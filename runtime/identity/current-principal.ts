@@ -1,4 +1,5 @@
 /** Who a principal is by now: for answers that stay open while groups and claims change, or accounts are closed. */
+import type { Snapshots } from "../config/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import { createConfirmation } from "./confirm-credential.ts";
 import type { IdentityService } from "./identities.ts";
@@ -17,6 +18,7 @@ export interface CurrentPrincipalDeps {
   readonly store: Pick<Store, "get">;
   readonly records: Pick<SessionRecords, "sessions" | "serviceAccounts" | "devices">;
   readonly identities: Pick<IdentityService, "load">;
+  readonly snapshots: Pick<Snapshots, "current">;
   readonly programs: Pick<ProviderTokenCredentials, "again">;
 }
 

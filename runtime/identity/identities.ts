@@ -18,6 +18,7 @@ import type { Store, StoredRecord } from "../store/store.ts";
 import {
   createTokenSeal,
   findProvider,
+  identityEnd,
   issuerOf,
   mergeIdentity,
   providerOf,
@@ -82,10 +83,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   /** Answers of the provider that the store did not take, by the sealed refresh token they replace. */
   const unsaved = new Map<string, { readonly used: string | undefined; readonly tokens: ProviderTokenSet }>();
 
-  const lifetime = (): number => {
-    const { settings } = deps.snapshots.current();
-    return epochSeconds(clock) + Math.max(settings.cookie.expirationSeconds, settings.lifetimes.refreshToken);
-  };
+  const lifetime = (): number => identityEnd(deps.snapshots.current().settings, epochSeconds(clock));
 
   const userOf = (record: IdentityRecord): User =>
     toUser(record, findProvider(deps.snapshots.current().settings, record.userId));

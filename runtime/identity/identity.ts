@@ -18,6 +18,7 @@ import { createCsrf } from "./csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
 import { createIdentities } from "./identities.ts";
 import { createEntraGroups } from "./provider/entra-groups.ts";
+import { createAssertedUsers, type AssertedUsers } from "./issuers/asserted-users.ts";
 import { createGroupsResolver } from "./provider/groups-resolver.ts";
 import { createDiscovery } from "./provider/idp-discovery.ts";
 import { createIdpTokens } from "./provider/idp-tokens.ts";
@@ -77,6 +78,7 @@ export interface SessionModule extends Closable {
   readonly externalTokens: ExternalTokens;
   readonly revocations: Revocations;
   readonly identities: Identities;
+  readonly assertedUsers: AssertedUsers;
   readonly csrf: Csrf;
   readonly endpoints: readonly Endpoint[];
   /** For our own pages. */
@@ -154,7 +156,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     },
     blocks,
     programs,
-    current: (principal) => currentPrincipal({ store, records, identities, programs }, principal),
+    current: (principal) => currentPrincipal({ store, records, identities, snapshots, programs }, principal),
     signIn,
     assertions: createAssertions({
       keys: assertionKeys,
@@ -165,6 +167,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     externalTokens,
     revocations,
     identities,
+    assertedUsers: createAssertedUsers({ records, snapshots, revocations, clock }),
     csrf,
     endpoints: [
       { methods: ["GET"], path: "/.well-known/gateway/jwks.json", cors: true, handle: user.handleJwks },

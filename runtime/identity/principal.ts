@@ -13,6 +13,16 @@ export interface ProvenDevice extends DeviceFacts {
   readonly revocationKey: string;
 }
 
+/** A trusted issuer, as it was when its assertion stood in the place of a sign-in. */
+export interface AssertedBy {
+  /** In `identity_issuers`. */
+  readonly name: string;
+  /** `iss`. */
+  readonly issuer: string;
+  /** Of the host where the assertion was presented. */
+  readonly origin: string;
+}
+
 /** Who makes a request, by which credential. */
 export interface Principal {
   /**
@@ -32,6 +42,8 @@ export interface Principal {
   readonly routeKey?: string;
   /** OAuth client, for grants. */
   readonly clientId?: string;
+  /** Present: nobody signed in, and nobody is in front of a browser. */
+  readonly assertedBy?: AssertedBy;
   /** Epoch seconds after which the credential is worth nothing; open streams end then. */
   readonly expiresAt: number;
   /** Keys of the revocation feed that end this principal: "session:…", "grant:…", "service-account:…", "client:…", "user:…". */

@@ -162,6 +162,7 @@ function record(
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,
     clientId: principal?.clientId,
+    issuer: principal?.assertedBy?.name,
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
   });

@@ -106,6 +106,13 @@ function answerRefused(
   const cors = routeCorsHeaders(context.corsOrigin);
   switch (why) {
     case "connect": {
+      // Who came by a company's assertion never sees our authorization endpoint: a challenge would make the client ask for
+      // one assertion after the other.
+      if (context.principal?.assertedBy) {
+        const message = `Forbidden: ${route.name} is not connected for this user, which takes a sign-in to this MCP server in a browser`;
+        respondJson(exchange, 403, { error: "upstream.not-connected", message, request_id: exchange.id }, cors);
+        return 403;
+      }
       // 401, so that the client sends its user through our authorization endpoint, which connects the upstream.
       const message = `Unauthorized: connect ${route.name} first, by signing in to this MCP server again`;
       const headers = ["www-authenticate", challengeFor(deps, context, "not-connected"), ...cors];

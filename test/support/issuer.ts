@@ -20,6 +20,8 @@ import { createCookies } from "../../runtime/identity/cookie.ts";
 import { createCsrf } from "../../runtime/identity/csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "../../runtime/identity/external-token.ts";
 import { createRecords } from "../../runtime/identity/identity-records.ts";
+import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
+import type { SafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import type { User } from "../../runtime/identity/principal.ts";
 import { createRevocations } from "../../runtime/identity/revocations.ts";
 import type { Authenticator, Revocations } from "../../runtime/identity/interfaces.ts";
@@ -62,6 +64,8 @@ export interface TestIssuerOptions {
   readonly log?: IssuerDeps["log"];
   readonly fetchClientDocument?: IssuerDeps["fetchClientDocument"];
   readonly blocks?: Blocks;
+  /** How keys of trusted issuers are read; absent: nobody's assertions are accepted. */
+  readonly issuerFetch?: SafeFetch;
 }
 
 /** The identity provider, as the issuer sees it. */
@@ -132,6 +136,7 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
     keys,
     log,
     clock,
+    ...(options.issuerFetch && { issuerKeys: createIssuerKeys({ fetch: options.issuerFetch, clock, log }) }),
     ...(options.fetchClientDocument && { fetchClientDocument: options.fetchClientDocument }),
     session: {
       externalTokens,
@@ -147,6 +152,13 @@ export async function startIssuer(options: TestIssuerOptions = {}): Promise<Test
           const user = identities.users.get(userId);
           if (identities.refreshOutcome !== "ok") return { ok: false, reason: identities.refreshOutcome };
           return user ? { ok: true, user } : { ok: false, reason: "refused" };
+        },
+      },
+      assertedUsers: {
+        async record({ userId: id, email }) {
+          const user = identities.users.get(id) ?? { id, email, name: "", groups: [], claims: {}, version: 1 };
+          identities.users.set(id, user);
+          return user;
         },
       },
       browser: {

@@ -1,6 +1,7 @@
 /** Rules between the settings of one source, feature by feature. */
 import { developmentListeners, tlsListener, proxyHeaders } from "../../features/listener/rules.ts";
 import { groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
+import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
@@ -10,6 +11,7 @@ import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
 export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterable<UnplacedProblem> {
   yield* openidScope(settings);
   yield* groupsResolver(settings);
+  yield* trustedIssuers(settings);
   yield* sharedSecrets(settings);
   yield* adminTokenRules(settings);
   yield* developmentListeners(settings);

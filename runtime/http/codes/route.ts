@@ -160,6 +160,11 @@ export const ROUTE_CODES = {
     means: "The upstream answered 401 to credentials that no sign-in of the user can mend",
     remedy: "Look at `set_request_headers`, `upstream_oauth2` and `mcp_allowed_as_metadata_domains` of the route",
   },
+  "upstream.not-connected": {
+    status: 403,
+    means: "The server wants an account that this user, known by an issuer's assertion, has not connected",
+    remedy: "The user signs in to the server in a browser once, with an MCP client that does so",
+  },
   "upstream.insufficient-scope": {
     status: 403,
     means: "What the user granted at the upstream is not enough for this request",

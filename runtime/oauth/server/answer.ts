@@ -18,6 +18,7 @@ export type OAuthErrorCode =
   | "invalid_client"
   | "invalid_grant"
   | "invalid_target"
+  | "invalid_scope"
   | "unauthorized_client"
   | "unsupported_grant_type"
   | "unsupported_token_type"

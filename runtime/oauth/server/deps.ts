@@ -6,6 +6,8 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
 import type { ExternalTokens } from "../../identity/external-token.ts";
+import type { AssertedUsers } from "../../identity/issuers/asserted-users.ts";
+import type { IssuerKeys } from "../../identity/issuers/issuer-keys.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Authenticator, BrowserSessions, Csrf, Identities, Revocations } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
@@ -14,6 +16,7 @@ import type { FetchDocument } from "./clients/remote-document.ts";
 /** The part of session/ that this part asks. */
 export interface IssuerSession {
   readonly identities: Identities;
+  readonly assertedUsers: AssertedUsers;
   readonly csrf: Csrf;
   readonly revocations: Revocations;
   readonly externalTokens: ExternalTokens;
@@ -51,6 +54,8 @@ export interface IssuerDeps {
   readonly clock: Clock;
   /** Absent = no upstream is ever connected. */
   readonly upstream?: UpstreamStep | undefined;
+  /** Absent: assertions of issuers are never accepted. */
+  readonly issuerKeys?: IssuerKeys | undefined;
   /** Reads documents about clients; while it is absent, URL client ids are off and the metadata says so. */
   readonly fetchClientDocument?: FetchDocument;
 }

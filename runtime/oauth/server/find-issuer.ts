@@ -5,6 +5,7 @@
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
 import type { McpServer } from "../../features/mcp/compiled.ts";
+import { issuersFor, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 
 export type McpServerRoute = CompiledRoute & { readonly mcp: McpServer };
@@ -49,6 +50,11 @@ function groupByHost(routes: readonly CompiledRoute[]): ReadonlyMap<string, Issu
     issuers.set(route.host, issuer);
   }
   return issuers;
+}
+
+/** Who may vouch for users at this issuer with an ID-JAG. */
+export function idJagIssuers({ settings }: Snapshot, { origin }: Issuer): readonly TrustedIssuer[] {
+  return issuersFor(settings.identityIssuers, "id_jag", origin);
 }
 
 export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute {

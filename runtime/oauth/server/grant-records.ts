@@ -7,6 +7,7 @@
 import type { JSONWebKeySet } from "jose";
 
 import { userTag } from "../../identity/identity-records.ts";
+import type { AssertedBy } from "../../identity/principal.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import { firstFormats } from "../../store/formats.ts";
 import type { StoredRecord, Store } from "../../store/store.ts";
@@ -118,6 +119,8 @@ export interface GrantRecord {
   readonly sessionExpiresAt: number;
   /** Epoch seconds; end whatever is refreshed, by `refresh_token_absolute_lifetime` as it was at the last token. */
   readonly endsAt?: number;
+  /** A trusted issuer's assertion stood in the place of sign-in and consent; such a grant is never refreshed. */
+  readonly assertedBy?: AssertedBy & { readonly jtiHash: string };
   /** Absent when the client may not refresh. */
   readonly refresh?: RefreshFamily;
 }
@@ -163,6 +166,7 @@ export const ISSUER_FORMATS = firstFormats([
   "grant",
   "consent",
   "client-assertion",
+  "id-jag",
 ]);
 
 /** From its registration to its first approval: strangers may register, and most who do for nothing never come back. */
@@ -181,6 +185,7 @@ export const answeredKey = (hash: string): string => `authz-answer:${hash}`;
 export const codeKey = (hash: string): string => `code:${hash}`;
 export const grantKey = (id: string): string => `grant:${id}`;
 export const assertionKey = (hash: string): string => `client-assertion:${hash}`;
+export const idJagKey = (hash: string): string => `id-jag:${hash}`;
 export const consentKey = (hash: string): string => `consent:${hash}`;
 
 /** Lists all registrations. */

@@ -68,7 +68,7 @@ const LONG_REQUESTS = { peer: { burst: 30, perSecond: 0.1 }, all: { burst: 1000,
 const FAILED_PROOFS = { burst: 60, perSecond: 2 };
 
 export function createIssuer(deps: IssuerDeps): IssuerModule {
-  const { store, session, upstream, keys, log, clock } = deps;
+  const { store, session, upstream, keys, log, clock, issuerKeys } = deps;
   const remote = deps.fetchClientDocument && createRemoteDocuments({ fetch: deps.fetchClientDocument, clock });
   const documents = remote && createClientDocuments({ documents: remote });
   const clientKeys = createClientKeys({ documents: remote });
@@ -78,6 +78,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
     store,
     session,
     upstream,
+    issuerKeys,
     clients,
     clientKeys,
     failedProofs: createRateLimit({ clock }, FAILED_PROOFS.burst, FAILED_PROOFS.perSecond),
@@ -95,7 +96,7 @@ export function createIssuer(deps: IssuerDeps): IssuerModule {
 
   return {
     endpoints: [
-      ...metadataEndpoints(documents !== undefined),
+      ...metadataEndpoints({ canFetchDocuments: documents !== undefined, canVerify: issuerKeys !== undefined }),
       endpoint(["POST"], REGISTER_PATH, true, (exchange, snapshot) =>
         register({ ...common, rateLimit }, exchange, snapshot),
       ),

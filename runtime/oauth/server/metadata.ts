@@ -8,8 +8,8 @@ import type { Exchange } from "../../http/exchange.ts";
 import { namesMessageAddress } from "../../shared/http/query.ts";
 import { respondJson } from "../../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
-import { SIGNING_ALGORITHMS } from "./clients/key-set.ts";
-import { findIssuer, findResourceByPath, type Issuer } from "./find-issuer.ts";
+import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
+import { findIssuer, findResourceByPath, idJagIssuers, type Issuer } from "./find-issuer.ts";
 import { SCOPES_SUPPORTED } from "./scope.ts";
 
 const AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server";
@@ -25,10 +25,23 @@ export const CONSENT_PATH = "/.gateway/mcp/consent";
 /** Where the user page sends what a user ends. */
 export const ACCESS_PATH = "/.gateway/mcp/access";
 
+/** RFC 7523 §2.1. */
+export const JWT_BEARER_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** @see draft-ietf-oauth-identity-assertion-authz-grant, "Authorization Server Metadata" */
+const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
+
+/** Everywhere; what an issuer's configuration adds is `JWT_BEARER_GRANT`. */
 export const GRANT_TYPES_SUPPORTED: readonly string[] = ["authorization_code", "refresh_token", "client_credentials"];
 
-/** @param canFetchDocuments whether URL client ids can be read at all */
-export function metadataEndpoints(canFetchDocuments: boolean): readonly Endpoint[] {
+/** What this process is able to do, whatever is configured. */
+export interface Abilities {
+  /** URL client ids can be read at all. */
+  readonly canFetchDocuments: boolean;
+  /** Assertions of trusted issuers can be checked. */
+  readonly canVerify: boolean;
+}
+
+export function metadataEndpoints(abilities: Abilities): readonly Endpoint[] {
   const document = (path: string, handle: Endpoint["handle"]): Endpoint => ({
     methods: ["GET"],
     path,
@@ -49,7 +62,7 @@ export function metadataEndpoints(canFetchDocuments: boolean): readonly Endpoint
     };
 
   const oauth = (issuer: Issuer, snapshot: Snapshot): object =>
-    authorizationServerMetadata(issuer, snapshot, canFetchDocuments);
+    authorizationServerMetadata(issuer, snapshot, abilities);
   const openid = (issuer: Issuer, snapshot: Snapshot): object => ({
     ...oauth(issuer, snapshot),
     ...openidMembers(issuer),
@@ -69,7 +82,12 @@ function isKnownPath(issuer: Issuer, path: string): boolean {
 }
 
 /** RFC 8414 §2. Byte-equal `issuer` whatever form of the address was asked: it is what `iss` and clients compare. */
-export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, canFetchDocuments: boolean): object {
+export function authorizationServerMetadata(
+  issuer: Issuer,
+  snapshot: Snapshot,
+  { canFetchDocuments, canVerify }: Abilities,
+): object {
+  const acceptsIdJag = canVerify && idJagIssuers(snapshot, issuer).length > 0;
   const authMethods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
   return {
     issuer: issuer.origin,
@@ -81,7 +99,9 @@ export function authorizationServerMetadata(issuer: Issuer, snapshot: Snapshot, 
     scopes_supported: SCOPES_SUPPORTED,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: GRANT_TYPES_SUPPORTED,
+    grant_types_supported: acceptsIdJag ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
+    // Without a word about whose: which companies are customers is nobody's business.
+    ...(acceptsIdJag ? { authorization_grant_profiles_supported: [ID_JAG_PROFILE] } : {}),
     token_endpoint_auth_methods_supported: authMethods,
     token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: authMethods,

@@ -74,10 +74,11 @@ export const OAUTH_CODES: Readonly<Record<OAuthErrorCode, readonly [status: stri
   ],
   invalid_grant: [
     "400",
-    "Code or refresh token used, expired, revoked or of another client",
-    "The user signs in again. If it repeats for one client, it uses refresh tokens twice",
+    "Code or refresh token used, expired, revoked or of another client; or an issuer's assertion is not accepted",
+    "The user signs in again. If it repeats for one client, it uses refresh tokens twice. For assertions `token request refused` in the log has the reason",
   ],
   invalid_target: ["400", "`resource` is no MCP server here, or was not granted", "Correct the address in the client"],
+  invalid_scope: ["400", "`scope` beside an issuer's assertion has none that there is", "Correct the client"],
   unauthorized_client: ["400", "The client did not register for this grant type", "Register it anew"],
   unsupported_grant_type: ["400", "`grant_type` is none that the gateway has", "Correct the client"],
   unsupported_token_type: ["400", "Tokens of machines cannot be revoked by them", "They end by themselves"],

@@ -68,6 +68,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Rules on these claims admit nobody by them. Allow egress to userinfo.",
     "the identity provider left out claims of a user: rules on them do not decide":
       "The user is in too many groups for the token. Limit the groups at the provider, or let the gateway ask for them (`idp_groups_resolver`).",
+    "the keys of an issuer cannot be read":
+      "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
     "the groups of a user are unknown: they cannot be asked for":
       "`reason` has what the resolver of groups said. Rules on groups do not decide for this user until it answers.",
     "a device was refused": "Nothing once; if the count of a device did not grow, revoke it.",

@@ -11,6 +11,7 @@ import { evaluate } from "../../policy/evaluate.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
+import { isStillTrusted } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
@@ -149,8 +150,9 @@ export function createStreams(deps: StreamDeps): Streams {
       const routes = routesOf(next);
       // A copy: ending a stream takes it out of the set.
       for (const stream of Array.from(all)) {
-        const facts = renewed.get(stream)?.facts ?? stream.facts;
-        if (!isStillAllowed({ routeKey: stream.routeKey, facts }, next, routes)) stream.end();
+        const { facts } = renewed.get(stream) ?? stream;
+        const { routeKey, principal } = stream;
+        if (!isStillAllowed({ routeKey, facts, principal }, next, routes)) stream.end();
       }
     },
     recheck() {
@@ -216,7 +218,11 @@ export function createStreams(deps: StreamDeps): Streams {
       const snapshot = latest ?? stream.snapshot;
       const facts = stream.facts && principal && factsAbout(principal, stream.facts);
       const isGood = principal !== undefined && principal.expiresAt > epochSeconds(clock);
-      if (!isGood || !facts || !isStillAllowed({ routeKey: stream.routeKey, facts }, snapshot, routesOf(snapshot)))
+      if (
+        !isGood ||
+        !facts ||
+        !isStillAllowed({ routeKey: stream.routeKey, facts, principal }, snapshot, routesOf(snapshot))
+      )
         stream.end();
       else {
         renewed.set(stream, { principal, facts });
@@ -245,13 +251,15 @@ function routesOf(snapshot: Snapshot): ReadonlyMap<string, CompiledRoute> {
 }
 
 function isStillAllowed(
-  stream: Pick<OpenStream, "routeKey" | "facts">,
+  stream: Pick<OpenStream, "routeKey" | "facts" | "principal">,
   next: Snapshot,
   routes: ReadonlyMap<string, CompiledRoute>,
 ): boolean {
   const route = routes.get(stream.routeKey);
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
+  const { assertedBy, user, clientId } = stream.principal ?? {};
+  if (user && assertedBy && !isStillTrusted(next.settings, assertedBy, user.id, clientId)) return false;
   return evaluate(route.policy, stream.facts).allowed;
 }
 

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { parseClientIdDomains } from "../../features/mcp/known-clients.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { attempting, GatewayError } from "../../shared/errors.ts";
-import { kidProblem, parseKeySet } from "../../oauth/server/clients/key-set.ts";
+import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
 import { createClient, endClient, listClients } from "../../oauth/server/clients/pre-registered.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import { EVERY_SERVER } from "../../identity/external-token.ts";

@@ -191,6 +191,7 @@ describe("compileSettings()", () => {
       accessTokenAudiences: [],
       programmaticRedirectDomains: undefined,
       idp: undefined,
+      identityIssuers: [],
       cookie: { name: "gateway_session", expirationSeconds: 50_400, sameSite: "lax" },
       lifetimes: { accessToken: 900, clientRouteToken: 300, refreshToken: 7_776_000, authorizationCode: 60 },
       passIdentityHeaders: true,

@@ -12,7 +12,7 @@ import { networkOf, type FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Store } from "../../../store/store.ts";
 import { pass, refuse, tooMany, withStatus, type Step } from "../answer.ts";
 import type { ClientKeys } from "./client-keys.ts";
-import { SIGNING_ALGORITHMS } from "./key-set.ts";
+import { SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { Client } from "./client.ts";
 import { assertionKey } from "../grant-records.ts";
 

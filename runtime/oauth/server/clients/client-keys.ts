@@ -9,7 +9,7 @@ import type { JSONWebKeySet } from "jose";
 
 import { matchesDomain, type DomainPattern } from "../../../settings/domains.ts";
 import { pass, refuse, type Step } from "../answer.ts";
-import { parseKeySet } from "./key-set.ts";
+import { parseKeySet } from "../../../shared/key-set.ts";
 import type { ClientMetadata } from "../grant-records.ts";
 import type { RemoteDocuments } from "./remote-document.ts";
 

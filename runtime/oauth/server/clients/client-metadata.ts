@@ -10,7 +10,7 @@ import type { DomainPattern } from "../../../settings/domains.ts";
 import { hashSecret } from "../../../shared/keys.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { isKeySetAddress } from "./client-keys.ts";
-import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "./key-set.ts";
+import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../../shared/key-set.ts";
 import type { AuthMethod, ClientMetadata } from "../grant-records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
 import { grantedScope } from "../scope.ts";

@@ -23,8 +23,8 @@ export interface ClientEndpoint {
 }
 
 /** The form must be readable and name nothing twice (RFC 6749 §3.2). */
-export async function readClientForm(exchange: Exchange): Promise<Step<Parameters>> {
-  const form = await readForm(exchange, MAX_FORM_BYTES);
+export async function readClientForm(exchange: Exchange, maxBytes = MAX_FORM_BYTES): Promise<Step<Parameters>> {
+  const form = await readForm(exchange, maxBytes);
   return form.ok
     ? pass(form.values)
     : refuse("invalid_request", "The request must be one form without repeated parameters", form.reason);

@@ -1,5 +1,6 @@
 /** What the grant types are given: an authenticated token request, and the means to answer it. */
 import type { Snapshot } from "../../../config/snapshot.ts";
+import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
 import type { LeasedRefreshes } from "../../../shared/leased-refresh.ts";
 import type { FailureLimit } from "../../../shared/rate-limit.ts";
 import type { Step } from "../answer.ts";
@@ -15,6 +16,8 @@ export interface TokenDeps extends GrantDeps {
   readonly clientKeys: ClientKeys;
   readonly failedProofs: FailureLimit;
   readonly session: IssuerSession;
+  /** Absent: assertions of issuers are never accepted. */
+  readonly issuerKeys?: IssuerKeys | undefined;
   readonly upstream?: UpstreamStep | undefined;
   /** By token hash and resource. */
   readonly refreshes: LeasedRefreshes<Step<TokenAnswer>>;
@@ -27,6 +30,8 @@ export interface TokenRequest {
   /** Without empty values. */
   readonly form: ReadonlyMap<string, string>;
   readonly snapshot: Snapshot;
+  /** Address of whoever sent it. */
+  readonly peer: string;
   /** Epoch seconds. */
   readonly now: number;
 }

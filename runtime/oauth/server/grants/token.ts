@@ -10,13 +10,17 @@ import { epochSeconds } from "../../../shared/clock.ts";
 import { NO_STORE_HEADERS, refuse, refuseBlocked, respondNotFound, type OAuthRefusal, type Step } from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
 import { keepClient } from "../clients/client.ts";
-import { findIssuer } from "../find-issuer.ts";
+import { findIssuer, idJagIssuers } from "../find-issuer.ts";
 import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
+import { exchangeIdJag } from "./grant-id-jag.ts";
 import { refreshGrant } from "./grant-refresh.ts";
-import { GRANT_TYPES_SUPPORTED, TOKEN_PATH } from "../metadata.ts";
+import { GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT, TOKEN_PATH } from "../metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
+
+/** Room for an assertion beside a client's own. */
+const MAX_ASSERTION_FORM_BYTES = 32_768;
 
 type Grant = (deps: TokenDeps, request: TokenRequest) => Promise<Step<TokenAnswer>>;
 
@@ -41,7 +45,8 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   };
 
   // The form must be readable, and the client prove itself (RFC 6749 §3.2 and §3.2.1).
-  const form = await readClientForm(exchange);
+  const acceptsIdJag = deps.issuerKeys !== undefined && idJagIssuers(snapshot, issuer).length > 0;
+  const form = await readClientForm(exchange, acceptsIdJag ? MAX_ASSERTION_FORM_BYTES : undefined);
   if (!form.ok) return answerRefusal(form.refusal);
   const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
   const client = await proveClient(deps, endpoint, parameters);
@@ -57,6 +62,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
     client: client.value,
     form: parameters,
     snapshot,
+    peer: exchange.remoteAddress,
     now: epochSeconds(deps.clock),
   };
   const answer = await answerGrant(deps, request);
@@ -70,6 +76,10 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
 function answerGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
   const grantType = request.form.get("grant_type");
   if (grantType === undefined) return refuse("invalid_request", "grant_type is missing");
+  if (grantType === JWT_BEARER_GRANT && deps.issuerKeys && idJagIssuers(request.snapshot, request.issuer).length > 0) {
+    // Who may is said by the issuer's entry and by the assertion: clients do not register this grant type.
+    return exchangeIdJag({ ...deps, issuerKeys: deps.issuerKeys }, request);
+  }
   const grant = GRANTS.get(grantType);
   if (!grant) return refuse("unsupported_grant_type", `grant_type must be one of ${GRANT_TYPES_SUPPORTED.join(", ")}`);
   if (!request.client.metadata.grant_types.includes(grantType)) {

@@ -1,5 +1,5 @@
 /**
- * Public keys of clients, as a JWK set states them → the keys we verify with.
+ * Public keys of others, as a JWK set states them → the keys we verify with.
  *
  * Untrusted input: the whole set. Promises: no private or symmetric key is taken; a key costs what an ordinary one costs
  * to verify with (of a modulus of 2048 bits with an exponent as long, one signature takes 5–10 ms).
@@ -9,11 +9,12 @@
 import { createPublicKey } from "node:crypto";
 
 import type { JSONWebKeySet, JWK } from "jose";
-import { isRecord } from "../../../shared/is-record.ts";
+import { isRecord } from "./is-record.ts";
 
 /** Signatures we verify (RFC 7518 §3.1, RFC 8037): asymmetric ones only. */
 export const SIGNING_ALGORITHMS: readonly string[] = ["ES256", "ES384", "EdDSA", "PS256", "RS256"];
 
+/** Of a client. */
 const MAX_KEYS = 20;
 const MAX_MEMBER_CHARACTERS = 2048;
 const MIN_MODULUS_BITS = 2048;
@@ -41,11 +42,15 @@ export type ParsedKeySet =
 
 type Key = Readonly<Record<string, unknown>>;
 
-/** The public keys of a JWK set. "Implementations SHOULD ignore JWKs … that use kty values … not understood" (RFC 7517 §5). */
-export function parseKeySet(value: unknown): ParsedKeySet {
+/**
+ * The public keys of a JWK set. "Implementations SHOULD ignore JWKs … that use kty values … not understood" (RFC 7517 §5).
+ *
+ * @param maxKeys a set with more is refused whole
+ */
+export function parseKeySet(value: unknown, maxKeys = MAX_KEYS): ParsedKeySet {
   const keys = isRecord(value) ? value["keys"] : undefined;
   if (!Array.isArray(keys) || !keys.every(isRecord)) return bad("must be a set of public keys");
-  if (keys.length === 0 || keys.length > MAX_KEYS) return bad(`has ${keys.length} keys, must have 1 to ${MAX_KEYS}`);
+  if (keys.length === 0 || keys.length > maxKeys) return bad(`has ${keys.length} keys, must have 1 to ${maxKeys}`);
   if (keys.some((key) => key["kty"] === "oct" || PRIVATE_MEMBERS.some((name) => name in key)))
     return bad("has a key that must be kept secret, must be a set of public keys");
   const checked = keys.filter(isForUs).map((key) => ({ key, problem: keyProblem(key) }));

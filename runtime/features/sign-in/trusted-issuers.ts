@@ -1,0 +1,219 @@
+/**
+ * `identity_issuers`: whose signed statements about users count, for what, and by which keys.
+ *
+ * A use that is not named is refused: who may say which machine calls must not thereby be able to make people.
+ */
+import type { JSONWebKeySet } from "jose";
+
+import { canonicalHost } from "../../settings/domains.ts";
+import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { labelled } from "../../settings/types/block.ts";
+import { textList } from "../../settings/types/list.ts";
+import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
+import { duration, flag, text } from "../../settings/types/scalar.ts";
+import { accepted, isLoopbackHost, parseDuration, parseHttpUrl } from "../../settings/values.ts";
+import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
+import { isIssuerName } from "../../shared/user-id.ts";
+
+/** `id_jag`: identity assertion authorization grants (enterprise-managed authorization). */
+export const ISSUER_USES = ["id_jag"] as const;
+export type IssuerUse = (typeof ISSUER_USES)[number];
+
+/** Large providers publish a dozen. */
+export const MAX_ISSUER_KEYS = 100;
+
+/** One that is good for longer is better copied than kept. */
+const MAX_AGE_MS = 3_600_000;
+
+const IDENTITY_ISSUERS = "identity_issuers";
+
+const shape = {
+  issuer: text({
+    doc: "Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.",
+    required: true,
+    check: issuerProblem,
+  }),
+  uses: textList({
+    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).",
+    required: true,
+    itemValues: ISSUER_USES,
+    check: oneOf(ISSUER_USES, "a use"),
+  }),
+  jwks_url: text({
+    doc: "Address of its keys, instead of discovery: `https://`, or `http://` on a loopback host; it may be in a private network.",
+    unset:
+      "what `/.well-known/openid-configuration` below `issuer` names, on the issuer's own origin or at a public address",
+    check: addressProblem,
+  }),
+  jwks: text({
+    doc: "Its public keys as JSON (a JWK set), instead of reading them anywhere.",
+    unset:
+      "keys are read, at most every 30 seconds in each process, and used for 5 minutes; while they cannot be read again, for at most a day",
+    check: keysProblem,
+  }),
+  algorithms: textList({
+    doc: "Signature algorithms that it uses.",
+    default: [...SIGNING_ALGORITHMS],
+    itemValues: SIGNING_ALGORITHMS,
+    check: oneOf(SIGNING_ALGORITHMS, "an algorithm"),
+  }),
+  hosts: textList({
+    doc: "Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to name as the audience.",
+    unset: "all hosts with MCP servers",
+    check: hostProblem,
+  }),
+  allowed_clients: textList({
+    doc: "Client identifiers that may present its assertions, as they are registered here or as address of a client ID metadata document.",
+    unset: "every client that the issuer names in an assertion",
+    check: (value) =>
+      value === "" || value.length > 2048 ? "is empty or too long, must be a client identifier" : undefined,
+  }),
+  allow_public_clients: flag({
+    doc: "Also clients that prove nothing (`token_endpoint_auth_method: none`). Whoever has an assertion can use it then, once, under the name of its client.",
+    default: false,
+  }),
+  max_assertion_age: duration({
+    doc: "Longest time between issue and end of an assertion.",
+    default: "5m",
+    minMs: 30_000,
+  }),
+  email_domains: textList({
+    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified.",
+    unset: "its addresses count for nothing",
+    check: hostProblem,
+  }),
+};
+
+export const trustedIssuersShape = {
+  [IDENTITY_ISSUERS]: labelled(shape, {
+    doc: "Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.",
+    unset: "none",
+    checkName: (name) =>
+      isIssuerName(name)
+        ? undefined
+        : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes, no dash first or last`,
+  }),
+};
+
+type IssuerDoc = ShapeDoc<typeof shape>;
+type IssuersDoc = ShapeDoc<typeof trustedIssuersShape>;
+
+/** An issuer as requests read it. */
+export interface TrustedIssuer {
+  readonly name: string;
+  /** `iss`, byte for byte. */
+  readonly issuer: string;
+  /** What ids of its users say of it; undefined: it is the first provider. */
+  readonly userIssuer: string | undefined;
+  readonly uses: ReadonlySet<IssuerUse>;
+  readonly keys: IssuerKeySource;
+  readonly algorithms: readonly string[];
+  /** Undefined: all. */
+  readonly hosts: ReadonlySet<string> | undefined;
+  /** Undefined: all. */
+  readonly allowedClients: ReadonlySet<string> | undefined;
+  readonly allowsPublicClients: boolean;
+  readonly maxAssertionAgeSeconds: number;
+  readonly emailDomains: ReadonlySet<string>;
+}
+
+export type IssuerKeySource =
+  | { readonly kind: "discovery" }
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "static"; readonly keys: JSONWebKeySet };
+
+export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDoc>): Iterable<UnplacedProblem> {
+  const names = new Map<string, string>();
+  for (const [name, doc] of Object.entries(issuers ?? {})) {
+    const at = [IDENTITY_ISSUERS, name];
+    const earlier = names.get(doc.issuer);
+    if (earlier === undefined) names.set(doc.issuer, name);
+    else yield errorAt([...at, "issuer"], `is that of ${quote(earlier)} too, must be of one entry alone`);
+    if (doc.jwks !== undefined && doc.jwks_url !== undefined)
+      yield errorAt([...at, "jwks"], 'stands beside "jwks_url", must be the only one of them');
+    if (doc.max_assertion_age !== undefined && accepted(parseDuration(doc.max_assertion_age)) > MAX_AGE_MS)
+      yield errorAt([...at, "max_assertion_age"], `is ${quote(doc.max_assertion_age)}, must be at most 1h`);
+    for (const list of ["uses", "algorithms", "hosts", "allowed_clients"] as const) {
+      if (doc[list]?.length === 0) yield errorAt([...at, list], "is an empty list, must name one at least");
+    }
+  }
+}
+
+/** @param providerUrl `idp_provider_url` */
+export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: string | undefined): TrustedIssuer[] {
+  return Object.entries(doc.identity_issuers ?? {}).map(([name, written]) => {
+    const entry = withDefaults(shape, written);
+    const isFirst = providerUrl !== undefined && withoutSlash(providerUrl) === withoutSlash(entry.issuer);
+    return {
+      name,
+      issuer: entry.issuer,
+      userIssuer: isFirst ? undefined : name,
+      uses: new Set(ISSUER_USES.filter((use) => entry.uses.includes(use))),
+      keys: keySource(written),
+      algorithms: entry.algorithms,
+      hosts: entry.hosts && new Set(entry.hosts),
+      allowedClients: entry.allowed_clients && new Set(entry.allowed_clients),
+      allowsPublicClients: entry.allow_public_clients,
+      maxAssertionAgeSeconds: Math.floor(accepted(parseDuration(entry.max_assertion_age)) / 1000),
+      emailDomains: new Set(entry.email_domains),
+    };
+  });
+}
+
+/** The entries with a use on the host of an origin. */
+export function issuersFor(
+  issuers: readonly TrustedIssuer[],
+  use: IssuerUse,
+  origin: string,
+): readonly TrustedIssuer[] {
+  if (issuers.length === 0) return issuers;
+  const { hostname } = new URL(origin);
+  return issuers.filter((each) => each.uses.has(use) && (each.hosts === undefined || each.hosts.has(hostname)));
+}
+
+function keySource({ jwks, jwks_url: url }: IssuerDoc): IssuerKeySource {
+  if (url !== undefined) return { kind: "url", url };
+  if (jwks === undefined) return { kind: "discovery" };
+  const parsed = parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS);
+  return { kind: "static", keys: parsed.ok ? parsed.value : { keys: [] } };
+}
+
+function issuerProblem(value: string): string | undefined {
+  // OpenID Connect Discovery §3: "using the https scheme with no query or fragment components".
+  return value.includes("?") ? `is ${quote(value)}, must be without a query` : addressProblem(value);
+}
+
+function addressProblem(value: string): string | undefined {
+  const parsed = parseHttpUrl(value);
+  if (!parsed.ok) return `is ${quote(value)}, ${parsed.problem}`;
+  const { protocol, hostname } = parsed.value;
+  return protocol === "https:" || isLoopbackHost(hostname) ? undefined : `is ${quote(value)}, must begin with https://`;
+}
+
+function keysProblem(value: string): string | undefined {
+  let set: unknown;
+  try {
+    set = JSON.parse(value);
+  } catch {
+    return "is no JSON, must be a set of public keys";
+  }
+  const parsed = parseKeySet(set, MAX_ISSUER_KEYS);
+  if (!parsed.ok) return parsed.problem;
+  const [problem] = parsed.problems;
+  if (problem !== undefined) return `has a bad key: ${problem}`;
+  return parsed.value.keys.length === 0 ? "has no key for signatures" : kidProblem(parsed.value);
+}
+
+function hostProblem(value: string): string | undefined {
+  const host = canonicalHost(value);
+  if (host === undefined) return `is ${quote(value)}, must be a host name`;
+  return host === value ? undefined : `is ${quote(value)}, must be written ${quote(host)}`;
+}
+
+function oneOf(values: readonly string[], what: string): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `is ${quote(value)}, must be ${what}: ${values.join(", ")}`);
+}
+
+function withoutSlash(url: string): string {
+  return url.endsWith("/") ? url.slice(0, -1) : url;
+}

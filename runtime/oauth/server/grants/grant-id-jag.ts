@@ -1,0 +1,192 @@
+/**
+ * `grant_type=…:jwt-bearer` with an identity assertion authorization grant (ID-JAG): a company's identity provider decided
+ * which client may reach which MCP server for whom, and its signed word stands in the place of sign-in and consent.
+ *
+ * Untrusted input: the assertion, until its issuer's signature is checked. Promises: it counts once, for one client and one
+ * MCP server, only while its issuer is configured for this; there is no refresh token, since the client asks the provider
+ * again; what the token may do is decided by policy. Nothing of it is logged but what it was accepted for.
+ *
+ * @see MCP enterprise-managed authorization, draft-ietf-oauth-identity-assertion-authz-grant
+ */
+import { decodeJwt, decodeProtectedHeader } from "jose";
+
+import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
+import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
+import { hashSecret, randomHandle } from "../../../shared/keys.ts";
+import { networkOf } from "../../../shared/rate-limit.ts";
+import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
+import { idJagIssuers } from "../find-issuer.ts";
+import { grantKey, GRANTS_TAG, idJagKey, ownerTags, type GrantRecord } from "../grant-records.ts";
+import { mintAccessToken } from "./access-token.ts";
+import {
+  badAssertion,
+  checkAudience,
+  checkClient,
+  checkExtensions,
+  checkTimes,
+  chooseResource,
+  chooseScope,
+  CLOCK_SKEW_SECONDS,
+  readId,
+  readSubject,
+  type AssertedSubject,
+  type Claims,
+} from "./id-jag-claims.ts";
+import type { TokenAnswer } from "./refresh-token.ts";
+import type { TokenDeps, TokenRequest } from "./token-request.ts";
+
+type IdJagDeps = TokenDeps & { readonly issuerKeys: IssuerKeys };
+
+const MAX_ASSERTION_CHARACTERS = 16_384;
+/** Other statements of the same issuer are no grants, by the draft and by whatever else they say. */
+const ID_JAG_TYPE = "oauth-id-jag+jwt";
+
+/** What a good assertion lets its client have. */
+interface Allowed extends AssertedSubject {
+  readonly entry: TrustedIssuer;
+  readonly audience: string;
+  readonly scope: string;
+  readonly jti: string;
+  readonly issuedAt: number;
+  /** Epoch seconds; past it the assertion is refused by its end. */
+  readonly rememberUntil: number;
+}
+
+export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
+  const assertion = request.form.get("assertion");
+  if (assertion === undefined) return refuse("invalid_request", "assertion is missing");
+
+  // Clients that prove nothing: only where an entry lets them. Which entry is said by the assertion alone.
+  const entries = idJagIssuers(request.snapshot, request.issuer);
+  if (request.client.isPublic && !entries.some((entry) => entry.allowsPublicClients))
+    return refuse("invalid_client", "Client authentication failed", "id-jag of a public client");
+
+  // Verifying costs more than sending: what is not good is counted against the peer, of each client apart.
+  const sender = `${networkOf(request.peer)} id-jag ${hashSecret(request.client.id)}`;
+  const waitSeconds = deps.failedProofs.take(sender);
+  if (waitSeconds > 0) return tooMany(waitSeconds, "too many bad assertions of one peer");
+  const allowed = await verify(deps, request, assertion, entries);
+  if (allowed.ok || allowed.refusal.error !== "invalid_grant") deps.failedProofs.giveBack(sender);
+  return allowed.ok ? createGrant(deps, request, allowed.value) : allowed;
+}
+
+async function verify(
+  deps: IdJagDeps,
+  request: TokenRequest,
+  assertion: string,
+  entries: readonly TrustedIssuer[],
+): Promise<Step<Allowed>> {
+  if (assertion.length > MAX_ASSERTION_CHARACTERS) return badAssertion("too long");
+
+  // Its kind, before anything of it is believed.
+  const claimed = readUnverified(assertion);
+  if (claimed === undefined) return badAssertion("not a compact JWS");
+  if (claimed.type !== ID_JAG_TYPE) return badAssertion("typ is not that of an ID-JAG");
+
+  // Whose it says it is: a look-up, no more.
+  const entry = entries.find(({ issuer }) => issuer === claimed.issuer);
+  if (!entry) return badAssertion("iss is no issuer with the use id_jag here");
+  if (request.client.isPublic && !entry.allowsPublicClients)
+    return badAssertion(`${entry.name} allows no public clients`);
+
+  // A key of that issuer must have signed it.
+  const signed = await deps.issuerKeys.verify(entry, assertion);
+  if (!signed.ok && signed.reason === "unavailable")
+    return refuse("temporarily_unavailable", "Please try again later", `id-jag: ${signed.detail}`);
+  if (!signed.ok) return badAssertion(signed.detail);
+  return checkClaims(signed.claims, entry, request);
+}
+
+function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest): Step<Allowed> {
+  const { form, issuer, client, now } = request;
+  const meant = checkAudience(claims, issuer);
+  if (!meant.ok) return meant;
+  const times = checkTimes(claims, now, entry.maxAssertionAgeSeconds);
+  if (!times.ok) return times;
+  const ours = checkClient(claims, client.id, entry);
+  if (!ours.ok) return ours;
+  const audience = chooseResource(claims, form.get("resource"), issuer);
+  if (!audience.ok) return audience;
+  const plain = checkExtensions(claims);
+  if (!plain.ok) return plain;
+  const scope = chooseScope(claims, form.get("scope"));
+  if (!scope.ok) return scope;
+  const subject = readSubject(claims, entry);
+  if (!subject.ok) return subject;
+  const jti = readId(claims);
+  if (!jti.ok) return jti;
+  return pass({
+    ...subject.value,
+    entry,
+    audience: audience.value,
+    scope: scope.value,
+    jti: jti.value,
+    issuedAt: times.value.iat,
+    // Ends may lie between seconds (RFC 7519 §2, NumericDate).
+    rememberUntil: Math.ceil(times.value.exp) + CLOCK_SKEW_SECONDS + 1,
+  });
+}
+
+async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allowed): Promise<Step<TokenAnswer>> {
+  const { client, issuer, now, snapshot } = request;
+  const { entry, userId, audience, scope, jti, issuedAt, email, isEmailVerified } = allowed;
+
+  // Nothing is consumed where a block stands in the way.
+  const grantId = randomHandle(16);
+  const known = (await deps.session.identities.find(userId)) ?? { id: userId, email };
+  const block = deps.session.blocks?.find({ user: known, clientId: client.id, grantId });
+  if (block) return refuseBlocked(block);
+
+  // It must be new: what is issued on one that was seen may go to somebody who saw it.
+  const jtiHash = hashSecret(JSON.stringify([entry.issuer, jti]));
+  const noted = await deps.store.put(
+    idJagKey(jtiHash),
+    { schema: 1 },
+    { ifVersion: 0, expiresAt: allowed.rememberUntil },
+  );
+  if (!noted.ok) return badAssertion("jti used before");
+
+  // From here on it is used, whatever comes of it.
+  const user = await deps.session.assertedUsers.record({
+    userId,
+    issuer: entry.issuer,
+    email,
+    isEmailVerified,
+    issuedAt,
+  });
+  if (!user) return badAssertion("its user was refused since, or is another issuer's");
+
+  const endsAt = now + snapshot.settings.lifetimes.accessToken;
+  const grant: GrantRecord = {
+    schema: 1,
+    issuer: issuer.origin,
+    clientId: client.id,
+    clientName: client.metadata.client_name ?? client.id,
+    userId,
+    audience,
+    scope,
+    createdAt: now,
+    sessionExpiresAt: endsAt,
+    assertedBy: { name: entry.name, issuer: entry.issuer, origin: issuer.origin, jtiHash },
+  };
+  await deps.store.put(grantKey(grantId), grant, {
+    ifVersion: 0,
+    expiresAt: endsAt,
+    tags: [GRANTS_TAG, ...ownerTags(grant)],
+  });
+  deps.log.info(
+    { grant: grantId, client: client.id, user: userId, audience, issuer: entry.name, assertion: jtiHash },
+    "grant created by an issuer's assertion",
+  );
+  return pass({ ...mintAccessToken(deps.session.externalTokens, request, grantId, grant, audience), scope });
+}
+
+/** What decides which keys are asked. @returns undefined for what is no compact JWS of three parts (five: encrypted) */
+function readUnverified(assertion: string): { readonly type: unknown; readonly issuer: unknown } | undefined {
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(assertion)) return undefined;
+  try {
+    return { type: decodeProtectedHeader(assertion).typ, issuer: decodeJwt(assertion).iss };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What an ID-JAG says, once its issuer's signature is known to be good: the checks of its claims. Pure.
+ *
+ * Untrusted input: the claims; the issuer is trusted with users, and its words may still be meant for others. Promises: what
+ * is not understood is refused; a token is for one MCP server, which the assertion or the request names.
+ *
+ * @see draft-ietf-oauth-identity-assertion-authz-grant, MCP enterprise-managed authorization
+ */
+import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
+import { providerUserId, type UserId } from "../../../shared/user-id.ts";
+import { pass, refuse, type Step } from "../answer.ts";
+import { findAudience, type Issuer } from "../find-issuer.ts";
+import { SCOPES_SUPPORTED } from "../scope.ts";
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+export const CLOCK_SKEW_SECONDS = 30;
+const MAX_ID_CHARACTERS = 512;
+
+/** One wire text for everything that may be wrong with an assertion: the exact reason is the operator's. */
+export function badAssertion(detail: string): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "Invalid assertion", `id-jag: ${detail}`);
+}
+
+/** It must be for this authorization server alone. */
+export function checkAudience({ aud }: Claims, issuer: Issuer): Step<undefined> {
+  // One audience: of a list of several others could present it too.
+  const [only, ...others]: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  // Clients that make it with a URL library end it in a slash.
+  const isOurs = others.length === 0 && (only === issuer.origin || only === `${issuer.origin}/`);
+  return isOurs ? pass(undefined) : badAssertion("aud is not this issuer alone");
+}
+
+export interface AssertionTimes {
+  /** Epoch seconds, which may lie between two. */
+  readonly exp: number;
+  readonly iat: number;
+}
+
+export function checkTimes({ exp, iat, nbf }: Claims, now: number, maxAgeSeconds: number): Step<AssertionTimes> {
+  if (!isTime(exp) || !isTime(iat)) return badAssertion("exp or iat is missing");
+  if (exp <= now - CLOCK_SKEW_SECONDS) return badAssertion("expired");
+  if (iat > now + CLOCK_SKEW_SECONDS) return badAssertion("iat lies ahead");
+  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return badAssertion("nbf lies ahead");
+  if (exp - iat > maxAgeSeconds) return badAssertion("good for longer than max_assertion_age");
+  return pass({ exp, iat });
+}
+
+/** The client that the issuer named is the one that proved itself: text by text. */
+export function checkClient({ client_id: named }: Claims, clientId: string, entry: TrustedIssuer): Step<undefined> {
+  if (named !== clientId) return badAssertion("client_id is another client");
+  if (entry.allowedClients !== undefined && !entry.allowedClients.has(clientId))
+    return badAssertion("the client is not among allowed_clients");
+  return pass(undefined);
+}
+
+/**
+ * The one MCP server that the token is for.
+ *
+ * @param requested `resource` of the request, which may narrow what the assertion names
+ */
+export function chooseResource({ resource }: Claims, requested: string | undefined, issuer: Issuer): Step<string> {
+  const named = resource === undefined ? undefined : readResources(resource, issuer);
+  if (resource !== undefined && named === undefined) return badAssertion("resource is none of this issuer's servers");
+  if (requested !== undefined) {
+    const audience = serverOf(issuer, requested);
+    if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
+    if (named && !named.includes(audience))
+      return refuse("invalid_target", "resource must be one that the assertion names");
+    return pass(audience);
+  }
+  const [only, ...others] = named ?? issuer.routes.map((route) => route.mcp.resource);
+  // Never the whole host: the issuer decides about one server (RFC 8707 §2).
+  if (only === undefined || others.length > 0)
+    return refuse("invalid_target", "resource must name one MCP server of this issuer");
+  return pass(only);
+}
+
+function readResources(claim: unknown, issuer: Issuer): readonly string[] | undefined {
+  const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
+  const servers = new Set<string>();
+  for (const value of values) {
+    const server = typeof value === "string" ? serverOf(issuer, value) : undefined;
+    if (server === undefined) return undefined;
+    servers.add(server);
+  }
+  return servers.size === 0 ? undefined : [...servers];
+}
+
+/** One server's resource; undefined for what stands for the whole host, too. */
+function serverOf(issuer: Issuer, resource: string): string | undefined {
+  const audience = findAudience(issuer, resource);
+  return audience === issuer.origin && !issuer.routes.some((route) => route.mcp.resource === audience)
+    ? undefined
+    : audience;
+}
+
+/** What would bind or widen the token in a way that is not done here: passing over it would drop a condition. */
+const NOT_UNDERSTOOD = ["authorization_details", "cnf", "tenant", "aud_tenant"];
+
+export function checkExtensions(claims: Claims): Step<undefined> {
+  const found = NOT_UNDERSTOOD.find((name) => claims[name] !== undefined);
+  return found === undefined ? pass(undefined) : badAssertion(`${found} is not supported`);
+}
+
+/** Our scopes ∩ the assertion's ∩ the requested ones; never more than was stated. */
+export function chooseScope({ scope: claim }: Claims, requested: string | undefined): Step<string> {
+  if (claim !== undefined && typeof claim !== "string") return badAssertion("scope is not text");
+  const stated = claim === undefined ? SCOPES_SUPPORTED : known(claim);
+  if (stated.length === 0) return badAssertion("scope has none of this issuer's");
+  const granted = requested === undefined ? stated : known(requested).filter((scope) => stated.includes(scope));
+  return granted.length === 0
+    ? refuse("invalid_scope", "scope must be one that is supported")
+    : pass(granted.join(" "));
+}
+
+function known(scope: string): readonly string[] {
+  const words = new Set(scope.split(" "));
+  return SCOPES_SUPPORTED.filter((each) => words.has(each));
+}
+
+export interface AssertedSubject {
+  readonly userId: UserId;
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+}
+
+export function readSubject(claims: Claims, entry: TrustedIssuer): Step<AssertedSubject> {
+  const { sub } = claims;
+  if (typeof sub !== "string") return badAssertion("sub is missing");
+  const made = providerUserId(entry.userIssuer, sub);
+  if (!made.ok) return badAssertion(`sub ${made.problem}`);
+  const email = readEmail(claims, entry.emailDomains);
+  return pass({ userId: made.id, email, isEmailVerified: email !== "" && claims["email_verified"] === true });
+}
+
+/** An issuer may vouch for the addresses of its own domains only: routes are opened by them. */
+function readEmail({ email, email_verified: verified }: Claims, domains: ReadonlySet<string>): string {
+  if (typeof email !== "string" || (verified !== undefined && verified !== true)) return "";
+  const [name = "", domain = "", ...others] = email.split("@");
+  return name !== "" && others.length === 0 && domains.has(domain.toLowerCase()) && isPlain(email) ? email : "";
+}
+
+function isPlain(text: string): boolean {
+  return text.length <= 320 && /^[\x21-\x7e]+$/.test(text);
+}
+
+export function readId({ jti }: Claims): Step<string> {
+  return typeof jti === "string" && jti !== "" && jti.length <= MAX_ID_CHARACTERS
+    ? pass(jti)
+    : badAssertion("no usable jti");
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
