@@ -65,6 +65,18 @@ const PLACES: Readonly<Record<string, Place>> = {
     piece: /!who\.ok \|\| !form\.ok/,
     file: "identity/users/user-form.ts",
   },
+  "a path or address without the slash at its end": {
+    piece: /(\w+)\.endsWith\("\/"\) \? \1\.slice\(0, -1\) : \1/,
+    file: "shared/trim-slash.ts",
+  },
+  "https, or a host of this machine": {
+    piece: /"https:" \|\| isLoopbackHost\(/,
+    file: "settings/values.ts",
+  },
+  "what an id of Entra looks like": {
+    piece: /\^\[0-9a-f\]\{8\}\(-\[0-9a-f\]\{4\}\)\{3\}/,
+    file: "features/sign-in/settings.ts",
+  },
   "when to ask again for what is away": {
     piece: /"retry-after",\s+"5"/,
     file: "http/respond.ts",

@@ -1,5 +1,6 @@
 /** Readers of single values: durations, URLs, origins, paths, listener addresses. Each gives the problem when it refuses. */
 import { canonicalHost } from "./domains.ts";
+import { trimSlash } from "../shared/trim-slash.ts";
 
 /** A parsed value, or the text that completes `"<setting>" …`. Never quotes credentials. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -136,6 +137,15 @@ export function isLoopbackHost(host: string): boolean {
   );
 }
 
+/** For what nobody on the way may read or change. */
+export function overTlsOrLoopback(address: Reading<URL>): Reading<URL> {
+  return !address.ok || isTlsOrLoopback(address.value) ? address : refuse("must begin with https://");
+}
+
+export function isTlsOrLoopback({ protocol, hostname }: Pick<URL, "protocol" | "hostname">): boolean {
+  return protocol === "https:" || isLoopbackHost(hostname);
+}
+
 /** Bytes of base64 or base64url text; undefined when it is neither. */
 export function decodeBase64(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text)) return undefined;
@@ -165,8 +175,4 @@ const MAX_TIMER_MS = 2_147_483_647;
 /** Milliseconds that a timer can be set to. @param text a duration that was accepted */
 export function timerMs(text: string): number {
   return Math.min(accepted(parseDuration(text)), MAX_TIMER_MS);
-}
-
-export function trimSlash(path: string): string {
-  return path.endsWith("/") ? path.slice(0, -1) : path;
 }

@@ -7,7 +7,7 @@ import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
-import { accepted, isLoopbackHost, parseOrigin } from "../../settings/values.ts";
+import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts";
 
 const PLAIN_HTTP_PROBLEM =
   "begins with http://, where nobody can sign in: must begin with https:// or name a host of this machine";
@@ -19,13 +19,13 @@ export function acceptsHttpProvider(boot: BootDoc | undefined): boolean {
 
 /** People sign in, consent and manage their sessions there. */
 export function authenticateServiceProblem({ authenticate_service_url: text }: SettingsDoc): string | undefined {
-  return text !== undefined && !isSignInOrigin(accepted(parseOrigin(text))) ? PLAIN_HTTP_PROBLEM : undefined;
+  return text !== undefined && !isTlsOrLoopback(accepted(parseOrigin(text))) ? PLAIN_HTTP_PROBLEM : undefined;
 }
 
 /** A route that only somebody who is signed in may use, at an address where nobody can be. */
 export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<UnplacedProblem> {
   const { from, doc } = route;
-  if (!from || !doc || isSignInOrigin({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
+  if (!from || !doc || isTlsOrLoopback({ protocol: `${from.scheme}:`, hostname: from.hostname })) return;
   // MCP clients show tokens, and people sign in for them on the authenticate host.
   if (doc.mcp?.server && settings.authenticate_service_url !== undefined) return;
   // So do programs that show the provider's tokens.
@@ -35,8 +35,4 @@ export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<
   // A route that lets nobody in has a warning of its own.
   if (allow.length === 0 || mayAllowAnonymous) return;
   yield errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`);
-}
-
-function isSignInOrigin({ protocol, hostname }: Pick<URL, "protocol" | "hostname">): boolean {
-  return protocol === "https:" || isLoopbackHost(hostname);
 }

@@ -7,6 +7,7 @@
  */
 import type { PathRewrite, RoutedRoute } from "./compiled.ts";
 import { canonicalPath, pathReadings } from "../../shared/http/target.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 /** @returns undefined when the result is no path with one reading */
 export function rewritePath(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {
@@ -25,7 +26,7 @@ function apply(path: string, route: RoutedRoute, rewrite: PathRewrite): string |
 export function swapPrefix(path: string, { match, base }: RoutedRoute, text: string): string {
   const rest = match.kind === "prefix" ? path.slice(base.length) : "";
   if (rest === "") return text;
-  return (text.endsWith("/") ? text.slice(0, -1) : text) + rest;
+  return trimSlash(text) + rest;
 }
 
 /** In the form in which the listener gives out paths. */

@@ -3,6 +3,7 @@ import type { PathMatch, PathRewrite, RouteAnswer } from "./compiled.ts";
 import { startOf } from "./path-pattern.ts";
 import { compilePathRewrite } from "./path-rewrite.ts";
 import type { RoutingDoc } from "./settings.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 export function compileMatch(doc: RoutingDoc): PathMatch {
   if (doc.path !== undefined) return { kind: "exact", path: doc.path };
@@ -14,8 +15,7 @@ export function compileMatch(doc: RoutingDoc): PathMatch {
 /** Prefix or exact path, without trailing slash. */
 export function baseOf(match: PathMatch): string {
   if (match.kind === "regex") return "";
-  const path = match.kind === "exact" ? match.path : match.prefix;
-  return path.endsWith("/") ? path.slice(0, -1) : path;
+  return trimSlash(match.kind === "exact" ? match.path : match.prefix);
 }
 
 export function compileRewrite(doc: RoutingDoc): PathRewrite | undefined {

@@ -1,7 +1,7 @@
 /** Settings of sign-in: the identity provider, the pages and their host, the session cookie. */
 import { quote } from "../../settings/problem.ts";
 import { parseSupportUrl } from "./support-url.ts";
-import { isLoopbackHost, parseHttpUrl, parseOrigin, type Reading } from "../../settings/values.ts";
+import { overTlsOrLoopback, parseHttpUrl, parseOrigin, type Reading } from "../../settings/values.ts";
 import { checkScope } from "../../settings/types/checks.ts";
 import { choice, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { secret } from "../../settings/types/secret.ts";
@@ -11,14 +11,10 @@ import { textMap } from "../../settings/types/map.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 /** Where a client secret is sent: nobody on the way may read it. */
-const safeOrigin = (value: string): Reading<URL> => {
-  const parsed = parseOrigin(value);
-  if (!parsed.ok || parsed.value.protocol === "https:" || isLoopbackHost(parsed.value.hostname)) return parsed;
-  return { ok: false, problem: "must begin with https://" };
-};
+const safeOrigin = (value: string): Reading<URL> => overTlsOrLoopback(parseOrigin(value));
 
 /** An id of Entra: a tenant's, a user's, a group's. */
-const isEntraId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
+export const isEntraId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 
 export const entraShape = {
   tenant: text({

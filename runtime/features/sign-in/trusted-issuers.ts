@@ -8,12 +8,14 @@ import type { JSONWebKeySet } from "jose";
 import { canonicalHost } from "../../settings/domains.ts";
 import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { duration, flag, text } from "../../settings/types/scalar.ts";
-import { accepted, isLoopbackHost, parseDuration, parseHttpUrl } from "../../settings/values.ts";
+import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
 import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 /** `id_jag`: identity assertion authorization grants (enterprise-managed authorization). */
 export const ISSUER_USES = ["id_jag"] as const;
@@ -143,7 +145,7 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
 export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: string | undefined): TrustedIssuer[] {
   return Object.entries(doc.identity_issuers ?? {}).map(([name, written]) => {
     const entry = withDefaults(shape, written);
-    const isFirst = providerUrl !== undefined && withoutSlash(providerUrl) === withoutSlash(entry.issuer);
+    const isFirst = providerUrl !== undefined && trimSlash(providerUrl) === trimSlash(entry.issuer);
     return {
       name,
       issuer: entry.issuer,
@@ -174,20 +176,16 @@ export function issuersFor(
 function keySource({ jwks, jwks_url: url }: IssuerDoc): IssuerKeySource {
   if (url !== undefined) return { kind: "url", url };
   if (jwks === undefined) return { kind: "discovery" };
-  const parsed = parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS);
-  return { kind: "static", keys: parsed.ok ? parsed.value : { keys: [] } };
+  return { kind: "static", keys: accepted(parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS)) };
 }
 
 function issuerProblem(value: string): string | undefined {
   // OpenID Connect Discovery §3: "using the https scheme with no query or fragment components".
-  return value.includes("?") ? `is ${quote(value)}, must be without a query` : addressProblem(value);
+  return value.includes("?") ? quotedProblem(value, "must be without a query") : addressProblem(value);
 }
 
 function addressProblem(value: string): string | undefined {
-  const parsed = parseHttpUrl(value);
-  if (!parsed.ok) return `is ${quote(value)}, ${parsed.problem}`;
-  const { protocol, hostname } = parsed.value;
-  return protocol === "https:" || isLoopbackHost(hostname) ? undefined : `is ${quote(value)}, must begin with https://`;
+  return readable((text) => overTlsOrLoopback(parseHttpUrl(text)))(value);
 }
 
 function keysProblem(value: string): string | undefined {
@@ -206,14 +204,11 @@ function keysProblem(value: string): string | undefined {
 
 function hostProblem(value: string): string | undefined {
   const host = canonicalHost(value);
-  if (host === undefined) return `is ${quote(value)}, must be a host name`;
-  return host === value ? undefined : `is ${quote(value)}, must be written ${quote(host)}`;
+  if (host === value) return undefined;
+  return quotedProblem(value, host === undefined ? "must be a host name" : `must be written ${quote(host)}`);
 }
 
 function oneOf(values: readonly string[], what: string): (value: string) => string | undefined {
-  return (value) => (values.includes(value) ? undefined : `is ${quote(value)}, must be ${what}: ${values.join(", ")}`);
-}
-
-function withoutSlash(url: string): string {
-  return url.endsWith("/") ? url.slice(0, -1) : url;
+  return (value) =>
+    values.includes(value) ? undefined : quotedProblem(value, `must be ${what}: ${values.join(", ")}`);
 }

@@ -15,6 +15,8 @@ import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
+import { fitsNoKey } from "../provider/provider-keys.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 export type SignatureResult =
   | {
@@ -132,10 +134,6 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
   return { ok: true, header: protectedHeader, claims };
 }
 
-function fitsNoKey(error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-}
-
 function bad(error: unknown): SignatureResult {
   // Trying them in turn would let anybody choose how much work an assertion is.
   if (error instanceof errors.JWKSMultipleMatchingKeys)
@@ -164,8 +162,7 @@ async function discover(
   fetch: SafeFetch,
   { issuer }: TrustedIssuer,
 ): Promise<{ readonly url: string; readonly target: FetchTarget } | string> {
-  const base = issuer.endsWith("/") ? issuer.slice(0, -1) : issuer;
-  const read = await readJson(fetch, `${base}/.well-known/openid-configuration`, WRITTEN, METADATA_BYTES);
+  const read = await readJson(fetch, `${trimSlash(issuer)}/.well-known/openid-configuration`, WRITTEN, METADATA_BYTES);
   if (!read.ok) return read.problem;
   const metadata = isRecord(read.value) ? read.value : {};
   // "MUST also be identical to the iss Claim value in ID Tokens issued from this Issuer" (OpenID Connect Discovery §4.3).

@@ -9,6 +9,7 @@
  *   learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  */
 import type { EntraSettings } from "../../features/sign-in/compiled.ts";
+import { isEntraId } from "../../features/sign-in/settings.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { errorText, GatewayError } from "../../shared/errors.ts";
@@ -145,7 +146,7 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
     // The tenant of the configuration is asked, and knows only its own.
     if (typeof tid !== "string" || tid.toLowerCase() !== settings.tenant)
       throw unavailable('ask for the groups: the claim "tid" does not name the tenant of "idp_groups_resolver"');
-    if (typeof oid !== "string" || !GUID.test(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
+    if (typeof oid !== "string" || !isEntraId(oid)) throw unavailable('ask for the groups: the claim "oid" is no GUID');
     if (questions >= MAX_QUESTIONS)
       throw unavailable(`ask for the groups: ${MAX_QUESTIONS} users are being asked about`);
     questions += 1;
@@ -157,7 +158,6 @@ export function createEntraGroups(deps: EntraGroupsDeps): AskGroups {
   };
 }
 
-const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** What may stand in a header (RFC 6750 §2.1). */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
@@ -165,7 +165,7 @@ const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 function readGroupIds(answer: Readonly<Record<string, unknown>>): readonly string[] {
   const { value } = answer;
   const ids = Array.isArray(value) ? (value as readonly unknown[]) : undefined;
-  if (!ids?.every((id): id is string => typeof id === "string" && GUID.test(id)))
+  if (!ids?.every((id): id is string => typeof id === "string" && isEntraId(id)))
     throw unavailable("read the groups: the answer is no list of ids");
   if (answer["@odata.nextLink"] !== undefined) throw unavailable("read the groups: the answer is a part of them");
   if (ids.length > MAX_GROUPS) throw unavailable(`read the groups: there are more than ${MAX_GROUPS}`);

@@ -7,6 +7,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { McpServer } from "../../features/mcp/compiled.ts";
 import { issuersFor, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 export type McpServerRoute = CompiledRoute & { readonly mcp: McpServer };
 
@@ -74,7 +75,7 @@ export interface ProtectedResource {
  * @param path "" or "/x", one trailing slash is ignored
  */
 export function findResourceByPath(issuer: Issuer, path: string): ProtectedResource | undefined {
-  const wanted = withoutTrailingSlash(path);
+  const wanted = trimSlash(path);
   for (const route of issuer.routes) {
     if (resourcePath(route) === wanted) return { resource: route.mcp.resource, route };
   }
@@ -86,7 +87,7 @@ export function findResourceByPath(issuer: Issuer, path: string): ProtectedResou
 
 /** Path of a route's resource; "" when it is the bare origin. */
 export function resourcePath(route: McpServerRoute): string {
-  return withoutTrailingSlash(route.mcp.resource.slice(route.origin.length));
+  return trimSlash(route.mcp.resource.slice(route.origin.length));
 }
 
 /**
@@ -107,7 +108,7 @@ export function findAudience(issuer: Issuer, resource: string | undefined): stri
     return undefined;
   const found = findResourceByPath(issuer, url.pathname);
   if (found) return found.route.mcp.resource;
-  return withoutTrailingSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
+  return trimSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
 }
 
 /** The routes that a stored audience still reaches under the configuration in force; [] when none. */
@@ -119,8 +120,4 @@ export function routesOfAudience(issuer: Issuer, audience: string): readonly Mcp
 function defaultAudience(issuer: Issuer): string {
   const [only, ...others] = issuer.routes;
   return only && others.length === 0 ? only.mcp.resource : issuer.origin;
-}
-
-function withoutTrailingSlash(path: string): string {
-  return path.endsWith("/") ? path.slice(0, -1) : path;
 }

@@ -1,6 +1,7 @@
 /** The 401 that starts everything: clients sign in only when it comes, and only where it points. */
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
 import { MCP_HEADERS, type Visit } from "./visit.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 const LARGE_BODY_BYTES = 65_536;
 const MODERN = "2026-07-28";
@@ -133,7 +134,7 @@ export const resourceMatches: Rule = {
     const resource = (await visit.resource())?.["resource"];
     if (resource === undefined) return unknown("there is no resource metadata");
     return holdsIf(
-      typeof resource === "string" && withoutSlash(resource) === withoutSlash(visit.url.href),
+      typeof resource === "string" && trimSlash(resource) === trimSlash(visit.url.href),
       `resource is ${JSON.stringify(resource)}`,
       `say "${visit.url.href}" (RFC 9728 §3.3), or give users the address that resource says`,
     );
@@ -163,7 +164,7 @@ export function foundRule(
 export const resourceMetadataAtPath = foundRule(
   "resource-metadata-at-path",
   "the metadata is also at the well-known address with the server's path",
-  ({ url }) => `${url.origin}/.well-known/oauth-protected-resource${withoutSlash(url.pathname)}`,
+  ({ url }) => `${url.origin}/.well-known/oauth-protected-resource${trimSlash(url.pathname)}`,
   "serve it there too: some clients do not read the challenge",
 );
 
@@ -192,13 +193,9 @@ export function isRefusal(status: number): boolean {
   return status >= 400 && status < 500;
 }
 
-export function withoutSlash(text: string): string {
-  return text.endsWith("/") ? text.slice(0, -1) : text;
-}
-
 /** @returns the address of the server's path below a well-known name, and of the name below the path */
 export function pathForms(visit: Visit): readonly string[] {
-  const path = withoutSlash(visit.url.pathname);
+  const path = trimSlash(visit.url.pathname);
   if (path === "") return [];
   const { origin } = visit.url;
   return [

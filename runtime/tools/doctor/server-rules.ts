@@ -1,8 +1,9 @@
 /** The authorization server's metadata: by its flags clients choose what to do, or refuse to go on. */
-import { foundRule, isRefusal, metadataHeaders, pathForms, withoutSlash } from "./challenge-rules.ts";
+import { foundRule, isRefusal, metadataHeaders, pathForms } from "./challenge-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
 import type { Visit } from "./visit.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
 
 /** A rule about one member of the metadata. */
 function serverRule(
@@ -32,7 +33,7 @@ export const serverMetadataFound = foundRule(
   "the authorization server metadata is at its RFC 8414 address",
   async (visit) => {
     const issuer = new URL(await visit.issuer());
-    return `${issuer.origin}/.well-known/oauth-authorization-server${withoutSlash(issuer.pathname)}`;
+    return `${issuer.origin}/.well-known/oauth-authorization-server${trimSlash(issuer.pathname)}`;
   },
   "serve it there as JSON, without a login (RFC 8414 §3)",
 );
@@ -42,7 +43,7 @@ export const openidMetadataFound: Rule = {
   says: "the same metadata is at the OpenID address, or nothing is",
   async check(visit) {
     const issuer = new URL(await visit.issuer());
-    const url = `${issuer.origin}/.well-known/openid-configuration${withoutSlash(issuer.pathname)}`;
+    const url = `${issuer.origin}/.well-known/openid-configuration${trimSlash(issuer.pathname)}`;
     return sameServerOr4xx(visit, [url]);
   },
 };

@@ -5,6 +5,7 @@
  * addresses of a network, and PKCE with S256.
  */
 import { isRecord, type Members } from "../../../shared/is-record.ts";
+import { trimSlash } from "../../../shared/trim-slash.ts";
 
 /** What we use of an authorization server. */
 export interface AuthorizationServer {
@@ -37,7 +38,7 @@ export type Reading<T> =
 /** In the order of RFC 9728 §3.1 as MCP has it: with the path first, then at the root. */
 export function resourceMetadataUrls(url: string): readonly string[] {
   const { origin, pathname } = new URL(url);
-  const path = withoutTrailingSlash(pathname);
+  const path = trimSlash(pathname);
   const root = `${origin}/.well-known/oauth-protected-resource`;
   return path === "" ? [root] : [root + path, root];
 }
@@ -45,7 +46,7 @@ export function resourceMetadataUrls(url: string): readonly string[] {
 /** In the order of MCP authorization, "Authorization Server Metadata Discovery". */
 export function serverMetadataUrls(issuer: string): readonly string[] {
   const { origin, pathname } = new URL(issuer);
-  const path = withoutTrailingSlash(pathname);
+  const path = trimSlash(pathname);
   const oauth = `${origin}/.well-known/oauth-authorization-server`;
   const openid = `${origin}/.well-known/openid-configuration`;
   if (path === "") return [oauth, openid];
@@ -88,11 +89,11 @@ function coversUpstream(resource: string, upstreamUrl: string): boolean {
   if (!URL.canParse(resource) || resource.includes("#")) return false;
   const named = new URL(resource);
   const upstream = new URL(upstreamUrl);
-  const path = withoutTrailingSlash(named.pathname);
+  const path = trimSlash(named.pathname);
   return (
     named.origin === upstream.origin &&
     named.username === "" &&
-    (upstream.pathname === path || `${withoutTrailingSlash(upstream.pathname)}/`.startsWith(`${path}/`))
+    (upstream.pathname === path || `${trimSlash(upstream.pathname)}/`.startsWith(`${path}/`))
   );
 }
 
@@ -176,9 +177,8 @@ export function isEndpoint(text: string, development: boolean): boolean {
 /** Identical text; "https://h" and "https://h/" are two spellings of one URI (RFC 3986 §6.2.3) and both are in use. */
 function isSameIssuer(stated: string, asked: string): boolean {
   if (stated === asked) return true;
-  const isBareOrigin = (text: string): boolean =>
-    URL.canParse(text) && withoutTrailingSlash(text) === new URL(text).origin;
-  return isBareOrigin(stated) && isBareOrigin(asked) && withoutTrailingSlash(stated) === withoutTrailingSlash(asked);
+  const isBareOrigin = (text: string): boolean => URL.canParse(text) && trimSlash(text) === new URL(text).origin;
+  return isBareOrigin(stated) && isBareOrigin(asked) && trimSlash(stated) === trimSlash(asked);
 }
 
 /** Absent means no restriction. */
@@ -189,10 +189,6 @@ function supports(document: Members, name: string, value: string): boolean {
 function textList(document: Members, name: string): readonly string[] {
   const value = document[name];
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
-}
-
-function withoutTrailingSlash(path: string): string {
-  return path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
 /** Text of others in our log: shortened, control characters escaped. */
