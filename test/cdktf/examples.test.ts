@@ -26,7 +26,8 @@ async function withMcpServer(use: (server: RunningMcpServer) => Promise<void>): 
 }
 
 describe("npm run example", () => {
-  test.each(["header-settings", "policy", "upstream-oauth", "mcp-client-app", "demo"])(
+  // Each mostly waits for processes of its own.
+  test.concurrent.each(["header-settings", "policy", "upstream-oauth", "mcp-client-app", "demo"])(
     "%s prints a line per step and only passes",
     { timeout: 120_000 },
     async (name) => {
@@ -39,7 +40,7 @@ describe("npm run example", () => {
   );
 
   // Without terraform they play what they can, and say what they leave out.
-  test.each(["cdktf", "terraform", "gitops"])(
+  test.concurrent.each(["cdktf", "terraform", "gitops"])(
     "%s plays plan, apply, live traffic, drift and destroy",
     { timeout: 240_000 },
     async (name) => {
