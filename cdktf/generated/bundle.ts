@@ -49,7 +49,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `programmatic` or `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, auth-method, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -1123,6 +1123,11 @@ export interface BundleIdentityIssuers {
   */
   readonly maxAssertionAge?: string;
   /**
+  * Longest life of the tokens that its assertions are exchanged for. Default: `access_token_lifetime`
+  *
+  */
+  readonly maxTokenLifetime?: string;
+  /**
   * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Default: its addresses count for nothing
   *
   */
@@ -1144,6 +1149,7 @@ export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers 
     allowed_clients: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedClients),
     allow_public_clients: cdktf.booleanToTerraform(struct!.allowPublicClients),
     max_assertion_age: cdktf.stringToTerraform(struct!.maxAssertionAge),
+    max_token_lifetime: cdktf.stringToTerraform(struct!.maxTokenLifetime),
     email_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.emailDomains),
   }
 }
@@ -1205,6 +1211,12 @@ export function bundleIdentityIssuersToHclTerraform(struct?: BundleIdentityIssue
     },
     max_assertion_age: {
       value: cdktf.stringToHclTerraform(struct!.maxAssertionAge),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    max_token_lifetime: {
+      value: cdktf.stringToHclTerraform(struct!.maxTokenLifetime),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -1276,6 +1288,10 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.maxAssertionAge = this._maxAssertionAge;
     }
+    if (this._maxTokenLifetime !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxTokenLifetime = this._maxTokenLifetime;
+    }
     if (this._emailDomains !== undefined) {
       hasAnyValues = true;
       internalValueResult.emailDomains = this._emailDomains;
@@ -1296,6 +1312,7 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._allowedClients = undefined;
       this._allowPublicClients = undefined;
       this._maxAssertionAge = undefined;
+      this._maxTokenLifetime = undefined;
       this._emailDomains = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
@@ -1314,6 +1331,7 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._allowedClients = value.allowedClients;
       this._allowPublicClients = value.allowPublicClients;
       this._maxAssertionAge = value.maxAssertionAge;
+      this._maxTokenLifetime = value.maxTokenLifetime;
       this._emailDomains = value.emailDomains;
     }
   }
@@ -1454,6 +1472,22 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get maxAssertionAgeInput() {
     return this._maxAssertionAge;
+  }
+
+  // max_token_lifetime - computed: false, optional: true, required: false
+  private _maxTokenLifetime?: string; 
+  public get maxTokenLifetime() {
+    return this.getStringAttribute('max_token_lifetime');
+  }
+  public set maxTokenLifetime(value: string) {
+    this._maxTokenLifetime = value;
+  }
+  public resetMaxTokenLifetime() {
+    this._maxTokenLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxTokenLifetimeInput() {
+    return this._maxTokenLifetime;
   }
 
   // email_domains - computed: false, optional: true, required: false

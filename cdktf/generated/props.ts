@@ -47,8 +47,11 @@ export interface GatewaySettings {
    */
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
-   * Fields included in authorization records: request-id, trace-id, bundle-digest, route, method, path, host, ip, user,
-   * email, session-id, grant-id, client-id, issuer, mcp-method, mcp-tool, mcp-tool-parameters.
+   * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user
+   * in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an
+   * issuer's assertion), `application`, `service-account`, `programmatic` or `provider-token`. One can list:
+   * request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id,
+   * issuer, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -237,7 +240,7 @@ export interface RuntimeFlags {
 }
 
 /** Fields that an authorization record may carry beside the fixed ones. */
-export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
 
 /** Who is asked for groups that the identity provider leaves out. */
 export interface GroupsResolver {
@@ -331,6 +334,11 @@ export interface IdentityIssuer {
    * @default 5m
    */
   readonly maxAssertionAge?: string;
+  /**
+   * Longest life of the tokens that its assertions are exchanged for.
+   * @default - `accessTokenLifetime`
+   */
+  readonly maxTokenLifetime?: string;
   /**
    * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called
    * unverified.

@@ -28,6 +28,8 @@ export interface RecordInput {
   readonly clientId?: string | undefined;
   /** Name of the trusted issuer whose assertion stood in the place of a sign-in. */
   readonly issuer?: string | undefined;
+  /** How the caller was authenticated: "session", "grant", "id-jag" …; absent when nobody was. */
+  readonly authMethod?: string | undefined;
   /** On MCP server routes; {} when the request has no method of its own (GET, DELETE, posted responses). */
   readonly mcp?: McpFacts | undefined;
   /** JSON text of the tool's arguments; asked only when the field is wanted. See mcp/message.ts, `toolArguments`. */
@@ -58,6 +60,7 @@ export const RECORD_FIELDS = [
   "grant-id",
   "client-id",
   "issuer",
+  "auth-method",
   "mcp-method",
   "mcp-tool",
   "mcp-tool-parameters",
@@ -80,6 +83,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "grant-id": (input) => field("grant-id", input.grantId),
   "client-id": (input) => field("client-id", input.clientId),
   issuer: (input) => field("issuer", input.issuer),
+  "auth-method": (input) => field("auth-method", input.authMethod),
   "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
   "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),
   "mcp-tool-parameters": (input) => argumentsField(input),

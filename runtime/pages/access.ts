@@ -23,6 +23,8 @@ export interface GrantParts {
   readonly clientHost: string | undefined;
   /** Address of the server, or of the host of several. */
   readonly server: string;
+  /** Whose assertion allowed it, in the place of the user's consent. */
+  readonly issuer: string | undefined;
   readonly began: Date;
   /** Put off with each use. */
   readonly ends: Date;
@@ -64,13 +66,14 @@ export function accessSection(
 }
 
 function grantArticle(grant: GrantParts, form: EndForm): Html {
-  const { id, clientName, clientId, clientHost, server, began } = grant;
+  const { id, clientName, clientId, clientHost, server, issuer, began } = grant;
   return html`<article>
     <h3>${clientName}</h3>
     <p class="dim">
       ${clientHost === undefined ? html`Registered here as <code>${clientId}</code>.` : html`Identified by <code>${clientHost}</code>.`}
-      It has been allowed to use <code>${server}</code> in your name since ${time(began)}. Its access ends
-      ${whenItEnds(grant)}.
+      It has been allowed to use <code>${server}</code> in your name since
+      ${time(began)}${issuer !== undefined && html` by your company's identity provider <code>${issuer}</code>, without asking you`}.
+      Its access ends ${whenItEnds(grant)}.
     </p>
     ${endButton(form, "grant", id, `End access of ${clientName}`)}
   </article>`;

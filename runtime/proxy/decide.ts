@@ -141,6 +141,11 @@ function refusedFor(reason: RefusedBefore): Decision {
 const refused = new Map<RefusedBefore, Decision>();
 const NO_MESSAGE: McpFacts = {};
 
+/** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
+function authMethod({ kind, assertedBy }: Principal): string {
+  return assertedBy === undefined ? kind : "id-jag";
+}
+
 /** @returns a promise when the record queue is full */
 function record(
   deps: DecideDeps,
@@ -163,6 +168,7 @@ function record(
     grantId: principal?.grantId,
     clientId: principal?.clientId,
     issuer: principal?.assertedBy?.name,
+    authMethod: principal && authMethod(principal),
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,
   });

@@ -2,6 +2,10 @@
  * Enterprise-managed authorization through a whole gateway: the company's provider gives an ID-JAG, the SDK's client connects
  * with it, policy decides what it may do, and the end of the trust is the end of the access.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import {
   Client,
   CrossAppAccessProvider,
@@ -17,12 +21,14 @@ import { JWT_BEARER, idJagClaims, signIdJag } from "../support/id-jag.ts";
 import { type IdJagProvider, startIdJagProvider } from "../support/id-jag-provider.ts";
 import { openAnswer, startLiveUpstream, type LiveUpstream } from "../support/live-upstream.ts";
 import { createOAuthClient, type Registration, signInClient } from "../support/oauth-client.ts";
+import { runCommand } from "../support/run-command.ts";
 import { startSignInGateway, type SignInGateway } from "../support/sign-in-gateway.ts";
 
 let company: IdJagProvider;
 let mcpServer: RunningMcpServer;
 let live: LiveUpstream;
 let world: SignInGateway;
+let directory = "";
 let origin = "";
 let application: Registration;
 /** The sign-in provider's, as far as ID-JAGs go. */
@@ -43,7 +49,7 @@ beforeAll(async () => {
   ]);
   const endpoint = '{ auth_url: "http://127.0.0.1:9/authorize", token_url: "http://127.0.0.1:9/token" }';
   routes = `
-authorize_log_fields: [user, email, client-id, issuer, grant-id]
+authorize_log_fields: [user, email, client-id, issuer, auth-method, grant-id]
 routes:
   - name: tools
     from: "{origin}"
@@ -77,7 +83,11 @@ routes:
     policy: { allow: { and: [authenticated_user: true] } }
 `;
   // Where the first provider issues ID-JAGs too, its entry needs its address, which is known only then.
-  world = await startSignInGateway({ yaml: routes });
+  directory = await mkdtemp(join(tmpdir(), "gateway-id-jag-"));
+  world = await startSignInGateway({
+    yaml: routes,
+    boot: { storage_url: `sqlite:${join(directory, "gateway.db")}` },
+  });
   ({ origin } = world.gateway);
   await trust();
   application = await createOAuthClient({ resource: `${origin}/tools/mcp` }).register({
@@ -88,6 +98,7 @@ routes:
 afterAll(async () => {
   await world?.close();
   await Promise.all([company?.close(), mcpServer?.close(), live?.close()]);
+  await rm(directory, { recursive: true, force: true });
 });
 
 /** @param entries lines below `identity_issuers` */
@@ -182,6 +193,7 @@ describe("the SDK's CrossAppAccessProvider", () => {
       email: "dana@company.example",
       "client-id": application.client_id,
       issuer: "company",
+      "auth-method": "id-jag",
     });
     expect(company.issued.length).toBeGreaterThan(0);
     const logged = world.gateway.log() + (await world.gateway.recordText());
@@ -220,7 +232,9 @@ describe("a user known from an assertion alone", () => {
   });
 
   test("is, at the provider of sign-in, the user who signs in there, with the groups that this brought", async () => {
-    await signInClient({ resource: `${origin}/live`, user: "alice@example.com" });
+    const alice = await signInClient({ resource: `${origin}/live`, user: "alice@example.com" });
+    expect((await ping("live", alice.tokens.access_token)).status).toBe(200);
+    expect((await world.gateway.records()).at(-1)).toMatchObject({ user: "u-alice", "auth-method": "grant" });
     const answer = await ping("notes", tokenOf(await exchange("notes", "u-alice")));
     expect([answer.status, answer.json()["result"]]).toEqual([200, {}]);
     expect((await world.gateway.records()).at(-1)).toMatchObject({
@@ -265,10 +279,35 @@ describe("the end", () => {
     const id = String((await world.gateway.records()).at(-1)?.["grant-id"]);
     const page = await oauth.browser.open(`${origin}/.gateway/`);
     expect(page.text).toContain(`value="${id}"`);
+    expect(page.text).toContain(
+      `by your company's identity provider <code>${world.identityProvider.issuer}</code>, without asking you`,
+    );
     const form = findForm(page, "/.gateway/mcp/access");
     if (!form) throw new Error(page.text);
     const after = await oauth.browser.submit(page, form, { grant: id });
     expect(after.text).not.toContain(`value="${id}"`);
     expect((await ping("live", token)).status).toBe(401);
   });
+
+  test("the administrator sees the grant with its issuer, and ends it", async () => {
+    await trust();
+    const { token, client } = await connect("erin");
+    await client.close();
+    const run = (...args: readonly string[]) => runCommand("grants", ...args, "--config", world.gateway.configFile);
+    const listed = await run("list", "--user", "issuer:company/erin");
+    expect(listed.out).toMatch(/issuer:company\/erin .* company /);
+    const [grant] = JSON.parse((await run("list", "--user", "issuer:company/erin", "--json")).out) as Row[];
+    expect(grant).toMatchObject({ issuer: "company", client_id: application.client_id, server: `${origin}/tools/mcp` });
+    expect(grant?.["ends_for_good"]).toBe(grant?.["ends"]);
+    // What a user consented to has no issuer.
+    await signInClient({ resource: `${origin}/live`, user: "bob@example.com" });
+    const [own] = JSON.parse((await run("list", "--user", "u-bob", "--json")).out) as Row[];
+    expect(own).not.toHaveProperty("issuer");
+    const revoked = await run("revoke", String(grant?.["id"]));
+    expect([revoked.code, revoked.out]).toEqual([0, "1 grant ended\n"]);
+    await expect.poll(async () => (await ping("tools/mcp", token)).status, { timeout: 2000, interval: 50 }).toBe(401);
+    expect(JSON.parse((await run("list", "--user", "issuer:company/erin", "--json")).out)).toEqual([]);
+  });
 });
+
+type Row = Readonly<Record<string, unknown>>;

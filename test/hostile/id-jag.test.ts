@@ -166,6 +166,59 @@ describe("a good ID-JAG", () => {
   });
 });
 
+describe("what is known of the sign-in at the issuer", () => {
+  test("is logged with the grant, bounded: when, how, and who acts for the user", async () => {
+    const { desk, sign } = await startWorld();
+    const act = { sub: "agent-7", act: { sub: "orchestrator", iss: IDP } };
+    const told = { auth_time: 1_799_999_000, amr: ["pwd", "hwk"], act };
+    expect((await desk.present(await sign(told))).status).toBe(200);
+    expect(grantLine()).toMatchObject({
+      issuer: "idp",
+      user: "issuer:idp/alice",
+      client: desk.clientId,
+      auth_time: 1_799_999_000,
+      amr: ["pwd", "hwk"],
+      act: ["agent-7", "orchestrator"],
+    });
+  });
+
+  test("is no condition, whatever its shape and length", async () => {
+    const { gateway, desk, sign } = await startWorld();
+    let deep: object = { sub: "last" };
+    for (let depth = 0; depth < 20; depth += 1) deep = { sub: "a".repeat(200), act: deep };
+    const long = { auth_time: "yesterday", amr: [7, ...Array.from({ length: 50 }, () => "m".repeat(80))], act: deep };
+    expect((await desk.present(await sign(long))).status).toBe(200);
+    const line = grantLine();
+    expect(line).not.toHaveProperty("auth_time");
+    expect(line["amr"]).toEqual(Array.from({ length: 8 }, () => "m".repeat(80)));
+    expect(line["act"]).toEqual(Array.from({ length: 8 }, () => "a".repeat(128)));
+    expect((await desk.present(await sign({ auth_time: -1, amr: "pwd", act: { iss: IDP } }))).status).toBe(200);
+    expect(grantLine()).not.toHaveProperty("amr");
+    expect(grantLine()).not.toHaveProperty("act");
+    // An actor is neither the user nor the client.
+    for (const { value } of await gateway.store.list("grants"))
+      expect(value).toMatchObject({ userId: "issuer:idp/alice", clientId: desk.clientId });
+  });
+
+  function grantLine(): Readonly<Record<string, unknown>> {
+    const lines = logged.split("\n").filter((line) => line.includes("grant created by an issuer's assertion"));
+    return JSON.parse(lines.at(-1) ?? "{}") as Record<string, unknown>;
+  }
+});
+
+test.each([
+  ["2m", 120],
+  ["1h", 900],
+])("max_token_lifetime %s caps the life of a token, and lengthens none", async (cap, seconds) => {
+  const { gateway, desk, sign } = await startWorld(config(entry(`, max_token_lifetime: ${cap}`)));
+  const answer = await desk.present(await sign());
+  expect(answer.json()["expires_in"]).toBe(seconds);
+  const opened = gateway.externalTokens.open(String(answer.json()["access_token"]));
+  expect(opened).toMatchObject({ ok: true, claims: { expiresAt: 1_800_000_000 + seconds } });
+  gateway.clock.advance((seconds + 1) * 1000);
+  expect(await gateway.store.list("grants")).toEqual([]);
+});
+
 describe("an assertion is refused", () => {
   test.each([
     ["typ JWT", { typ: "JWT" }],

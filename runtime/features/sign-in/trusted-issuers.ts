@@ -79,6 +79,11 @@ const shape = {
     default: "5m",
     minMs: 30_000,
   }),
+  max_token_lifetime: duration({
+    doc: "Longest life of the tokens that its assertions are exchanged for.",
+    unset: "`access_token_lifetime`",
+    minMs: 60_000,
+  }),
   email_domains: textList({
     doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified.",
     unset: "its addresses count for nothing",
@@ -116,6 +121,8 @@ export interface TrustedIssuer {
   readonly allowedClients: ReadonlySet<string> | undefined;
   readonly allowsPublicClients: boolean;
   readonly maxAssertionAgeSeconds: number;
+  /** Undefined: `lifetimes.accessToken` alone. */
+  readonly maxTokenLifetimeSeconds: number | undefined;
   readonly emailDomains: ReadonlySet<string>;
 }
 
@@ -157,6 +164,10 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
       allowedClients: entry.allowed_clients && new Set(entry.allowed_clients),
       allowsPublicClients: entry.allow_public_clients,
       maxAssertionAgeSeconds: Math.floor(accepted(parseDuration(entry.max_assertion_age)) / 1000),
+      maxTokenLifetimeSeconds:
+        entry.max_token_lifetime === undefined
+          ? undefined
+          : Math.floor(accepted(parseDuration(entry.max_token_lifetime)) / 1000),
       emailDomains: new Set(entry.email_domains),
     };
   });

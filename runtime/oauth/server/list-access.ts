@@ -47,6 +47,7 @@ export async function listGrants(store: Store, { userId, clientId }: AccessFilte
       sessionExpiresAt: value.sessionExpiresAt,
       expiresAt: expiresAt ?? value.sessionExpiresAt,
       ...(value.endsAt === undefined ? {} : { endsAt: value.endsAt }),
+      ...(value.assertedBy === undefined ? {} : { assertedBy: value.assertedBy }),
     }));
 }
 

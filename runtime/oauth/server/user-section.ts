@@ -30,6 +30,7 @@ export async function renderUserSection(deps: UserSectionDeps, principal: Princi
       clientId: grant.clientId,
       clientHost: isClientIdUrl(grant.clientId) ? new URL(grant.clientId).host : undefined,
       server: grant.audience,
+      issuer: grant.assertedBy?.issuer,
       began: toDate(grant.createdAt),
       ends: toDate(grant.expiresAt),
       endsForGood: grant.endsAt === undefined ? undefined : toDate(grant.endsAt),

@@ -66,6 +66,7 @@ export function printGrants(options: ListOptions): Promise<number> {
       user: grant.userId,
       email: emails.get(grant.userId),
       server: grant.audience,
+      issuer: grant.assertedBy?.name,
       began: timeText(grant.createdAt),
       ends: timeText(grant.expiresAt),
       ends_for_good: grant.endsAt === undefined ? undefined : timeText(grant.endsAt),

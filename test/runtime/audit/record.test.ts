@@ -108,7 +108,8 @@ describe("formatRecord()", () => {
   });
 
   test("every field has a value when everything is known", () => {
-    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", grantId: "grant-1", issuer: "company" });
+    const asserted = { grantId: "grant-1", issuer: "company", authMethod: "id-jag" };
+    const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted });
     for (const name of RECORD_FIELDS) expect(record).toHaveProperty([name]);
   });
 

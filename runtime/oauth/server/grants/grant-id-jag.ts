@@ -27,8 +27,10 @@ import {
   chooseResource,
   chooseScope,
   CLOCK_SKEW_SECONDS,
+  readAuthentication,
   readId,
   readSubject,
+  type AssertedAuthentication,
   type AssertedSubject,
   type Claims,
 } from "./id-jag-claims.ts";
@@ -50,6 +52,7 @@ interface Allowed extends AssertedSubject {
   readonly issuedAt: number;
   /** Epoch seconds; past it the assertion is refused by its end. */
   readonly rememberUntil: number;
+  readonly authentication: AssertedAuthentication;
 }
 
 export async function exchangeIdJag(deps: IdJagDeps, request: TokenRequest): Promise<Step<TokenAnswer>> {
@@ -124,6 +127,7 @@ function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest
     issuedAt: times.value.iat,
     // Ends may lie between seconds (RFC 7519 §2, NumericDate).
     rememberUntil: Math.ceil(times.value.exp) + CLOCK_SKEW_SECONDS + 1,
+    authentication: readAuthentication(claims),
   });
 }
 
@@ -156,7 +160,8 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
   });
   if (!user) return badAssertion("its user was refused since, or is another issuer's");
 
-  const endsAt = now + snapshot.settings.lifetimes.accessToken;
+  const { accessToken } = snapshot.settings.lifetimes;
+  const endsAt = now + Math.min(accessToken, entry.maxTokenLifetimeSeconds ?? accessToken);
   const grant: GrantRecord = {
     schema: 1,
     issuer: issuer.origin,
@@ -167,6 +172,7 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     scope,
     createdAt: now,
     sessionExpiresAt: endsAt,
+    endsAt,
     assertedBy: { name: entry.name, issuer: entry.issuer, origin: issuer.origin, jtiHash },
   };
   await deps.store.put(grantKey(grantId), grant, {
@@ -175,7 +181,15 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     tags: [GRANTS_TAG, ...ownerTags(grant)],
   });
   deps.log.info(
-    { grant: grantId, client: client.id, user: userId, audience, issuer: entry.name, assertion: jtiHash },
+    {
+      grant: grantId,
+      client: client.id,
+      user: userId,
+      audience,
+      issuer: entry.name,
+      assertion: jtiHash,
+      ...allowed.authentication,
+    },
     "grant created by an issuer's assertion",
   );
   return pass({ ...mintAccessToken(deps.session.externalTokens, request, grantId, grant, audience), scope });

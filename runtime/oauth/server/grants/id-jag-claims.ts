@@ -7,6 +7,7 @@
  * @see draft-ietf-oauth-identity-assertion-authz-grant, MCP enterprise-managed authorization
  */
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
+import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type Step } from "../answer.ts";
 import { findAudience, type Issuer } from "../find-issuer.ts";
@@ -143,6 +144,36 @@ function readEmail({ email, email_verified: verified }: Claims, domains: Readonl
 
 function isPlain(text: string): boolean {
   return text.length <= 320 && /^[\x21-\x7e]+$/.test(text);
+}
+
+/** How and when the user signed in at the issuer, and who acts for them: for the log alone, nothing is decided by it. */
+export interface AssertedAuthentication {
+  readonly auth_time?: number;
+  readonly amr?: readonly string[];
+  /** Subjects, who acts now first (RFC 8693 §4.1). */
+  readonly act?: readonly string[];
+}
+
+const MAX_LOGGED = 8;
+const MAX_LOGGED_CHARACTERS = 128;
+
+/** What is of another shape is left out: it is no condition. */
+export function readAuthentication({ auth_time: time, amr, act }: Claims): AssertedAuthentication {
+  const methods = Array.isArray(amr) ? amr.filter((each) => typeof each === "string") : [];
+  const actors: string[] = [];
+  for (let actor = act; isRecord(actor) && actors.length < MAX_LOGGED; actor = actor["act"]) {
+    if (typeof actor["sub"] === "string") actors.push(actor["sub"]);
+    else break;
+  }
+  return {
+    ...(isTime(time) ? { auth_time: time } : {}),
+    ...(methods.length === 0 ? {} : { amr: cut(methods) }),
+    ...(actors.length === 0 ? {} : { act: cut(actors) }),
+  };
+}
+
+function cut(texts: readonly string[]): readonly string[] {
+  return texts.slice(0, MAX_LOGGED).map((text) => text.slice(0, MAX_LOGGED_CHARACTERS));
 }
 
 export function readId({ jti }: Claims): Step<string> {

@@ -34,6 +34,7 @@ function trusted(more: Partial<TrustedIssuer> = {}): TrustedIssuer {
     allowedClients: undefined,
     allowsPublicClients: false,
     maxAssertionAgeSeconds: 300,
+    maxTokenLifetimeSeconds: undefined,
     emailDomains: new Set(),
     ...more,
   };
