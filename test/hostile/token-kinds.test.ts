@@ -16,6 +16,8 @@ import { systemClock } from "../../runtime/shared/clock.ts";
 import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/identity/external-token.ts";
 import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
+import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { IDP, idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
@@ -34,6 +36,8 @@ const INITIALIZE = JSON.stringify({
 let directory = "";
 let world: SignInGateway;
 let upstream: EchoUpstream;
+/** Of an issuer whose assertions count. */
+let company: SigningKey;
 /** Behind a route whose users connect it with OAuth. */
 let service: UpstreamService;
 let origin = "";
@@ -61,10 +65,13 @@ beforeAll(async () => {
   const storage = `sqlite:${join(directory, "gateway.db")}`;
   upstream = await startEchoUpstream();
   service = await startUpstreamService();
+  company = await makeSigningKey("ES256", "company");
+  const jwks = JSON.stringify({ keys: [company.jwk] });
   const endpoint = `{ auth_url: "${service.origin}/authorize", token_url: "${service.origin}/token" }`;
   world = await startSignInGateway({
     boot: { storage_url: storage },
     yaml: `
+identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag], jwks: '${jwks}' } }
 routes:
   - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
@@ -134,6 +141,14 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     inAnHour,
   );
 
+  const idJag = (clientId: string): Promise<string> =>
+    signIdJag(idJagClaims(clientId, Date.now(), { aud: origin, resource }), company);
+  const exchanged = await oauth.sendToken({
+    grant_type: JWT_BEARER,
+    assertion: await idJag(registration.client_id),
+    ...clientProof(registration),
+  });
+
   const [session] = await store.list("sessions");
   const programToken = createExternalTokens({ keys, clock: systemClock }).mint({
     kind: "programmatic",
@@ -177,6 +192,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   kinds = {
     "access token": client.tokens.access_token,
     "access token of the host": String(wide.json()["access_token"]),
+    "ID-JAG": await idJag(registration.client_id),
+    "access token of an ID-JAG": String(exchanged.json()["access_token"]),
     "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
     "service account token": serviceToken,
     "programmatic token": programToken,
@@ -254,7 +271,13 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
 
   doors = {
     "an MCP server route": {
-      opensFor: ["access token", "access token of the host", "application token", "service account token"],
+      opensFor: [
+        "access token",
+        "access token of the host",
+        "access token of an ID-JAG",
+        "application token",
+        "service account token",
+      ],
       isOpen: (credential) => mcp("/github", credential),
     },
     "another MCP server route": {
@@ -361,6 +384,18 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       isOpen: (credential) =>
         tokenRequest({ grant_type: "refresh_token", refresh_token: credential, ...clientProof(whole.registration) }),
     },
+    "an exchange of ID-JAGs": {
+      opensFor: ["ID-JAG"],
+      isOpen: (assertion) => tokenRequest({ grant_type: JWT_BEARER, assertion, ...proof }),
+    },
+    "an exchange of ID-JAGs by another client": {
+      opensFor: [],
+      isOpen: (assertion) => tokenRequest({ grant_type: JWT_BEARER, assertion, ...clientProof(whole.registration) }),
+    },
+    "an exchange of ID-JAGs without a secret": {
+      opensFor: [],
+      isOpen: (assertion) => tokenRequest({ grant_type: JWT_BEARER, assertion, client_id: registration.client_id }),
+    },
     "a client's proof": {
       opensFor: ["client secret"],
       isOpen: (credential) =>
@@ -387,11 +422,17 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         tokenRequest({ grant_type: "client_credentials", client_id: machine.clientId, client_secret: credential }),
     },
     "introspection by the client": {
-      opensFor: ["access token", "refresh token"],
+      opensFor: ["access token", "access token of an ID-JAG", "refresh token"],
       isOpen: (credential) => introspects(credential, proof),
     },
     "introspection for a route": {
-      opensFor: ["access token", "access token of the host", "application token", "service account token"],
+      opensFor: [
+        "access token",
+        "access token of the host",
+        "access token of an ID-JAG",
+        "application token",
+        "service account token",
+      ],
       isOpen: isActiveForRoute,
     },
     "introspection by another client": {
@@ -511,6 +552,9 @@ const DOORS = [
   "code exchange",
   "refresh",
   "refresh by another client",
+  "an exchange of ID-JAGs",
+  "an exchange of ID-JAGs by another client",
+  "an exchange of ID-JAGs without a secret",
   "a client's proof",
   "a client's assertion",
   "client credentials",
@@ -577,6 +621,7 @@ describe("every kind of credential at every door: only its own passes", () => {
   test("the revocation endpoint ends a client's grant for its own tokens alone", async () => {
     const proof = clientProof(client.registration);
     const fresh = await client.refresh();
+    // Of the one by an ID-JAG the grant is another one.
     const ends = ["access token", "refresh token"];
     for (const kind of Object.keys(kinds).filter((each) => !ends.includes(each))) {
       const answer = await client.oauth.sendRevocation({ token: kinds[kind] ?? "", ...proof });

@@ -126,7 +126,8 @@ async function check(token: string, find: FindKey, algorithms: readonly string[]
   const { payload, protectedHeader } = await compactVerify(token, find, { algorithms: [...algorithms] });
   let claims: unknown;
   try {
-    claims = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+    // A mark at its beginning is no JSON (RFC 8259 §8.1), and left in it.
+    claims = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
   } catch {
     return { ok: false, reason: "bad", detail: "its claims are no JSON" };
   }
