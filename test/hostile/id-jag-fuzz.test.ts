@@ -199,7 +199,24 @@ describe("generated ID-JAGs", { timeout: 60_000 }, () => {
   });
 
   test("that were changed on their way are refused, unless they say the same", async () => {
-    const character = fc.constantFrom(..."AZaz09-_.=+/ %\u0000é");
+    const character = fc.constantFrom(
+      "A",
+      "Z",
+      "a",
+      "z",
+      "0",
+      "9",
+      "-",
+      "_",
+      ".",
+      "=",
+      "+",
+      "/",
+      " ",
+      "%",
+      "\u0000",
+      "é",
+    );
     const change = fc.record({
       at: fc.nat(),
       remove: fc.nat({ max: 3 }),

@@ -70,7 +70,8 @@ routes:
       const assertion = await sign();
       const asked = gateways.flatMap((gateway) => [1, 2, 3].map(() => present(gateway, assertion)));
       const answers = await Promise.all(asked);
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400, 400, 400]);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 400)).toHaveLength(5);
       for (const answer of answers.filter(({ status }) => status === 400))
         expect(answer.json()).toEqual({ error: "invalid_grant", error_description: "Invalid assertion" });
       const token = String(answers.find(({ status }) => status === 200)?.json()["access_token"]);

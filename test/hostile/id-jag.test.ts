@@ -8,6 +8,8 @@ import { UnsecuredJWT } from "jose";
 import { pino } from "pino";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { NO_BLOCKS, type Blocks } from "../../runtime/identity/blocks.ts";
+import type { Block } from "../../runtime/policy/blocks.ts";
 import { createMemoryStore } from "../../runtime/store/memory.ts";
 import { createTestClock } from "../support/clock.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
@@ -23,6 +25,7 @@ import {
   type FakeIssuer,
   type Presenter,
 } from "../support/id-jag.ts";
+import { userId } from "../support/users.ts";
 import { ORIGIN, RESOURCE, useIssuers, type TestIssuer, type TestIssuerOptions } from "../support/issuer.ts";
 
 const start = useIssuers();
@@ -39,6 +42,8 @@ beforeAll(async () => {
 });
 
 const KEYS = `${IDP}/keys`;
+const ALICE = userId("alice", "idp");
+const BLOCK: Block = { kind: "user", name: ALICE, reason: "", since: 1_800_000_000, by: "test" };
 
 /** Two servers on the host, and one elsewhere. */
 const config = (issuers: string): string => `
@@ -278,6 +283,27 @@ describe("an assertion is refused", () => {
     await expectRefused(world, await world.sign(claims), reason);
     // What was refused has used up nothing.
     expect((await world.desk.present(await world.sign())).status).toBe(200);
+  });
+
+  test("by its issuer: one that counts on another host alone", async () => {
+    const issuers = `identity_issuers:
+  idp: { issuer: "${IDP}", uses: [id_jag], jwks_url: "${KEYS}" }
+  there: { issuer: "https://there.example.net", uses: [id_jag], jwks_url: "${KEYS}", hosts: [other.example.com] }`;
+    const world = await startWorld(config(issuers));
+    await expectRefused(world, await world.sign({ iss: "https://there.example.net" }), /iss is no issuer/);
+  });
+
+  test("by its user: one who is blocked, and then it is not used up", async () => {
+    let blocks: Blocks = { ...NO_BLOCKS, size: 1, find: ({ user }) => (user?.id === ALICE ? BLOCK : undefined) };
+    const world = await startWorld(config(entry()), {
+      blocks: { ...NO_BLOCKS, size: 1, find: (subject) => blocks.find(subject) },
+    });
+    const assertion = await world.sign();
+    const answer = await world.desk.present(assertion);
+    expect([answer.status, answer.json()["error"]]).toEqual([400, "access_denied"]);
+    expect(await world.gateway.store.list("grants")).toEqual([]);
+    blocks = NO_BLOCKS;
+    expect((await world.desk.present(assertion)).status).toBe(200);
   });
 
   test("by its client: one that is registered, but not named", async () => {

@@ -92,6 +92,8 @@ function answerWell(request: FixtureRequest, origin: string): FixtureAnswer {
       return { status: 200, headers: CORS, body: serverMetadata(origin) };
     case "/register":
       return register(request);
+    case "/introspect":
+      return { status: 401, body: { error: "invalid_client" } };
     case "/authorize":
       return authorize(request, origin);
     case "/token":
@@ -122,8 +124,11 @@ function serverMetadata(origin: string): Readonly<Record<string, unknown>> {
     token_endpoint: `${origin}/token`,
     registration_endpoint: `${origin}/register`,
     response_types_supported: ["code"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
-    token_endpoint_auth_methods_supported: ["none"],
+    introspection_endpoint: `${origin}/introspect`,
+    introspection_endpoint_auth_methods_supported: ["client_secret_basic"],
+    grant_types_supported: ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+    authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag"],
+    token_endpoint_auth_methods_supported: ["none", "client_secret_basic"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,

@@ -7,9 +7,11 @@
 import * as authorize from "./authorize-rules.ts";
 import * as browser from "./browser-rules.ts";
 import * as challenge from "./challenge-rules.ts";
+import * as enterprise from "./enterprise-rules.ts";
 import * as registration from "./registration-rules.ts";
 import type { Rule } from "./rule.ts";
 import * as server from "./server-rules.ts";
+import type { Visit } from "./visit.ts";
 
 export interface ClientSequence {
   /** Stable, kebab-case. */
@@ -24,6 +26,10 @@ export interface ClientSequence {
   readonly redirectUris?: readonly string[];
   /** Without these it connects, but something is worse than it need be. */
   readonly wants: readonly Rule[];
+  /** Servers offer it or not, and both are well; absent = every server is for it. */
+  readonly isOffered?: (visit: Visit) => Promise<boolean>;
+  /** Why it is not offered, and what would. */
+  readonly notOffered?: string;
 }
 
 /** The way through metadata that every client of revision 2025-06-18 and later goes. */
@@ -216,6 +222,24 @@ export const CLIENTS: readonly ClientSequence[] = [
     ],
     byRegistration: [],
     wants: [],
+  },
+  {
+    id: "enterprise",
+    name: "Clients by the company's identity provider (ID-JAG)",
+    isOffered: enterprise.isOffered,
+    notOffered: enterprise.NOT_OFFERED,
+    needs: [
+      challenge.initializeChallenged,
+      ...discovery,
+      enterprise.idJagAgreed,
+      enterprise.idJagGrantAdvertised,
+      enterprise.provenClientsAdvertised,
+      enterprise.assertionJudged,
+      authorize.tokenNotCached,
+      challenge.badTokenChallenged,
+    ],
+    byRegistration: [],
+    wants: [enterprise.introspectionGuarded],
   },
   {
     id: "safety",

@@ -21,8 +21,13 @@ export interface RuleResult {
 export interface ClientReport {
   readonly client: string;
   readonly name: string;
-  /** "limited" = connects, with something to improve. "unclear" = a needed step could not be validated. */
-  readonly outcome: "works" | "limited" | "unclear" | "fails";
+  /**
+   * "limited" = connects, with something to improve. "unclear" = a needed step could not be validated. "not-offered" = the
+   * server is not for such clients, and need not be.
+   */
+  readonly outcome: "works" | "limited" | "unclear" | "fails" | "not-offered";
+  /** What would offer it, where it is not. */
+  readonly hint?: string;
   readonly needs: readonly RuleResult[];
   readonly wants: readonly RuleResult[];
 }
@@ -48,14 +53,21 @@ export async function examine(address: string, ask: Ask = createAsk()): Promise<
   if (failure !== undefined) return nothingAnswers(visit.url.href, failure);
   const documents = takesDocuments(await visit.server());
   const results = new Map<string, RuleResult>();
+  const absent = new Set<ClientSequence>();
   // One after the other: registration is limited per peer, and the order is that of a client.
   for (const client of CLIENTS) {
+    if (client.isOffered && !(await client.isOffered(visit))) {
+      absent.add(client);
+      continue;
+    }
     for (const rule of [...needsOf(client, documents), ...client.wants]) {
       if (!results.has(rule.id))
         results.set(rule.id, { rule: rule.id, says: rule.says, verdict: await rule.check(visit) });
     }
   }
-  const clients = CLIENTS.map((client) => reportOf(client, needsOf(client, documents), results));
+  const clients = CLIENTS.map((client) =>
+    absent.has(client) ? notOffered(client) : reportOf(client, needsOf(client, documents), results),
+  );
   return { url: visit.url.href, ok: clients.every(({ outcome }) => outcome !== "fails"), clients };
 }
 
@@ -68,6 +80,10 @@ function nothingAnswers(url: string, failure: string): DoctorReport {
     wants: [],
   }));
   return { url, ok: false, unreachable: short(failure), clients };
+}
+
+function notOffered({ id, name, notOffered: hint }: ClientSequence): ClientReport {
+  return { client: id, name, outcome: "not-offered", needs: [], wants: [], ...(hint === undefined ? {} : { hint }) };
 }
 
 function reportOf(

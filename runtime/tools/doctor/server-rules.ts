@@ -6,7 +6,7 @@ import type { Visit } from "./visit.ts";
 import { trimSlash } from "../../shared/trim-slash.ts";
 
 /** A rule about one member of the metadata. */
-function serverRule(
+export function serverRule(
   id: string,
   says: string,
   validate: (metadata: JsonObject, visit: Visit) => Verdict | Promise<Verdict>,

@@ -9,6 +9,7 @@ const WORDS: Readonly<Record<ClientReport["outcome"], string>> = {
   limited: "connects, could be better",
   unclear: "cannot be judged from here",
   fails: "does not connect",
+  "not-offered": "is not offered here",
 };
 
 export function formatDoctorReport(report: DoctorReport): string {
@@ -22,12 +23,18 @@ export function formatDoctorReport(report: DoctorReport): string {
   }
   lines.push(...section("To fix", report, ({ needs }) => needs, "broken"));
   lines.push(...section("To improve", report, ({ wants }) => wants, "broken"));
+  lines.push(...notOfferedSection(report));
   lines.push(...section("Not judged", report, ({ needs, wants }) => [...needs, ...wants], "unknown"));
   lines.push(
     "",
     "From outside one cannot see how large a message may be once a token is there. On this gateway it is 4 KiB unless the route says otherwise: a tool call with a file of 6 KB is answered 413. Set mcp.server.max_request_bytes of the route to allow more.",
   );
   return lines.join("\n");
+}
+
+function notOfferedSection({ clients }: DoctorReport): readonly string[] {
+  const hints = clients.flatMap(({ client, hint }) => (hint === undefined ? [] : [`  ${client}: ${hint}`]));
+  return hints.length === 0 ? [] : ["", "Not offered, and need not be:", ...hints];
 }
 
 function safetyWords(client: ClientReport): string {

@@ -222,7 +222,9 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
   [
     "no refresh tokens",
     ["refresh-advertised"],
-    edit(isServerMetadata, { grant_types_supported: ["authorization_code"] }),
+    edit(isServerMetadata, {
+      grant_types_supported: ["authorization_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+    }),
   ],
   ["no S256", ["pkce-advertised"], edit(isServerMetadata, { code_challenge_methods_supported: undefined })],
   [
@@ -498,6 +500,46 @@ const defects: readonly (readonly [defect: string, broken: readonly string[], be
     instead(({ method, path }) => method === "OPTIONS" && path === "/register", { status: 405 }),
   ],
   [
+    "the ID-JAG profile under one name only",
+    ["id-jag-agreed"],
+    edit((path) => path.startsWith("/.well-known/openid"), { authorization_grant_profiles_supported: [] }),
+  ],
+  [
+    "other grants under the other name",
+    ["id-jag-agreed"],
+    edit((path) => path.startsWith("/.well-known/openid"), {
+      grant_types_supported: ["authorization_code", "refresh_token"],
+    }),
+  ],
+  [
+    "the ID-JAG profile without its grant",
+    ["id-jag-grant-advertised"],
+    edit(isServerMetadata, { grant_types_supported: ["authorization_code", "refresh_token"] }),
+  ],
+  [
+    "no method for clients that prove themselves",
+    ["proven-clients-advertised"],
+    edit(isServerMetadata, { token_endpoint_auth_methods_supported: ["none"] }),
+  ],
+  [
+    "a grant that is named and not known",
+    ["assertion-judged"],
+    instead(({ path, body }) => path === "/token" && body.includes("jwt-bearer"), {
+      status: 400,
+      body: { error: "unsupported_grant_type" },
+    }),
+  ],
+  [
+    "introspection without a proof",
+    ["introspection-guarded"],
+    instead(({ path }) => path === "/introspect", { status: 200, body: { active: false } }),
+  ],
+  [
+    "introspection for public clients",
+    ["introspection-guarded"],
+    edit(isServerMetadata, { introspection_endpoint_auth_methods_supported: ["none"] }),
+  ],
+  [
     "foreign pages are heard",
     ["foreign-origin-refused"],
     instead((request) => isPost(request) && (request.header("origin")?.includes("invalid") ?? false), { status: 401 }),
@@ -523,6 +565,18 @@ describe("examine()", () => {
     const rules = CLIENTS.flatMap((client) => [...needsOf(client, true), ...needsOf(client, false), ...client.wants]);
     const tested = new Set(defects.flatMap(([, broken]) => broken));
     expect([...new Set(rules.map(({ id }) => id))].filter((id) => !tested.has(id))).toEqual([]);
+  });
+
+  test("says where enterprise clients are not served, and what would, without calling it a failure", async () => {
+    const report = await examineBent(
+      edit(isServerMetadata, { authorization_grant_profiles_supported: undefined, introspection_endpoint: undefined }),
+    );
+    expect(report.ok).toBe(true);
+    expect(rulesOf(report, "broken")).toEqual([]);
+    expect(report.clients.find(({ client }) => client === "enterprise")?.outcome).toBe("not-offered");
+    const text = formatDoctorReport(report);
+    expect(text).toMatch(/^ {2}Clients by the company's identity provider \(ID-JAG\) +is not offered here$/m);
+    expect(text).toMatch(/^ {2}enterprise: .*identity_issuers.*id_jag/m);
   });
 
   test("leads to the setting for messages that are too long: a file of 6 KB is the first thing people send", async () => {
@@ -668,6 +722,21 @@ describe("gateway doctor against this gateway", () => {
       expect(formatDoctorReport(below)).toContain(`resource is "${plain.resource}"`);
     } finally {
       await plain.close();
+    }
+  });
+
+  test("enterprise clients find what they need where an issuer counts on the host", async () => {
+    expect((await examine(world.resource)).clients.find(({ client }) => client === "enterprise")?.outcome).toBe(
+      "not-offered",
+    );
+    const issuer = 'https://idp.example.com", uses: [id_jag], jwks_url: "https://idp.example.com/keys';
+    const settings = `mcp_dynamic_registration: false\nidentity_issuers: { company: { issuer: "${issuer}" } }`;
+    const served = await startMcpGateway({ settings });
+    try {
+      const report = await examine(served.resource);
+      expect(report.clients.find(({ client }) => client === "enterprise")?.outcome).toBe("works");
+    } finally {
+      await served.close();
     }
   });
 

@@ -1,0 +1,123 @@
+/** What clients rely on that come with a statement of their company's identity provider (ID-JAG) in the place of a sign-in. */
+import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
+import { serverRule } from "./server-rules.ts";
+import type { JsonObject } from "./ask.ts";
+import { metadataHeaders } from "./challenge-rules.ts";
+import type { Visit } from "./visit.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
+
+const PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
+const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** By which a client shows that it is the one that the provider named. */
+const PROOFS = ["client_secret_basic", "client_secret_post", "private_key_jwt"];
+/** Of an issuer that is nobody's, and signed by nobody. */
+const NOT_GOOD = ['{"alg":"ES256","typ":"oauth-id-jag+jwt"}', '{"iss":"https://gateway-doctor.invalid"}', "none"]
+  .map((part) => Buffer.from(part).toString("base64url"))
+  .join(".");
+
+/** Clients read one or the other, and never both. */
+async function bothDocuments(visit: Visit): Promise<readonly JsonObject[]> {
+  const { origin, pathname } = new URL(await visit.issuer());
+  const found: JsonObject[] = [];
+  for (const name of ["oauth-authorization-server", "openid-configuration"]) {
+    const answer = await visit.ask({
+      url: `${origin}/.well-known/${name}${trimSlash(pathname)}`,
+      headers: metadataHeaders,
+    });
+    const document = answer.status === 200 ? answer.json() : undefined;
+    if (document) found.push(document);
+  }
+  return found;
+}
+
+const namesProfile = (document: JsonObject): boolean =>
+  lists(document["authorization_grant_profiles_supported"], PROFILE);
+
+/** Whether anything says that such clients are served here: without it they go on to the sign-in page. */
+export async function isOffered(visit: Visit): Promise<boolean> {
+  return (await bothDocuments(visit)).some(namesProfile);
+}
+
+export const NOT_OFFERED =
+  "the metadata does not name the ID-JAG profile, so these clients show the sign-in page as others do. On this gateway an entry of identity_issuers offers it: its uses list id_jag, its hosts this host (or no hosts), and it is in a slice that is in force";
+
+export const idJagAgreed: Rule = {
+  id: "id-jag-agreed",
+  says: "both metadata documents name the ID-JAG profile, and the same grants",
+  async check(visit) {
+    const [first, ...others] = await bothDocuments(visit);
+    if (!first) return unknown("there is no authorization server metadata");
+    for (const document of [first, ...others]) {
+      if (!namesProfile(document))
+        return broken("one of them does not name the profile", "serve the same under both names");
+      if (sortedText(document["grant_types_supported"]) !== sortedText(first["grant_types_supported"]))
+        return broken("grant_types_supported differs", "serve the same under both names");
+    }
+    return HOLDS;
+  },
+};
+
+function sortedText(value: unknown): string {
+  return JSON.stringify(Array.isArray(value) ? value.map(String).toSorted() : value);
+}
+
+export const idJagGrantAdvertised = serverRule(
+  "id-jag-grant-advertised",
+  "grant_types_supported lists the grant beside its profile",
+  ({ grant_types_supported: grants }) =>
+    holdsIf(
+      lists(grants, JWT_BEARER),
+      `grant_types_supported is ${JSON.stringify(grants)}`,
+      `list ${JWT_BEARER}: clients look for it, too`,
+    ),
+);
+
+export const provenClientsAdvertised = serverRule(
+  "proven-clients-advertised",
+  "token_endpoint_auth_methods_supported lists a method for clients that prove themselves",
+  ({ token_endpoint_auth_methods_supported: methods }) =>
+    holdsIf(
+      PROOFS.some((method) => lists(methods, method)),
+      `token_endpoint_auth_methods_supported is ${JSON.stringify(methods)}`,
+      "list client_secret_basic: whoever has an assertion could use it in the client's name",
+    ),
+);
+
+export const assertionJudged: Rule = {
+  id: "assertion-judged",
+  says: "the token endpoint judges an assertion: a bad one is 400 invalid_grant, or the client is asked for its proof",
+  async check(visit) {
+    // Where clients cannot register themselves, one that nobody knows: its refusal says as much.
+    const clientId = (await visit.clientId()) ?? "gateway-doctor";
+    const answer = await visit.token({ grant_type: JWT_BEARER, assertion: NOT_GOOD, client_id: clientId });
+    if (!answer) return unknown("there is no token endpoint");
+    const error = answer.json()?.["error"];
+    const isRefused = (answer.status === 400 && error === "invalid_grant") || error === "invalid_client";
+    return holdsIf(
+      isRefused && answer.status < 500,
+      describe(answer),
+      "accept the grant that the metadata names (RFC 7523 §3.1)",
+    );
+  },
+};
+
+export const introspectionGuarded = serverRule(
+  "introspection-guarded",
+  "introspection is offered, to callers that prove themselves alone",
+  async ({ introspection_endpoint: endpoint, introspection_endpoint_auth_methods_supported: methods }, visit) => {
+    if (typeof endpoint !== "string")
+      return broken("no introspection_endpoint", "name it: servers and logs ask there whom a token stands for");
+    if (lists(methods, "none")) return broken("none is listed for it", "demand a proof (RFC 7662 §2.1)");
+    const answer = await visit.ask({
+      method: "POST",
+      url: endpoint,
+      headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
+      body: "token=gateway-doctor-no-token",
+    });
+    return holdsIf(
+      answer.status === 400 || answer.status === 401,
+      `${describe(answer)} to a caller without a proof`,
+      "answer 401: it is a way to try tokens (RFC 7662 §2.1)",
+    );
+  },
+);
