@@ -17,7 +17,11 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     doc: "Who is asked for groups that the identity provider leaves out.",
   },
   entra: { name: "EntraGroups", doc: "Microsoft Graph, asked by an app registration of its own." },
-  identity_issuers: { name: "IdentityIssuer", doc: "An issuer whose signed statements about users are accepted." },
+  identity_issuers: {
+    name: "IdentityIssuer",
+    doc: "An issuer whose signed statements about users or workloads are accepted.",
+  },
+  workload_rules: { name: "WorkloadRule", doc: "Which workloads of a platform may come in, to what, in which groups." },
   host_certificates: { name: "HostCertificate", doc: "A certificate for one host." },
   redirect: { name: "RouteRedirect", doc: "Where a route redirects to; what is not given is that of the request." },
   response: { name: "RouteResponse", doc: "An answer that the gateway gives by itself." },

@@ -49,7 +49,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `programmatic` or `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, auth-method, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user in, `issuer-rules` has those of its `workload_rules` that let a workload in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -224,7 +224,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpGroupsResolver?: BundleIdpGroupsResolver;
   /**
-  * Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once. Default: none
+  * Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once. Default: none
   *
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
@@ -1076,6 +1076,217 @@ export class BundleIdpGroupsResolverOutputReference extends cdktf.ComplexObject 
     return this._entra.internalValue;
   }
 }
+export interface BundleIdentityIssuersWorkloadRules {
+  /**
+  * Claims that a token must have. A name is that of a claim as it is, or a JSON Pointer (RFC 6901) to one within others: `/kubernetes.io/serviceaccount/name`. All of them must be there, each with one of the values of its list; where the claim is a list itself, one of its values. A value is a text, compared byte for byte, in which `*` stands for one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`); a number or a flag is written as JSON: `json:true`, `json:42`.
+  *
+  */
+  readonly claims: { [key: string]: string[] } | cdktf.IResolvable;
+  /**
+  * What it opens: addresses of MCP servers, as clients name them; of ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.
+  *
+  */
+  readonly resources: string[];
+  /**
+  * Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address and no claims. Default: none
+  *
+  */
+  readonly groups?: string[];
+  /**
+  * Longest life of a token that is given out; it never outlives the assertion either. Default: that of access tokens
+  *
+  */
+  readonly maxTokenLifetime?: string;
+}
+
+export function bundleIdentityIssuersWorkloadRulesToTerraform(struct?: BundleIdentityIssuersWorkloadRules | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    claims: cdktf.hashMapper(cdktf.listMapper(cdktf.stringToTerraform, false))(struct!.claims),
+    resources: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.resources),
+    groups: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.groups),
+    max_token_lifetime: cdktf.stringToTerraform(struct!.maxTokenLifetime),
+  }
+}
+
+
+export function bundleIdentityIssuersWorkloadRulesToHclTerraform(struct?: BundleIdentityIssuersWorkloadRules | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    claims: {
+      value: cdktf.hashMapperHcl(cdktf.listMapperHcl(cdktf.stringToHclTerraform, false))(struct!.claims),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringListMap",
+    },
+    resources: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.resources),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    groups: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.groups),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    max_token_lifetime: {
+      value: cdktf.stringToHclTerraform(struct!.maxTokenLifetime),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersWorkloadRulesOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  * @param complexObjectKey the key of this item in the map
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string, complexObjectKey: string) {
+    super(terraformResource, terraformAttribute, false, complexObjectKey);
+  }
+
+  public get internalValue(): BundleIdentityIssuersWorkloadRules | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._claims !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.claims = this._claims;
+    }
+    if (this._resources !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.resources = this._resources;
+    }
+    if (this._groups !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.groups = this._groups;
+    }
+    if (this._maxTokenLifetime !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.maxTokenLifetime = this._maxTokenLifetime;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuersWorkloadRules | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._claims = undefined;
+      this._resources = undefined;
+      this._groups = undefined;
+      this._maxTokenLifetime = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._claims = value.claims;
+      this._resources = value.resources;
+      this._groups = value.groups;
+      this._maxTokenLifetime = value.maxTokenLifetime;
+    }
+  }
+
+  // claims - computed: false, optional: false, required: true
+  private _claims?: { [key: string]: string[] } | cdktf.IResolvable; 
+  public get claims() {
+    return this.interpolationForAttribute('claims');
+  }
+  public set claims(value: { [key: string]: string[] } | cdktf.IResolvable) {
+    this._claims = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get claimsInput() {
+    return this._claims;
+  }
+
+  // resources - computed: false, optional: false, required: true
+  private _resources?: string[]; 
+  public get resources() {
+    return this.getListAttribute('resources');
+  }
+  public set resources(value: string[]) {
+    this._resources = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get resourcesInput() {
+    return this._resources;
+  }
+
+  // groups - computed: false, optional: true, required: false
+  private _groups?: string[]; 
+  public get groups() {
+    return this.getListAttribute('groups');
+  }
+  public set groups(value: string[]) {
+    this._groups = value;
+  }
+  public resetGroups() {
+    this._groups = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get groupsInput() {
+    return this._groups;
+  }
+
+  // max_token_lifetime - computed: false, optional: true, required: false
+  private _maxTokenLifetime?: string; 
+  public get maxTokenLifetime() {
+    return this.getStringAttribute('max_token_lifetime');
+  }
+  public set maxTokenLifetime(value: string) {
+    this._maxTokenLifetime = value;
+  }
+  public resetMaxTokenLifetime() {
+    this._maxTokenLifetime = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get maxTokenLifetimeInput() {
+    return this._maxTokenLifetime;
+  }
+}
+
+export class BundleIdentityIssuersWorkloadRulesMap extends cdktf.ComplexMap {
+  public internalValue? : { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute)
+  }
+
+  /**
+  * @param key the key of the item to return
+  */
+  public get(key: string): BundleIdentityIssuersWorkloadRulesOutputReference {
+    return new BundleIdentityIssuersWorkloadRulesOutputReference(this.terraformResource, this.terraformAttribute, key);
+  }
+}
 export interface BundleIdentityIssuers {
   /**
   * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.
@@ -1083,7 +1294,7 @@ export interface BundleIdentityIssuers {
   */
   readonly issuer: string;
   /**
-  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
+  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`.
   *
   */
   readonly uses: string[];
@@ -1103,7 +1314,7 @@ export interface BundleIdentityIssuers {
   */
   readonly algorithms?: string[];
   /**
-  * Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts with MCP servers
+  * Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts
   *
   */
   readonly hosts?: string[];
@@ -1118,7 +1329,7 @@ export interface BundleIdentityIssuers {
   */
   readonly allowPublicClients?: boolean | cdktf.IResolvable;
   /**
-  * Longest time between issue and end of an assertion. Default: `5m`.
+  * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. Default: `5m` with `id_jag`, `1h` with `workload`
   *
   */
   readonly maxAssertionAge?: string;
@@ -1132,6 +1343,26 @@ export interface BundleIdentityIssuers {
   *
   */
   readonly emailDomains?: string[];
+  /**
+  * With `workload`: what its tokens may name in `aud`; one that names anything else beside is refused. Default: the origin of the host where a token is presented, with or without a slash at its end, and its token endpoint
+  *
+  */
+  readonly audiences?: string[];
+  /**
+  * With `workload`: whether one token may be exchanged several times. `allowed` is for platforms that give a workload the same token for a while, as Kubernetes gives pods theirs from a file. Ordinary routes take a token as often as it is sent. One of `once`, `allowed`. Default: `once`.
+  *
+  */
+  readonly replay?: string;
+  /**
+  * With `workload`: a `client_id` that is sent without a proof says nothing. Without this it must be that of a client that has nothing to prove. Default: `false`.
+  *
+  */
+  readonly ignoreClientId?: boolean | cdktf.IResolvable;
+  /**
+  * With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule that is changed or taken away ends what it gave access to at once. Default: none, which `workload` does not go with
+  *
+  */
+  readonly workloadRules?: { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable;
 }
 
 export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers | cdktf.IResolvable): any {
@@ -1151,6 +1382,10 @@ export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers 
     max_assertion_age: cdktf.stringToTerraform(struct!.maxAssertionAge),
     max_token_lifetime: cdktf.stringToTerraform(struct!.maxTokenLifetime),
     email_domains: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.emailDomains),
+    audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.audiences),
+    replay: cdktf.stringToTerraform(struct!.replay),
+    ignore_client_id: cdktf.booleanToTerraform(struct!.ignoreClientId),
+    workload_rules: cdktf.hashMapper(bundleIdentityIssuersWorkloadRulesToTerraform)(struct!.workloadRules),
   }
 }
 
@@ -1227,6 +1462,30 @@ export function bundleIdentityIssuersToHclTerraform(struct?: BundleIdentityIssue
       type: "list",
       storageClassType: "stringList",
     },
+    audiences: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.audiences),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    replay: {
+      value: cdktf.stringToHclTerraform(struct!.replay),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    ignore_client_id: {
+      value: cdktf.booleanToHclTerraform(struct!.ignoreClientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    workload_rules: {
+      value: cdktf.hashMapperHcl(bundleIdentityIssuersWorkloadRulesToHclTerraform)(struct!.workloadRules),
+      isBlock: true,
+      type: "map",
+      storageClassType: "BundleIdentityIssuersWorkloadRulesMap",
+    },
   };
 
   // remove undefined attributes
@@ -1296,6 +1555,22 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.emailDomains = this._emailDomains;
     }
+    if (this._audiences !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.audiences = this._audiences;
+    }
+    if (this._replay !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.replay = this._replay;
+    }
+    if (this._ignoreClientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.ignoreClientId = this._ignoreClientId;
+    }
+    if (this._workloadRules?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.workloadRules = this._workloadRules?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -1314,6 +1589,10 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._maxAssertionAge = undefined;
       this._maxTokenLifetime = undefined;
       this._emailDomains = undefined;
+      this._audiences = undefined;
+      this._replay = undefined;
+      this._ignoreClientId = undefined;
+      this._workloadRules.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -1333,6 +1612,10 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._maxAssertionAge = value.maxAssertionAge;
       this._maxTokenLifetime = value.maxTokenLifetime;
       this._emailDomains = value.emailDomains;
+      this._audiences = value.audiences;
+      this._replay = value.replay;
+      this._ignoreClientId = value.ignoreClientId;
+      this._workloadRules.internalValue = value.workloadRules;
     }
   }
 
@@ -1504,6 +1787,70 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get emailDomainsInput() {
     return this._emailDomains;
+  }
+
+  // audiences - computed: false, optional: true, required: false
+  private _audiences?: string[]; 
+  public get audiences() {
+    return this.getListAttribute('audiences');
+  }
+  public set audiences(value: string[]) {
+    this._audiences = value;
+  }
+  public resetAudiences() {
+    this._audiences = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get audiencesInput() {
+    return this._audiences;
+  }
+
+  // replay - computed: false, optional: true, required: false
+  private _replay?: string; 
+  public get replay() {
+    return this.getStringAttribute('replay');
+  }
+  public set replay(value: string) {
+    this._replay = value;
+  }
+  public resetReplay() {
+    this._replay = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get replayInput() {
+    return this._replay;
+  }
+
+  // ignore_client_id - computed: false, optional: true, required: false
+  private _ignoreClientId?: boolean | cdktf.IResolvable; 
+  public get ignoreClientId() {
+    return this.getBooleanAttribute('ignore_client_id');
+  }
+  public set ignoreClientId(value: boolean | cdktf.IResolvable) {
+    this._ignoreClientId = value;
+  }
+  public resetIgnoreClientId() {
+    this._ignoreClientId = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get ignoreClientIdInput() {
+    return this._ignoreClientId;
+  }
+
+  // workload_rules - computed: false, optional: true, required: false
+  private _workloadRules = new BundleIdentityIssuersWorkloadRulesMap(this, "workload_rules");
+  public get workloadRules() {
+    return this._workloadRules;
+  }
+  public putWorkloadRules(value: { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable) {
+    this._workloadRules.internalValue = value;
+  }
+  public resetWorkloadRules() {
+    this._workloadRules.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get workloadRulesInput() {
+    return this._workloadRules.internalValue;
   }
 }
 

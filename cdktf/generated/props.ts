@@ -48,10 +48,11 @@ export interface GatewaySettings {
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
    * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user
-   * in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an
-   * issuer's assertion), `application`, `service-account`, `programmatic` or `provider-token`. One can list:
-   * request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id,
-   * issuer, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
+   * in, `issuer-rules` has those of its `workloadRules` that let a workload in; `auth-method` is `session` (browser),
+   * `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`,
+   * `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`.
+   * One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id,
+   * grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -123,8 +124,8 @@ export interface GatewaySettings {
    */
   readonly idpRequestParams?: Readonly<Record<string, string>>;
   /**
-   * Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that
-   * becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no
+   * Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and
+   * dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no
    * tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow
    * or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they
    * would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.
@@ -240,7 +241,7 @@ export interface RuntimeFlags {
 }
 
 /** Fields that an authorization record may carry beside the fixed ones. */
-export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
+export type AuthorizeLogField = "request-id" | "trace-id" | "bundle-digest" | "route" | "method" | "path" | "host" | "ip" | "user" | "email" | "session-id" | "grant-id" | "client-id" | "issuer" | "issuer-rules" | "auth-method" | "mcp-method" | "mcp-tool" | "mcp-tool-parameters";
 
 /** Who is asked for groups that the identity provider leaves out. */
 export interface GroupsResolver {
@@ -282,7 +283,7 @@ export interface EntraGroups {
   readonly graphUrl?: string;
 }
 
-/** An issuer whose signed statements about users are accepted. */
+/** An issuer whose signed statements about users or workloads are accepted. */
 export interface IdentityIssuer {
   /**
    * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback
@@ -293,6 +294,9 @@ export interface IdentityIssuer {
   /**
    * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant
    * (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
+   * `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a
+   * stored secret (workload identity federation), and opens ordinary routes with `bearerTokenFormat: "jwt"` with it, as
+   * `workloadRules` say; its user id is `workload:<name>/<sub>`.
    */
   readonly uses: readonly IssuerUse[];
   /**
@@ -312,9 +316,9 @@ export interface IdentityIssuer {
    */
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
-   * Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to
+   * Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to
    * name as the audience.
-   * @default - all hosts with MCP servers
+   * @default - all hosts
    */
   readonly hosts?: readonly string[];
   /**
@@ -330,8 +334,8 @@ export interface IdentityIssuer {
    */
   readonly allowPublicClients?: boolean | IResolvable;
   /**
-   * Longest time between issue and end of an assertion.
-   * @default 5m
+   * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`.
+   * @default - `5m` with `id_jag`, `1h` with `workload`
    */
   readonly maxAssertionAge?: string;
   /**
@@ -345,13 +349,65 @@ export interface IdentityIssuer {
    * @default - its addresses count for nothing
    */
   readonly emailDomains?: readonly string[];
+  /**
+   * With `workload`: what its tokens may name in `aud`; one that names anything else beside is refused.
+   * @default - the origin of the host where a token is presented, with or without a slash at its end, and its token endpoint
+   */
+  readonly audiences?: readonly string[];
+  /**
+   * With `workload`: whether one token may be exchanged several times. `allowed` is for platforms that give a workload
+   * the same token for a while, as Kubernetes gives pods theirs from a file. Ordinary routes take a token as often as
+   * it is sent.
+   * @default once
+   */
+  readonly replay?: "once" | "allowed";
+  /**
+   * With `workload`: a `clientId` that is sent without a proof says nothing. Without this it must be that of a client
+   * that has nothing to prove.
+   * @default false
+   */
+  readonly ignoreClientId?: boolean | IResolvable;
+  /**
+   * With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule
+   * that is changed or taken away ends what it gave access to at once.
+   * @default - none, which `workload` does not go with
+   */
+  readonly workloadRules?: Readonly<Record<string, WorkloadRule>>;
 }
 
 /** What statements of an issuer are accepted for. */
-export type IssuerUse = "id_jag";
+export type IssuerUse = "id_jag" | "workload";
 
 /** Asymmetric signatures. */
 export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "PS256" | "RS256";
+
+/** Which workloads of a platform may come in, to what, in which groups. */
+export interface WorkloadRule {
+  /**
+   * Claims that a token must have. A name is that of a claim as it is, or a JSON Pointer (RFC 6901) to one within
+   * others: `/kubernetes.io/serviceaccount/name`. All of them must be there, each with one of the values of its list;
+   * where the claim is a list itself, one of its values. A value is a text, compared byte for byte, in which `*` stands
+   * for one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`); a number or a flag is written as
+   * JSON: `json:true`, `json:42`.
+   */
+  readonly claims: Readonly<Record<string, readonly string[]>>;
+  /**
+   * What it opens: addresses of MCP servers, as clients name them; of ordinary routes with `bearerTokenFormat: "jwt"`,
+   * the origin, or origin and prefix.
+   */
+  readonly resources: readonly string[];
+  /**
+   * Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address
+   * and no claims.
+   * @default - none
+   */
+  readonly groups?: readonly string[];
+  /**
+   * Longest life of a token that is given out; it never outlives the assertion either.
+   * @default - that of access tokens
+   */
+  readonly maxTokenLifetime?: string;
+}
 
 /** A certificate for one host. */
 export interface HostCertificate {

@@ -28,6 +28,8 @@ export interface RecordInput {
   readonly clientId?: string | undefined;
   /** Name of the trusted issuer whose assertion stood in the place of a sign-in. */
   readonly issuer?: string | undefined;
+  /** Names of the rules of that issuer that let a workload in. */
+  readonly issuerRules?: readonly string[] | undefined;
   /** How the caller was authenticated: "session", "grant", "id-jag" …; absent when nobody was. */
   readonly authMethod?: string | undefined;
   /** On MCP server routes; {} when the request has no method of its own (GET, DELETE, posted responses). */
@@ -60,6 +62,7 @@ export const RECORD_FIELDS = [
   "grant-id",
   "client-id",
   "issuer",
+  "issuer-rules",
   "auth-method",
   "mcp-method",
   "mcp-tool",
@@ -83,6 +86,7 @@ const WRITE_FIELD: Readonly<Record<RecordField, Write>> = {
   "grant-id": (input) => field("grant-id", input.grantId),
   "client-id": (input) => field("client-id", input.clientId),
   issuer: (input) => field("issuer", input.issuer),
+  "issuer-rules": (input) => field("issuer-rules", input.issuerRules?.join(" ")),
   "auth-method": (input) => field("auth-method", input.authMethod),
   "mcp-method": (input) => (input.mcp ? field("mcp-method", input.mcp.method ?? "") : ""),
   "mcp-tool": (input) => field("mcp-tool", input.mcp?.tool),

@@ -4,10 +4,12 @@
  * Promise: session, grant and service account are looked up, the user is looked up, revocation is checked before and
  * after.
  */
+import type { LiveSettings } from "../config/compiled.ts";
 import type { Snapshots } from "../config/snapshot.ts";
+import { readUserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
-import { isStillTrusted } from "./issuers/asserted.ts";
+import { isStillTrusted, workloadUser } from "./issuers/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
@@ -60,13 +62,16 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     }
     const sid = claimed.sessionId ?? claimed.grantId;
     if (userId === undefined || sid === undefined) return refusal("malformed");
-    const user = await deps.identities.load(userId);
-    if (!user) return refusal("unknown-user");
+    const { settings } = deps.snapshots.current();
+    // No record of a person stands behind a workload, nor does a workload's grant ever stand for a person.
+    if ((claimed.kind === "workload") !== (assertedBy?.rules !== undefined)) return refusal("malformed");
+    const user = assertedBy?.rules ? workloadOf(settings, assertedBy, userId) : await deps.identities.load(userId);
+    if (!user) return refusal(claimed.kind === "workload" ? "revoked" : "unknown-user");
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // Reading took a while: a revocation may have come in between.
     if (revocations.isRevoked(keys)) return refusal("revoked");
-    const { settings } = deps.snapshots.current();
-    if (assertedBy && !isStillTrusted(settings, assertedBy, user.id, claimed.clientId)) return refusal("revoked");
+    if (assertedBy && !isStillTrusted(deps.snapshots.current().settings, assertedBy, user.id, claimed.clientId))
+      return refusal("revoked");
     // The same object while nothing changed, since assertions and application tokens are remembered by it.
     if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };
@@ -94,6 +99,11 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
 function isSameUser(earlier: Principal, { version, claims }: User, expiresAt: number): boolean {
   const { user } = earlier;
   return user.version === version && user.claims["email"] === claims["email"] && earlier.expiresAt === expiresAt;
+}
+
+function workloadOf(settings: LiveSettings, assertedBy: AssertedBy, id: string): User | undefined {
+  const userId = readUserId(id);
+  return userId && workloadUser(settings, assertedBy, userId);
 }
 
 /** A machine is its own record: no identity provider knows it. */

@@ -15,12 +15,12 @@ export const EXTERNAL_TOKEN_PREFIX = "gwt_";
 /** Path below a client route's host where application tokens list the MCP servers. */
 export const ROUTES_PATH = "/.gateway/mcp/routes";
 
-export type ExternalTokenKind = "grant" | "application" | "service-account" | "programmatic";
+export type ExternalTokenKind = "grant" | "application" | "service-account" | "workload" | "programmatic";
 
 export interface ExternalTokenClaims {
   /**
-   * grant: an MCP client; application: the back end of an MCP client route; service-account: a machine; programmatic: a
-   * program on ordinary routes of one host.
+   * grant: an MCP client; application: the back end of an MCP client route; service-account: a machine; workload: a job,
+   * pod or machine that a platform's token vouched for; programmatic: a program on ordinary routes of one host.
    */
   readonly kind: ExternalTokenKind;
   readonly userId: UserId;

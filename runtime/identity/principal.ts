@@ -1,3 +1,4 @@
+import type { WorkloadRule } from "../features/sign-in/workload-rules.ts";
 import type { DeviceFacts, UserFacts } from "../policy/facts.ts";
 import type { UserId } from "../shared/user-id.ts";
 
@@ -21,16 +22,25 @@ export interface AssertedBy {
   readonly issuer: string;
   /** Of the host where the assertion was presented. */
   readonly origin: string;
+  /** Of a workload: those that let it in, as they were. */
+  readonly rules?: readonly Pick<WorkloadRule, "name" | "digest">[];
 }
 
 /** Who makes a request, by which credential. */
 export interface Principal {
   /**
    * session: browser cookie; grant: MCP client; application: token handed to an MCP client route's backend;
-   * service-account: machine; programmatic: a program that a signed-in person let act; provider-token: a token of the
-   * identity provider itself.
+   * service-account: machine; workload: job, pod or machine by its platform's token; programmatic: a program that a
+   * signed-in person let act; provider-token: a token of the identity provider itself.
    */
-  readonly kind: "session" | "grant" | "application" | "service-account" | "programmatic" | "provider-token";
+  readonly kind:
+    | "session"
+    | "grant"
+    | "application"
+    | "service-account"
+    | "workload"
+    | "programmatic"
+    | "provider-token";
   readonly user: User;
   /** Session behind the credential, for the assertion's `sid`; the id of grant or service account where there is no session. */
   readonly sid: string;

@@ -96,7 +96,7 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...text("user", asIs, (facts) => facts.user?.id ?? ""),
-    doc: "The user's id: the claim `sub` as `idp_provider_url` has it; `service-account:<name>` of a machine.",
+    doc: "The user's id: the claim `sub` as `idp_provider_url` has it; `service-account:<name>` of a machine, `workload:<issuer name>/<sub>` of a job, pod or machine that a platform vouches for.",
     about: "user",
     reasons: { ok: "user-ok", no: "user-unauthorized" },
   },

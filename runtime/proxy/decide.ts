@@ -143,7 +143,7 @@ const NO_MESSAGE: McpFacts = {};
 
 /** A grant says which way it was given: its user's consent, or an issuer's assertion alone. */
 function authMethod({ kind, assertedBy }: Principal): string {
-  return assertedBy === undefined ? kind : "id-jag";
+  return kind === "grant" && assertedBy !== undefined ? "id-jag" : kind;
 }
 
 /** @returns a promise when the record queue is full */
@@ -168,6 +168,7 @@ function record(
     grantId: principal?.grantId,
     clientId: principal?.clientId,
     issuer: principal?.assertedBy?.name,
+    issuerRules: principal?.assertedBy?.rules?.map(({ name }) => name),
     authMethod: principal && authMethod(principal),
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,
     toolArguments: message ? () => toolArguments(message) : undefined,

@@ -2,17 +2,18 @@
  * User ids: made here and taken apart here, and nowhere else.
  *
  * A user is what an issuer calls by a subject. Of the first provider (`idp_provider_url`) the id is the subject as it is, of
- * every other issuer `issuer:<name>/<subject>`, of a machine `service-account:<name>`. Policies, records, revocations, logs and
+ * every other issuer `issuer:<name>/<subject>`, of a machine `service-account:<name>`, of a workload (a job, a pod: a machine
+ * that a platform's issuer vouches for) `workload:<name of the issuer>/<subject>`. Policies, records, revocations, logs and
  * upstreams know users by their id alone, byte for byte: no case is folded and no Unicode form is changed.
  *
- * Untrusted input: the subject, which a provider may let its users choose. Promise: two users never have one id. The two
- * prefixes are kept from the first provider's subjects, an issuer's name has no "/" so that the first one ends it, and what
- * the store would write alike (lone surrogates, as U+FFFD) is nobody's subject.
+ * Untrusted input: the subject, which a provider may let its users choose. Promise: two users never have one id, and no
+ * workload has a person's. The prefixes are kept from the first provider's subjects, an issuer's name has no "/" so that the
+ * first one ends it, and what the store would write alike (lone surrogates, as U+FFFD) is nobody's subject.
  */
 
 declare const MADE: unique symbol;
 
-/** A text that `providerUserId`, `serviceAccountUserId` or `readUserId` gave. */
+/** A text that `providerUserId`, `serviceAccountUserId`, `workloadUserId` or `readUserId` gave. */
 export type UserId = string & { readonly [MADE]: true };
 
 /** Who an id stands for. */
@@ -24,11 +25,13 @@ export type UserIdParts =
       /** `sub`, as the issuer has it. */
       readonly subject: string;
     }
-  | { readonly kind: "service-account"; readonly name: string };
+  | { readonly kind: "service-account"; readonly name: string }
+  | { readonly kind: "workload"; readonly issuer: string; readonly subject: string };
 
 const ISSUER = "issuer:";
 const SERVICE_ACCOUNT = "service-account:";
-const RESERVED = [ISSUER, SERVICE_ACCOUNT];
+const WORKLOAD = "workload:";
+const RESERVED = [ISSUER, SERVICE_ACCOUNT, WORKLOAD];
 /** UTF-8. The store's names have 1024 bytes, of which the longest that is made of an id, "refresh-identity:<id>", takes 17. */
 export const MAX_USER_ID_BYTES = 1007;
 /** A label of a host name, so that it can stand in addresses and as a key of settings. */
@@ -46,12 +49,23 @@ export type UserIdResult =
 
 /** @param issuer name of the issuer; undefined: the first provider */
 export function providerUserId(issuer: string | undefined, subject: string): UserIdResult {
-  if (issuer !== undefined && !isIssuerName(issuer)) {
-    throw new TypeError(`not the name of an issuer: ${JSON.stringify(issuer)}`);
-  }
-  const reserved = issuer === undefined ? RESERVED.find((prefix) => subject.startsWith(prefix)) : undefined;
+  if (issuer !== undefined) return idBelow(ISSUER, issuer, subject);
+  const reserved = RESERVED.find((prefix) => subject.startsWith(prefix));
   if (reserved !== undefined) return { ok: false, problem: `begins with "${reserved}", which stands for other users` };
-  const id = issuer === undefined ? subject : `${ISSUER}${issuer}/${subject}`;
+  return checkedId(subject, subject);
+}
+
+/** @param issuer name of the platform's issuer */
+export function workloadUserId(issuer: string, subject: string): UserIdResult {
+  return idBelow(WORKLOAD, issuer, subject);
+}
+
+function idBelow(prefix: string, issuer: string, subject: string): UserIdResult {
+  if (!isIssuerName(issuer)) throw new TypeError(`not the name of an issuer: ${JSON.stringify(issuer)}`);
+  return checkedId(`${prefix}${issuer}/${subject}`, subject);
+}
+
+function checkedId(id: string, subject: string): UserIdResult {
   const problem = subject === "" ? "is empty" : problemOf(id);
   return problem === undefined ? { ok: true, id: id as UserId } : { ok: false, problem };
 }
@@ -75,10 +89,12 @@ export function parseUserId(id: string): UserIdParts | undefined {
     const name = id.slice(SERVICE_ACCOUNT.length);
     return name === "" ? undefined : { kind: "service-account", name };
   }
-  if (!id.startsWith(ISSUER)) return { kind: "person", subject: id };
-  const [issuer = ""] = id.slice(ISSUER.length).split("/", 1);
-  const subject = id.slice(ISSUER.length + issuer.length + 1);
-  return isIssuerName(issuer) && subject !== "" ? { kind: "person", issuer, subject } : undefined;
+  const prefix = [ISSUER, WORKLOAD].find((each) => id.startsWith(each));
+  if (prefix === undefined) return { kind: "person", subject: id };
+  const [issuer = ""] = id.slice(prefix.length).split("/", 1);
+  const subject = id.slice(prefix.length + issuer.length + 1);
+  if (!isIssuerName(issuer) || subject === "") return undefined;
+  return { kind: prefix === ISSUER ? "person" : "workload", issuer, subject };
 }
 
 /** A text that was an id when we sealed or stored it, or that somebody names. @returns undefined when it is nobody's */

@@ -6,26 +6,38 @@
 import type { JSONWebKeySet } from "jose";
 
 import { canonicalHost } from "../../settings/domains.ts";
-import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
-import { duration, flag, text } from "../../settings/types/scalar.ts";
+import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
 import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/trim-slash.ts";
+import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workloadRules } from "./workload-rules.ts";
 
-/** `id_jag`: identity assertion authorization grants (enterprise-managed authorization). */
-export const ISSUER_USES = ["id_jag"] as const;
+/**
+ * `id_jag`: identity assertion authorization grants (enterprise-managed authorization).
+ * `workload`: tokens of a platform about its jobs, pods and machines (workload identity federation).
+ */
+export const ISSUER_USES = ["id_jag", "workload"] as const;
 export type IssuerUse = (typeof ISSUER_USES)[number];
 
 /** Large providers publish a dozen. */
 export const MAX_ISSUER_KEYS = 100;
 
-/** One that is good for longer is better copied than kept. */
+/** One that is good for longer is better copied than kept. Pods keep theirs, and get a new one in time. */
 const MAX_AGE_MS = 3_600_000;
+const MAX_WORKLOAD_AGE_MS = 24 * 3_600_000;
+const DEFAULT_AGE = { id_jag: "5m", workload: "1h" } as const;
+
+/** Members that say something of one use alone. */
+const MEMBERS_OF_USE = [
+  ["id_jag", ["allowed_clients", "allow_public_clients", "email_domains"]],
+  ["workload", ["audiences", "replay", "ignore_client_id", "workload_rules"]],
+] as const;
 
 const IDENTITY_ISSUERS = "identity_issuers";
 
@@ -36,7 +48,7 @@ const shape = {
     check: issuerProblem,
   }),
   uses: textList({
-    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).",
+    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`.",
     required: true,
     itemValues: ISSUER_USES,
     check: oneOf(ISSUER_USES, "a use"),
@@ -60,8 +72,8 @@ const shape = {
     check: oneOf(SIGNING_ALGORITHMS, "an algorithm"),
   }),
   hosts: textList({
-    doc: "Hosts of MCP servers on which it counts. Each host is an authorization server of its own, which the issuer has to name as the audience.",
-    unset: "all hosts with MCP servers",
+    doc: "Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience.",
+    unset: "all hosts",
     check: hostProblem,
   }),
   allowed_clients: textList({
@@ -75,8 +87,8 @@ const shape = {
     default: false,
   }),
   max_assertion_age: duration({
-    doc: "Longest time between issue and end of an assertion.",
-    default: "5m",
+    doc: "Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`.",
+    unset: "`5m` with `id_jag`, `1h` with `workload`",
     minMs: 30_000,
   }),
   max_token_lifetime: duration({
@@ -89,11 +101,26 @@ const shape = {
     unset: "its addresses count for nothing",
     check: hostProblem,
   }),
+  audiences: textList({
+    doc: "With `workload`: what its tokens may name in `aud`; one that names anything else beside is refused.",
+    unset:
+      "the origin of the host where a token is presented, with or without a slash at its end, and its token endpoint",
+    check: (value) => (value === "" || value.length > 2048 ? "is empty or too long, must be an audience" : undefined),
+  }),
+  replay: choice(["once", "allowed"], {
+    doc: "With `workload`: whether one token may be exchanged several times. `allowed` is for platforms that give a workload the same token for a while, as Kubernetes gives pods theirs from a file. Ordinary routes take a token as often as it is sent.",
+    default: "once",
+  }),
+  ignore_client_id: flag({
+    doc: "With `workload`: a `client_id` that is sent without a proof says nothing. Without this it must be that of a client that has nothing to prove.",
+    default: false,
+  }),
+  workload_rules: workloadRules,
 };
 
 export const trustedIssuersShape = {
   [IDENTITY_ISSUERS]: labelled(shape, {
-    doc: "Issuers whose signed statements about users are accepted, by a name of lower-case letters, digits and dashes that becomes part of the ids of their users. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.",
+    doc: "Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.",
     unset: "none",
     checkName: (name) =>
       isIssuerName(name)
@@ -120,10 +147,15 @@ export interface TrustedIssuer {
   /** Undefined: all. */
   readonly allowedClients: ReadonlySet<string> | undefined;
   readonly allowsPublicClients: boolean;
-  readonly maxAssertionAgeSeconds: number;
+  readonly maxAssertionAgeSeconds: Readonly<Record<IssuerUse, number>>;
   /** Undefined: `lifetimes.accessToken` alone. */
   readonly maxTokenLifetimeSeconds: number | undefined;
   readonly emailDomains: ReadonlySet<string>;
+  /** Of workloads; undefined: those of the host. */
+  readonly audiences: readonly string[] | undefined;
+  readonly allowsReplay: boolean;
+  readonly ignoresClientId: boolean;
+  readonly workloadRules: readonly WorkloadRule[];
 }
 
 export type IssuerKeySource =
@@ -140,12 +172,26 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
     else yield errorAt([...at, "issuer"], `is that of ${quote(earlier)} too, must be of one entry alone`);
     if (doc.jwks !== undefined && doc.jwks_url !== undefined)
       yield errorAt([...at, "jwks"], 'stands beside "jwks_url", must be the only one of them');
-    if (doc.max_assertion_age !== undefined && accepted(parseDuration(doc.max_assertion_age)) > MAX_AGE_MS)
-      yield errorAt([...at, "max_assertion_age"], `is ${quote(doc.max_assertion_age)}, must be at most 1h`);
-    for (const list of ["uses", "algorithms", "hosts", "allowed_clients"] as const) {
+    yield* ageProblems(at, doc);
+    for (const list of ["uses", "algorithms", "hosts", "allowed_clients", "audiences"] as const) {
       if (doc[list]?.length === 0) yield errorAt([...at, list], "is an empty list, must name one at least");
     }
+    for (const [use, members] of MEMBERS_OF_USE) {
+      if (doc.uses.includes(use) || doc.uses.length === 0) continue;
+      const member = members.find((each) => doc[each] !== undefined);
+      if (member !== undefined)
+        yield errorAt([...at, member], `says something of ${quote(use)}, which is none of its uses`);
+    }
+    if (doc.uses.includes("workload") && Object.keys(doc.workload_rules ?? {}).length === 0)
+      yield errorAt([...at, "uses"], 'has "workload", which must have "workload_rules" beside it');
+    yield* workloadRuleProblems(at, doc.issuer, doc.workload_rules);
   }
+}
+
+function* ageProblems(at: ValuePath, { max_assertion_age: age, uses }: IssuerDoc): Iterable<UnplacedProblem> {
+  const isLong = uses.length > 0 && !uses.includes("id_jag");
+  if (age === undefined || accepted(parseDuration(age)) <= (isLong ? MAX_WORKLOAD_AGE_MS : MAX_AGE_MS)) return;
+  yield errorAt([...at, "max_assertion_age"], `is ${quote(age)}, must be at most ${isLong ? "24h" : "1h"}`);
 }
 
 /** @param providerUrl `idp_provider_url` */
@@ -163,14 +209,22 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
       hosts: entry.hosts && new Set(entry.hosts),
       allowedClients: entry.allowed_clients && new Set(entry.allowed_clients),
       allowsPublicClients: entry.allow_public_clients,
-      maxAssertionAgeSeconds: Math.floor(accepted(parseDuration(entry.max_assertion_age)) / 1000),
+      maxAssertionAgeSeconds: { id_jag: ageSeconds(entry, "id_jag"), workload: ageSeconds(entry, "workload") },
       maxTokenLifetimeSeconds:
         entry.max_token_lifetime === undefined
           ? undefined
           : Math.floor(accepted(parseDuration(entry.max_token_lifetime)) / 1000),
       emailDomains: new Set(entry.email_domains),
+      audiences: entry.audiences,
+      allowsReplay: entry.replay === "allowed",
+      ignoresClientId: entry.ignore_client_id,
+      workloadRules: compileWorkloadRules(entry.workload_rules),
     };
   });
+}
+
+function ageSeconds({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">, use: IssuerUse): number {
+  return Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
 }
 
 /** The entries with a use on the host of an origin. */

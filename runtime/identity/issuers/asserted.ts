@@ -1,10 +1,11 @@
-/** Users whom a trusted issuer vouches for without a sign-in: what is kept of them, and whether that trust still stands. */
+/** Users and workloads whom a trusted issuer vouches for without a sign-in: what is kept, and whether the trust still stands. */
 import type { LiveSettings } from "../../config/compiled.ts";
-import { issuersFor } from "../../features/sign-in/trusted-issuers.ts";
-import type { UserId } from "../../shared/user-id.ts";
+import { issuersFor, type IssuerUse, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import type { WorkloadRule } from "../../features/sign-in/workload-rules.ts";
+import { parseUserId, type UserId } from "../../shared/user-id.ts";
 import { issuerOf } from "../claims-record.ts";
 import type { IdentityRecord } from "../identity-records.ts";
-import type { AssertedBy } from "../principal.ts";
+import type { AssertedBy, User } from "../principal.ts";
 
 /** What an assertion says of its user. */
 export interface AssertedUser {
@@ -21,14 +22,64 @@ export interface AssertedUser {
 
 /** Whether what an issuer gave access to would be given today. */
 export function isStillTrusted(
-  { identityIssuers }: Pick<LiveSettings, "identityIssuers">,
-  { name, issuer, origin }: AssertedBy,
+  settings: TrustSettings,
+  assertedBy: AssertedBy,
   userId: UserId,
   clientId: string | undefined,
 ): boolean {
-  const entry = issuersFor(identityIssuers, "id_jag", origin).find((each) => each.name === name);
-  if (entry?.issuer !== issuer || entry.userIssuer !== issuerOf(userId)) return false;
+  if (assertedBy.rules !== undefined) return rulesInForce(settings, assertedBy, userId) !== undefined;
+  const entry = findEntry(settings, assertedBy, "id_jag");
+  if (!entry || entry.userIssuer !== issuerOf(userId)) return false;
   return entry.allowedClients === undefined || (clientId !== undefined && entry.allowedClients.has(clientId));
+}
+
+/** What is kept of who vouched for a workload. */
+export function asserter(
+  { name, issuer }: TrustedIssuer,
+  origin: string,
+  rules: readonly WorkloadRule[],
+): AssertedBy & { readonly rules: readonly Pick<WorkloadRule, "name" | "digest">[] } {
+  return { name, issuer, origin, rules: rules.map((rule) => ({ name: rule.name, digest: rule.digest })) };
+}
+
+/**
+ * A workload as policies and records see it: in the groups of its rules, and known by nothing else that its platform says.
+ *
+ * @returns undefined when one of the rules that let it in is gone, or says something else now
+ */
+export function workloadUser(settings: TrustSettings, assertedBy: AssertedBy, userId: UserId): User | undefined {
+  const rules = rulesInForce(settings, assertedBy, userId);
+  if (!rules) return undefined;
+  const groups = [...new Set(rules.flatMap((rule) => rule.groups))];
+  return { id: userId, email: "", name: "", groups, claims: {}, version: 1 };
+}
+
+function rulesInForce(
+  settings: TrustSettings,
+  assertedBy: AssertedBy,
+  userId: UserId,
+): readonly WorkloadRule[] | undefined {
+  const entry = findEntry(settings, assertedBy, "workload");
+  const parts = parseUserId(userId);
+  if (!entry || parts?.kind !== "workload" || parts.issuer !== entry.name) return undefined;
+  const rules: WorkloadRule[] = [];
+  for (const { name, digest } of assertedBy.rules ?? []) {
+    const rule = entry.workloadRules.find((each) => each.name === name);
+    if (rule?.digest !== digest) return undefined;
+    rules.push(rule);
+  }
+  return rules.length === 0 ? undefined : rules;
+}
+
+type TrustSettings = Pick<LiveSettings, "identityIssuers">;
+
+function findEntry(
+  { identityIssuers }: TrustSettings,
+  { name, issuer, origin }: AssertedBy,
+  use: IssuerUse,
+): TrustedIssuer | undefined {
+  const entry = issuersFor(identityIssuers, use, origin).find((each) => each.name === name);
+  return entry?.issuer === issuer ? entry : undefined;
 }
 
 /** The record of a user who never signed in: no tokens; groups and claims that were not said are unknown. */

@@ -58,6 +58,11 @@ export function idJagIssuers({ settings }: Snapshot, { origin }: Issuer): readon
   return issuersFor(settings.identityIssuers, "id_jag", origin);
 }
 
+/** Who may vouch for jobs, pods and machines at this issuer. */
+export function workloadIssuers({ settings }: Snapshot, { origin }: Issuer): readonly TrustedIssuer[] {
+  return issuersFor(settings.identityIssuers, "workload", origin);
+}
+
 export function isMcpServerRoute(route: CompiledRoute): route is McpServerRoute {
   return route.mcp?.kind === "server";
 }
@@ -109,6 +114,14 @@ export function findAudience(issuer: Issuer, resource: string | undefined): stri
   const found = findResourceByPath(issuer, url.pathname);
   if (found) return found.route.mcp.resource;
   return trimSlash(url.pathname) === "" ? defaultAudience(issuer) : undefined;
+}
+
+/** One server's resource; undefined for what stands for the whole host, too. */
+export function findServer(issuer: Issuer, resource: string): string | undefined {
+  const audience = findAudience(issuer, resource);
+  return audience === issuer.origin && !issuer.routes.some((route) => route.mcp.resource === audience)
+    ? undefined
+    : audience;
 }
 
 /** The routes that a stored audience still reaches under the configuration in force; [] when none. */

@@ -167,6 +167,7 @@ export const ISSUER_FORMATS = firstFormats([
   "consent",
   "client-assertion",
   "id-jag",
+  "workload-assertion",
 ]);
 
 /** From its registration to its first approval: strangers may register, and most who do for nothing never come back. */
@@ -186,6 +187,7 @@ export const codeKey = (hash: string): string => `code:${hash}`;
 export const grantKey = (id: string): string => `grant:${id}`;
 export const assertionKey = (hash: string): string => `client-assertion:${hash}`;
 export const idJagKey = (hash: string): string => `id-jag:${hash}`;
+export const workloadAssertionKey = (hash: string): string => `workload-assertion:${hash}`;
 export const consentKey = (hash: string): string => `consent:${hash}`;
 
 /** Lists all registrations. */

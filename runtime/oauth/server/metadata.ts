@@ -9,7 +9,7 @@ import { namesMessageAddress } from "../../shared/http/query.ts";
 import { respondJson } from "../../http/respond.ts";
 import { respondNotFound } from "./answer.ts";
 import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
-import { findIssuer, findResourceByPath, idJagIssuers, type Issuer } from "./find-issuer.ts";
+import { findIssuer, findResourceByPath, idJagIssuers, workloadIssuers, type Issuer } from "./find-issuer.ts";
 import { SCOPES_SUPPORTED } from "./scope.ts";
 
 const AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server";
@@ -88,6 +88,7 @@ export function authorizationServerMetadata(
   { canFetchDocuments, canVerify }: Abilities,
 ): object {
   const acceptsIdJag = canVerify && idJagIssuers(snapshot, issuer).length > 0;
+  const acceptsAssertions = acceptsIdJag || (canVerify && workloadIssuers(snapshot, issuer).length > 0);
   const authMethods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
   return {
     issuer: issuer.origin,
@@ -99,7 +100,7 @@ export function authorizationServerMetadata(
     scopes_supported: SCOPES_SUPPORTED,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: acceptsIdJag ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
+    grant_types_supported: acceptsAssertions ? [...GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT] : GRANT_TYPES_SUPPORTED,
     // Without a word about whose: which companies are customers is nobody's business.
     ...(acceptsIdJag ? { authorization_grant_profiles_supported: [ID_JAG_PROFILE] } : {}),
     token_endpoint_auth_methods_supported: authMethods,

@@ -56,10 +56,13 @@ function findGrantId(deps: RevokeDeps, issuer: Issuer, client: Client, token: st
   const refresh = openRefreshToken(deps.keys, { issuer: issuer.origin, clientId: client.id }, token);
   if (refresh) return refresh.grantId;
   const access = deps.externalTokens.open(token);
-  return access.ok && access.claims.kind === "grant" && access.claims.clientId === client.id
+  return access.ok && GRANTED.has(access.claims.kind) && access.claims.clientId === client.id
     ? access.claims.grantId
     : undefined;
 }
+
+/** Kinds of tokens that have a grant of their own behind them. */
+const GRANTED: ReadonlySet<string> = new Set(["grant", "workload"]);
 
 function isMachineToken(deps: RevokeDeps, client: Client, token: string): boolean {
   const access = deps.externalTokens.open(token);

@@ -1,6 +1,6 @@
 /** Settings that are names with values. */
 import { listOf } from "./list.ts";
-import { str } from "./scalar.ts";
+import { checked, str } from "./scalar.ts";
 import * as z from "zod";
 import { type Check, parseErrorOf, wrongType } from "./checks.ts";
 import { headerValueProblem } from "../../shared/http/header-syntax.ts";
@@ -16,13 +16,13 @@ export function textMap<const A extends About & { readonly checkName?: Check; re
 }
 
 /** Names to lists of texts. */
-export function textListMap<const A extends About>(
+export function textListMap<const A extends About & { readonly checkName?: Check; readonly checkValue?: Check }>(
   about: A,
 ): Made<z.ZodRecord<z.ZodString, z.ZodArray<z.ZodString>>, A> {
-  const schema = z.record(z.string(), listOf(str(), "a list of texts"), {
+  const schema = z.record(z.string(), listOf(checked(str(), about.checkValue), "a list of texts"), {
     error: (issue) => wrongType(issue.input, "a block of names and lists of texts"),
   });
-  return made(schema.check(names(undefined)), "text-list-map", about);
+  return made(schema.check(names(about.checkName)), "text-list-map", about);
 }
 
 /** Header names to templates, each of which `parse` must take. */

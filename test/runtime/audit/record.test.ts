@@ -108,7 +108,7 @@ describe("formatRecord()", () => {
   });
 
   test("every field has a value when everything is known", () => {
-    const asserted = { grantId: "grant-1", issuer: "company", authMethod: "id-jag" };
+    const asserted = { grantId: "grant-1", issuer: "company", issuerRules: ["main"], authMethod: "id-jag" };
     const record = read(RECORD_FIELDS, { ...base, traceId: "trace-1", ...asserted });
     for (const name of RECORD_FIELDS) expect(record).toHaveProperty([name]);
   });

@@ -8,10 +8,10 @@
  *
  * @see MCP enterprise-managed authorization, draft-ietf-oauth-identity-assertion-authz-grant
  */
-import { decodeJwt, decodeProtectedHeader } from "jose";
-
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
 import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
+import { CLOCK_SKEW_SECONDS } from "../../../identity/issuers/assertion-times.ts";
+import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
@@ -26,7 +26,6 @@ import {
   checkTimes,
   chooseResource,
   chooseScope,
-  CLOCK_SKEW_SECONDS,
   readAuthentication,
   readId,
   readSubject,
@@ -41,7 +40,7 @@ type IdJagDeps = TokenDeps & { readonly issuerKeys: IssuerKeys };
 
 const MAX_ASSERTION_CHARACTERS = 16_384;
 /** Other statements of the same issuer are no grants, by the draft and by whatever else they say. */
-const ID_JAG_TYPE = "oauth-id-jag+jwt";
+export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
 /** What a good assertion lets its client have. */
 interface Allowed extends AssertedSubject {
@@ -104,7 +103,7 @@ function checkClaims(claims: Claims, entry: TrustedIssuer, request: TokenRequest
   const { form, issuer, client, now } = request;
   const meant = checkAudience(claims, issuer);
   if (!meant.ok) return meant;
-  const times = checkTimes(claims, now, entry.maxAssertionAgeSeconds);
+  const times = checkTimes(claims, now, entry.maxAssertionAgeSeconds.id_jag);
   if (!times.ok) return times;
   const ours = checkClient(claims, client.id, entry);
   if (!ours.ok) return ours;
@@ -193,14 +192,4 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     "grant created by an issuer's assertion",
   );
   return pass({ ...mintAccessToken(deps.session.externalTokens, request, grantId, grant, audience), scope });
-}
-
-/** What decides which keys are asked. @returns undefined for what is no compact JWS of three parts (five: encrypted) */
-function readUnverified(assertion: string): { readonly type: unknown; readonly issuer: unknown } | undefined {
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(assertion)) return undefined;
-  try {
-    return { type: decodeProtectedHeader(assertion).typ, issuer: decodeJwt(assertion).iss };
-  } catch {
-    return undefined;
-  }
 }

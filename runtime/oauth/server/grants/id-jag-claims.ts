@@ -7,20 +7,25 @@
  * @see draft-ietf-oauth-identity-assertion-authz-grant, MCP enterprise-managed authorization
  */
 import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts";
+import {
+  type AssertionTimes,
+  CLOCK_SKEW_SECONDS,
+  isTime,
+  readTimes,
+} from "../../../identity/issuers/assertion-times.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type Step } from "../answer.ts";
-import { findAudience, type Issuer } from "../find-issuer.ts";
+import { findServer, type Issuer } from "../find-issuer.ts";
 import { SCOPES_SUPPORTED } from "../scope.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-export const CLOCK_SKEW_SECONDS = 30;
 const MAX_ID_CHARACTERS = 512;
 
 /** One wire text for everything that may be wrong with an assertion: the exact reason is the operator's. */
-export function badAssertion(detail: string): ReturnType<typeof refuse> {
-  return refuse("invalid_grant", "Invalid assertion", `id-jag: ${detail}`);
+export function badAssertion(detail: string, kind: "id-jag" | "workload" = "id-jag"): ReturnType<typeof refuse> {
+  return refuse("invalid_grant", "Invalid assertion", `${kind}: ${detail}`);
 }
 
 /** It must be for this authorization server alone. */
@@ -32,19 +37,9 @@ export function checkAudience({ aud }: Claims, issuer: Issuer): Step<undefined> 
   return isOurs ? pass(undefined) : badAssertion("aud is not this issuer alone");
 }
 
-export interface AssertionTimes {
-  /** Epoch seconds, which may lie between two. */
-  readonly exp: number;
-  readonly iat: number;
-}
-
-export function checkTimes({ exp, iat, nbf }: Claims, now: number, maxAgeSeconds: number): Step<AssertionTimes> {
-  if (!isTime(exp) || !isTime(iat)) return badAssertion("exp or iat is missing");
-  if (exp <= now - CLOCK_SKEW_SECONDS) return badAssertion("expired");
-  if (iat > now + CLOCK_SKEW_SECONDS) return badAssertion("iat lies ahead");
-  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return badAssertion("nbf lies ahead");
-  if (exp - iat > maxAgeSeconds) return badAssertion("good for longer than max_assertion_age");
-  return pass({ exp, iat });
+export function checkTimes(claims: Claims, now: number, maxAgeSeconds: number): Step<AssertionTimes> {
+  const times = readTimes(claims, now, maxAgeSeconds, CLOCK_SKEW_SECONDS);
+  return times.ok ? pass(times) : badAssertion(times.problem);
 }
 
 /** The client that the issuer named is the one that proved itself: text by text. */
@@ -64,7 +59,7 @@ export function chooseResource({ resource }: Claims, requested: string | undefin
   const named = resource === undefined ? undefined : readResources(resource, issuer);
   if (resource !== undefined && named === undefined) return badAssertion("resource is none of this issuer's servers");
   if (requested !== undefined) {
-    const audience = serverOf(issuer, requested);
+    const audience = findServer(issuer, requested);
     if (audience === undefined) return refuse("invalid_target", "resource must be an MCP server of this issuer");
     if (named && !named.includes(audience))
       return refuse("invalid_target", "resource must be one that the assertion names");
@@ -81,19 +76,11 @@ function readResources(claim: unknown, issuer: Issuer): readonly string[] | unde
   const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
   const servers = new Set<string>();
   for (const value of values) {
-    const server = typeof value === "string" ? serverOf(issuer, value) : undefined;
+    const server = typeof value === "string" ? findServer(issuer, value) : undefined;
     if (server === undefined) return undefined;
     servers.add(server);
   }
   return servers.size === 0 ? undefined : [...servers];
-}
-
-/** One server's resource; undefined for what stands for the whole host, too. */
-function serverOf(issuer: Issuer, resource: string): string | undefined {
-  const audience = findAudience(issuer, resource);
-  return audience === issuer.origin && !issuer.routes.some((route) => route.mcp.resource === audience)
-    ? undefined
-    : audience;
 }
 
 /** What would bind or widen the token in a way that is not done here: passing over it would drop a condition. */
@@ -180,8 +167,4 @@ export function readId({ jti }: Claims): Step<string> {
   return typeof jti === "string" && jti !== "" && jti.length <= MAX_ID_CHARACTERS
     ? pass(jti)
     : badAssertion("no usable jti");
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

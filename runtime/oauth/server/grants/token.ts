@@ -4,17 +4,29 @@
  * Untrusted input: header and form. Promise: answers with tokens or about tokens are never cached (RFC 6749 §5.1).
  */
 import type { Snapshot } from "../../../config/snapshot.ts";
+import type { IssuerUse } from "../../../features/sign-in/trusted-issuers.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { respondJson } from "../../../http/respond.ts";
+import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
 import { epochSeconds } from "../../../shared/clock.ts";
-import { NO_STORE_HEADERS, refuse, refuseBlocked, respondNotFound, type OAuthRefusal, type Step } from "../answer.ts";
+import type { Parameters } from "../../../shared/http/query.ts";
+import {
+  NO_STORE_HEADERS,
+  pass,
+  refuse,
+  refuseBlocked,
+  respondNotFound,
+  type OAuthRefusal,
+  type Step,
+} from "../answer.ts";
 import { proveClient, readClientForm, respondClientRefusal } from "../clients/client-request.ts";
 import { keepClient } from "../clients/client.ts";
-import { findIssuer, idJagIssuers } from "../find-issuer.ts";
+import { findIssuer, idJagIssuers, workloadIssuers, type Issuer } from "../find-issuer.ts";
 import { grantToClient } from "./grant-client.ts";
 import { exchangeCode } from "./grant-code.ts";
-import { exchangeIdJag } from "./grant-id-jag.ts";
+import { exchangeIdJag, ID_JAG_TYPE } from "./grant-id-jag.ts";
 import { refreshGrant } from "./grant-refresh.ts";
+import { exchangeWorkload, needsNoClient, type WorkloadRequest } from "./grant-workload.ts";
 import { GRANT_TYPES_SUPPORTED, JWT_BEARER_GRANT, TOKEN_PATH } from "../metadata.ts";
 import type { TokenAnswer } from "./refresh-token.ts";
 import type { TokenDeps, TokenRequest } from "./token-request.ts";
@@ -45,19 +57,24 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   };
 
   // The form must be readable, and the client prove itself (RFC 6749 §3.2 and §3.2.1).
-  const acceptsIdJag = deps.issuerKeys !== undefined && idJagIssuers(snapshot, issuer).length > 0;
-  const form = await readClientForm(exchange, acceptsIdJag ? MAX_ASSERTION_FORM_BYTES : undefined);
+  const asserts = deps.issuerKeys === undefined ? NOBODY : assertersOf(snapshot, issuer);
+  const form = await readClientForm(exchange, asserts.length > 0 ? MAX_ASSERTION_FORM_BYTES : undefined);
   if (!form.ok) return answerRefusal(form.refusal);
   const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
-  const client = await proveClient(deps, endpoint, parameters);
+  const isWorkload = presentsWorkload(asserts, parameters);
+  const client =
+    isWorkload && needsNoClient(exchange, parameters, workloadIssuers(snapshot, issuer))
+      ? pass(undefined)
+      : await proveClient(deps, endpoint, parameters);
   if (!client.ok) return answerRefusal(client.refusal);
 
   // What follows consumes codes and refresh tokens.
-  const block = deps.session.blocks?.find({ clientId: client.value.id });
-  if (block) return answerRefusal(refuseBlocked(block).refusal, client.value.id);
+  const clientId = client.value?.id;
+  const block = clientId === undefined ? undefined : deps.session.blocks?.find({ clientId });
+  if (block) return answerRefusal(refuseBlocked(block).refusal, clientId);
 
   // The grant must be good for this client.
-  const request: TokenRequest = {
+  const request: WorkloadRequest = {
     issuer,
     client: client.value,
     form: parameters,
@@ -65,20 +82,46 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
     peer: exchange.remoteAddress,
     now: epochSeconds(deps.clock),
   };
-  const answer = await answerGrant(deps, request);
-  if (!answer.ok) return answerRefusal(answer.refusal, client.value.id);
+  const answer = await answerGrant(deps, request, isWorkload);
+  if (!answer.ok) return answerRefusal(answer.refusal, clientId);
 
   // A registration in use does not end.
-  await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
+  if (client.value) await keepClient(deps.clients, client.value, snapshot.settings.lifetimes.refreshToken);
   respondJson(exchange, 200, tokenResponse(answer.value, request.now), NO_STORE_HEADERS);
 }
 
-function answerGrant(deps: TokenDeps, request: TokenRequest): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
+const NOBODY: readonly IssuerUse[] = [];
+
+/** What issuers may assert here. */
+function assertersOf(snapshot: Snapshot, issuer: Issuer): readonly IssuerUse[] {
+  const uses: IssuerUse[] = [];
+  if (idJagIssuers(snapshot, issuer).length > 0) uses.push("id_jag");
+  if (workloadIssuers(snapshot, issuer).length > 0) uses.push("workload");
+  return uses;
+}
+
+/** One grant type has two meanings, of which the kind of the assertion says one. */
+function presentsWorkload(asserts: readonly IssuerUse[], form: Parameters): boolean {
+  if (form.get("grant_type") !== JWT_BEARER_GRANT || !asserts.includes("workload")) return false;
+  if (!asserts.includes("id_jag")) return true;
+  const assertion = form.get("assertion");
+  return assertion !== undefined && readUnverified(assertion)?.type !== ID_JAG_TYPE;
+}
+
+function answerGrant(
+  deps: TokenDeps,
+  { client, ...rest }: WorkloadRequest,
+  isWorkload: boolean,
+): Promise<Step<TokenAnswer>> | Step<TokenAnswer> {
+  const { issuerKeys } = deps;
+  if (isWorkload && issuerKeys) return exchangeWorkload({ ...deps, issuerKeys }, { ...rest, client });
+  if (!client) return refuse("invalid_request", "client_id is missing");
+  const request: TokenRequest = { ...rest, client };
   const grantType = request.form.get("grant_type");
   if (grantType === undefined) return refuse("invalid_request", "grant_type is missing");
-  if (grantType === JWT_BEARER_GRANT && deps.issuerKeys && idJagIssuers(request.snapshot, request.issuer).length > 0) {
+  if (grantType === JWT_BEARER_GRANT && issuerKeys && idJagIssuers(request.snapshot, request.issuer).length > 0) {
     // Who may is said by the issuer's entry and by the assertion: clients do not register this grant type.
-    return exchangeIdJag({ ...deps, issuerKeys: deps.issuerKeys }, request);
+    return exchangeIdJag({ ...deps, issuerKeys }, request);
   }
   const grant = GRANTS.get(grantType);
   if (!grant) return refuse("unsupported_grant_type", `grant_type must be one of ${GRANT_TYPES_SUPPORTED.join(", ")}`);

@@ -1,0 +1,137 @@
+/**
+ * Claims that a token must have, as the configuration writes them: names and accepted values. Pure.
+ *
+ * Untrusted input: the claims of a token, whose issuer is trusted with what it says and not with what it may open. Promises:
+ * every claim that is named must be there with one of the values; text, number and flag are never taken for each other; `*`
+ * stands for one whole segment, so that no name is opened by how it begins.
+ */
+import { quote } from "../../settings/problem.ts";
+import { type About } from "../../settings/types/registry.ts";
+import { quotedProblem } from "../../settings/types/checks.ts";
+import { textListMap } from "../../settings/types/map.ts";
+import { isRecord } from "../../shared/is-record.ts";
+
+const JSON_VALUE = "json:";
+const WILDCARD = "*";
+/** Between the segments of subjects (`repo:acme/app:ref:refs/heads/main`) and of references. */
+const SEPARATOR = /[:/]/;
+
+/** What the reference says of every such table. */
+export const CLAIMS_DOC =
+  "A name is that of a claim as it is, or a JSON Pointer (RFC 6901) to one within others: `/kubernetes.io/serviceaccount/name`. All of them must be there, each with one of the values of its list; where the claim is a list itself, one of its values. A value is a text, compared byte for byte, in which `*` stands for one whole segment between `:` and `/` (`repo:acme/*:ref:refs/heads/main`); a number or a flag is written as JSON: `json:true`, `json:42`.";
+
+/** A setting that holds such a table. */
+export function claimTable<const A extends About>(about: A): ReturnType<typeof textListMap<A>> {
+  return textListMap({ ...about, checkName: nameProblem, checkValue: valueProblem });
+}
+
+export type ClaimTable = Readonly<Record<string, readonly string[]>>;
+
+export interface ClaimCriterion {
+  /** Names from the top of the claims to the value. */
+  readonly path: readonly string[];
+  readonly accepts: readonly ((value: unknown) => boolean)[];
+}
+
+/** @returns in the order in which they are written */
+export function compileClaims(table: ClaimTable): readonly ClaimCriterion[] {
+  return Object.entries(table).map(([name, values]) => ({ path: pathOf(name), accepts: values.map(acceptorOf) }));
+}
+
+export function matchesClaims(criteria: readonly ClaimCriterion[], claims: Readonly<Record<string, unknown>>): boolean {
+  return criteria.every(({ path, accepts }) => {
+    const claim = findClaim(claims, path);
+    const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
+    return values.some((value) => accepts.some((accept) => accept(value)));
+  });
+}
+
+/** What a token says whoever it is for: by these alone every token of the issuer is as good as any other. */
+const SAY_NOBODY = new Set(["iss", "aud", "exp", "iat", "nbf", "jti", "typ"].flatMap((name) => [name, `/${name}`]));
+
+/** Whether a table tells the issuer's tokens apart at all. */
+export function pinsNothing(table: ClaimTable): boolean {
+  return !Object.entries(table).some(([name, values]) => isPinnedBy(values, -1) && !SAY_NOBODY.has(name));
+}
+
+/**
+ * Whether only chosen ones have this claim: all of its values are written out up to a segment.
+ *
+ * @param segment number of the segment that says who it is: 1 in `repo:acme/app:…`
+ */
+export function isPinnedBy(values: readonly string[] | undefined, segment: number): boolean {
+  if (values === undefined || values.length === 0) return false;
+  return values.every((value) => {
+    if (value.startsWith(JSON_VALUE)) return true;
+    const segments = value.split(SEPARATOR);
+    if (segments.every((each) => each === WILDCARD)) return false;
+    return !segments.slice(0, segment + 1).includes(WILDCARD);
+  });
+}
+
+/** A name → the way to the claim. "~1" and "~0" stand for "/" and "~" (RFC 6901 §3). */
+function pathOf(name: string): readonly string[] {
+  if (!name.startsWith("/")) return [name];
+  return name
+    .slice(1)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** @returns undefined for what is not there */
+function findClaim(claims: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
+  let value: unknown = claims;
+  for (const name of path) {
+    if (!isRecord(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+function acceptorOf(written: string): (value: unknown) => boolean {
+  if (written.startsWith(JSON_VALUE)) {
+    const meant: unknown = JSON.parse(written.slice(JSON_VALUE.length));
+    return (value) => value === meant;
+  }
+  const segments = written.split(SEPARATOR);
+  if (!segments.includes(WILDCARD)) return (value) => value === written;
+  const separators = separatorsOf(written);
+  return (value) => {
+    if (typeof value !== "string" || separatorsOf(value) !== separators) return false;
+    const given = value.split(SEPARATOR);
+    return segments.every((segment, index) => (segment === WILDCARD ? given[index] !== "" : segment === given[index]));
+  };
+}
+
+function separatorsOf(text: string): string {
+  return text.replaceAll(/[^:/]/g, "");
+}
+
+function nameProblem(name: string): string | undefined {
+  if (!name.startsWith("/")) return undefined;
+  if (/~(?![01])/.test(name)) return quotedProblem(name, 'must write "~" as "~0" and "/" within a name as "~1"');
+  return name.split("/").slice(1).includes("") ? quotedProblem(name, "has a name without characters") : undefined;
+}
+
+function valueProblem(value: string): string | undefined {
+  if (value === "") return "is empty, which no claim is known by";
+  if (value.startsWith(JSON_VALUE)) return jsonProblem(value.slice(JSON_VALUE.length));
+  const isWhole = value.split(SEPARATOR).every((segment) => segment === WILDCARD || !segment.includes(WILDCARD));
+  return isWhole
+    ? undefined
+    : quotedProblem(value, `must have ${quote(WILDCARD)} only in the place of a whole segment between ":" and "/"`);
+}
+
+function jsonProblem(text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return `is ${quote(JSON_VALUE + text)}, must have JSON after ${quote(JSON_VALUE)}`;
+  }
+  // JSON's numbers are rounded beyond these: two claims would be one.
+  const isExact = typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value);
+  return isExact && ["string", "number", "boolean"].includes(typeof value)
+    ? undefined
+    : quotedProblem(JSON_VALUE + text, "must be a text, a number of at most 15 digits, true or false");
+}

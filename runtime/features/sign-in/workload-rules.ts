@@ -1,0 +1,154 @@
+/**
+ * `workload_rules` of a trusted issuer: which of a platform's jobs, pods and machines may come in, to what, in which groups.
+ */
+import { errorAt, quote, type UnplacedProblem, type ValuePath, warningAt } from "../../settings/problem.ts";
+import { labelled } from "../../settings/types/block.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
+import { textList } from "../../settings/types/list.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { duration } from "../../settings/types/scalar.ts";
+import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
+import { hashSecret } from "../../shared/keys.ts";
+import { trimSlash } from "../../shared/trim-slash.ts";
+import {
+  type ClaimCriterion,
+  CLAIMS_DOC,
+  claimTable,
+  type ClaimTable,
+  compileClaims,
+  isPinnedBy,
+  pinsNothing,
+} from "./claim-rules.ts";
+
+const shape = {
+  claims: claimTable({
+    doc: `Claims that a token must have. ${CLAIMS_DOC}`,
+    required: true,
+  }),
+  resources: textList({
+    doc: "What it opens: addresses of MCP servers, as clients name them; of ordinary routes with `bearer_token_format: jwt`, the origin, or origin and prefix.",
+    required: true,
+    check: resourceProblem,
+  }),
+  groups: textList({
+    doc: "Groups that its workloads are in, for policies. Nothing else of a token is taken over: they have no e-mail address and no claims.",
+    unset: "none",
+    check: (value) => (value === "" || /\p{Cc}/u.test(value) ? "is no name of a group" : undefined),
+  }),
+  max_token_lifetime: duration({
+    doc: "Longest life of a token that is given out; it never outlives the assertion either.",
+    unset: "that of access tokens",
+    minMs: 1000,
+  }),
+};
+
+export const workloadRules = labelled(shape, {
+  doc: "With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule that is changed or taken away ends what it gave access to at once.",
+  unset: "none, which `workload` does not go with",
+  checkName: (name) =>
+    /^[a-z0-9][a-z0-9._-]{0,62}$/i.test(name)
+      ? undefined
+      : `is ${quote(name)}, must be 1 to 63 letters, digits, dots, dashes and underscores, a letter or digit first`,
+});
+
+type RuleDoc = ShapeDoc<typeof shape>;
+export type RulesDoc = Readonly<Record<string, RuleDoc>>;
+
+/** A rule as requests read it. */
+export interface WorkloadRule {
+  readonly name: string;
+  /** Of all that it says: what was given by a rule that said something else is over. */
+  readonly digest: string;
+  readonly claims: readonly ClaimCriterion[];
+  /** Addresses without a slash at the end. */
+  readonly resources: readonly string[];
+  readonly groups: readonly string[];
+  readonly maxTokenSeconds: number | undefined;
+}
+
+export function compileWorkloadRules(rules: RulesDoc | undefined): readonly WorkloadRule[] {
+  return Object.entries(rules ?? {}).map(([name, rule]) => ({
+    name,
+    digest: hashSecret(JSON.stringify(canonical(rule))).slice(0, 22),
+    claims: compileClaims(rule.claims),
+    resources: rule.resources.map((resource) => trimSlash(new URL(resource).href)),
+    groups: rule.groups ?? [],
+    maxTokenSeconds:
+      rule.max_token_lifetime === undefined
+        ? undefined
+        : Math.floor(accepted(parseDuration(rule.max_token_lifetime)) / 1000),
+  }));
+}
+
+/** The order of names says nothing: Terraform sorts them, files do not. */
+function canonical(rule: RuleDoc): readonly unknown[] {
+  const claims = Object.entries(rule.claims).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [claims, rule.resources, rule.groups ?? [], rule.max_token_lifetime ?? null];
+}
+
+/** @param at path of the entry in `identity_issuers` */
+export function* workloadRuleProblems(
+  at: ValuePath,
+  issuer: string,
+  rules: RulesDoc | undefined,
+): Iterable<UnplacedProblem> {
+  for (const [name, { claims, resources }] of Object.entries(rules ?? {})) {
+    const rule = [...at, "workload_rules", name];
+    for (const [claim, values] of Object.entries(claims)) {
+      if (values.length === 0) yield errorAt([...rule, "claims", claim], "is an empty list, must name one at least");
+    }
+    if (resources.length === 0) yield errorAt([...rule, "resources"], "is an empty list, must name one at least");
+    if (pinsNothing(claims))
+      yield errorAt(
+        [...rule, "claims"],
+        "fits every token of the issuer, must name a claim that tells workloads apart",
+      );
+    else yield* publicIssuerProblems([...rule, "claims"], issuer, claims);
+  }
+}
+
+/**
+ * Platforms whose one issuer signs for everybody there, and the claims that say who it is: for each the segment of its value
+ * up to which it must be written out (`repo:acme/…`: the second).
+ */
+const PUBLIC_ISSUERS: ReadonlyMap<string, Readonly<Record<string, number>>> = new Map([
+  [
+    "https://token.actions.githubusercontent.com",
+    {
+      repository_id: 0,
+      repository_owner_id: 0,
+      repository: 0,
+      repository_owner: 0,
+      enterprise: 0,
+      enterprise_id: 0,
+      job_workflow_ref: 0,
+      sub: 1,
+    },
+  ],
+  [
+    "https://gitlab.com",
+    { project_id: 0, namespace_id: 0, project_path: 0, namespace_path: 0, ci_config_ref_uri: 1, sub: 1 },
+  ],
+  ["https://accounts.google.com", { sub: 0, email: 0, hd: 0, "/google/compute_engine/project_id": 0 }],
+  [
+    "https://app.terraform.io",
+    { terraform_organization_id: 0, terraform_organization_name: 0, terraform_workspace_id: 0, sub: 1 },
+  ],
+  ["https://agent.buildkite.com", { organization_id: 0, organization_slug: 0, pipeline_id: 0, sub: 1 }],
+]);
+
+function* publicIssuerProblems(at: ValuePath, issuer: string, claims: ClaimTable): Iterable<UnplacedProblem> {
+  const pins = PUBLIC_ISSUERS.get(trimSlash(issuer));
+  if (!pins || Object.entries(pins).some(([name, segment]) => isPinnedBy(claims[name], segment))) return;
+  const names = Object.keys(pins).join(", ");
+  yield warningAt(
+    [...at],
+    `names nobody, and this issuer signs for everybody on its platform, must name one of ${names}`,
+  );
+}
+
+function resourceProblem(value: string): string | undefined {
+  const problem = readable((text) => overTlsOrLoopback(parseHttpUrl(text)))(value);
+  if (problem !== undefined) return problem;
+  return value.includes("?") ? quotedProblem(value, "must be without a query") : undefined;
+}

@@ -1,0 +1,113 @@
+/**
+ * Tokens of platforms about their jobs, pods and machines: whether one is good here, whose it is, and which rules it fits.
+ *
+ * Untrusted input: the token, until its issuer's signature is checked; after that its issuer is trusted with what it says of
+ * its workloads, and with nothing about people. Promises: a user id made of it is no person's; a token that is meant for
+ * others, or that was made for an application to know its user by, opens nothing; nothing of it is kept but its subject.
+ *
+ * @see draft MCP workload identity federation, RFC 7523 §3
+ */
+import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import { matchesClaims } from "../../features/sign-in/claim-rules.ts";
+import type { WorkloadRule } from "../../features/sign-in/workload-rules.ts";
+import { hashSecret } from "../../shared/keys.ts";
+import { workloadUserId, type UserId } from "../../shared/user-id.ts";
+import { readTimes } from "./assertion-times.ts";
+import type { IssuerKeys } from "./issuer-keys.ts";
+import { readUnverified } from "./read-unverified.ts";
+
+export interface Workload {
+  readonly entry: TrustedIssuer;
+  readonly userId: UserId;
+  /** Those that it fits, at least one; what they open is asked by whoever knows what is asked for. */
+  readonly rules: readonly WorkloadRule[];
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+  /** Of issuer and token: the same whenever the token is presented. */
+  readonly hash: string;
+}
+
+export type WorkloadResult =
+  | { readonly ok: true; readonly workload: Workload }
+  /** bad: it says nothing here. unavailable: without the keys nobody can tell. `detail` is for the log. */
+  | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly detail: string };
+
+export interface WorkloadTokenPlace {
+  /** With the use, where the token is presented. */
+  readonly entries: readonly TrustedIssuer[];
+  /** What it may be meant for, where the entry names nothing. */
+  readonly audiences: readonly string[];
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const MAX_CHARACTERS = 16_384;
+const MAX_ID_CHARACTERS = 512;
+
+export async function verifyWorkload(
+  keys: IssuerKeys,
+  { entries, audiences, now }: WorkloadTokenPlace,
+  token: string,
+): Promise<WorkloadResult> {
+  // Its kind, before anything of it is believed.
+  if (token.length > MAX_CHARACTERS) return bad("too long");
+  const claimed = readUnverified(token);
+  if (claimed === undefined) return bad("not a compact JWS");
+  if (claimed.type !== undefined && claimed.type !== "JWT") return bad("typ is not that of a platform's token");
+
+  // Whose it says it is: a look-up, no more.
+  const entry = entries.find(({ issuer }) => issuer === claimed.issuer);
+  if (!entry) return bad("iss is no issuer with the use workload here");
+
+  // A key of that issuer must have signed it.
+  const signed = await keys.verify(entry, token);
+  if (!signed.ok) return signed;
+  const { claims } = signed;
+  const problem = kindProblem(claims) ?? audienceProblem(claims, entry.audiences ?? audiences);
+  if (problem !== undefined) return bad(problem);
+  // Without tolerance at its end: what is given for it ends with it.
+  const times = readTimes(claims, now, entry.maxAssertionAgeSeconds.workload, 0);
+  if (!times.ok) return bad(times.problem);
+
+  // Who it is, and what a rule says of it.
+  const { sub, jti } = claims;
+  if (typeof sub !== "string") return bad("sub is missing");
+  const made = workloadUserId(entry.name, sub);
+  if (!made.ok) return bad(`sub ${made.problem}`);
+  if (jti !== undefined && (typeof jti !== "string" || jti === "" || jti.length > MAX_ID_CHARACTERS))
+    return bad("no usable jti");
+  const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
+  if (rules.length === 0) return bad(`fits no rule of ${entry.name}`);
+  return {
+    ok: true,
+    workload: {
+      entry,
+      userId: made.id,
+      rules,
+      expiresAt: Math.ceil(times.exp),
+      // Without the signature, which a holder of the token could write in another way.
+      hash: hashSecret(JSON.stringify([entry.issuer, jti ?? token.slice(0, token.lastIndexOf("."))])),
+    },
+  };
+}
+
+/** Said of a user to an application (OpenID Connect Core §2, §3.1.3.6), or bound to a key that nobody shows. */
+const OTHER_KINDS = ["nonce", "at_hash", "c_hash", "s_hash", "cnf"];
+
+function kindProblem(claims: Claims): string | undefined {
+  const found = OTHER_KINDS.find((name) => claims[name] !== undefined);
+  return found === undefined ? undefined : `${found} is not for the token of a workload`;
+}
+
+/** All of them: of a list with others in it those could present it too. */
+function audienceProblem({ aud }: Claims, audiences: readonly string[]): string | undefined {
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  const areOurs = named.length > 0 && named.every((each) => typeof each === "string" && audiences.includes(each));
+  return areOurs ? undefined : "aud is not ours alone";
+}
+
+function bad(detail: string): WorkloadResult {
+  return { ok: false, reason: "bad", detail };
+}
