@@ -139,6 +139,60 @@ export const groups = listCriterion("groups");
 export const claim = (path: string): ListCriterion<string | number | boolean> => listCriterion(`claim/${path}`);
 /** The tool of an MCP `tools/call`; false for every other request, so it belongs under `deny`. */
 export const mcpTool: Omit<TextCriterion, "isNot"> = textCriterion("mcp_tool");
+
+/** What an argument must be; everything that is written must hold. Of another type it is unknown, and lets nobody pass. */
+export interface ArgumentValue {
+  /** Equal to this. @default - anything */
+  readonly is?: string | number | boolean;
+  /** Of its type, and not equal to it. @default - anything */
+  readonly not?: string | number | boolean;
+  /** Equal to one of these. @default - anything */
+  readonly in?: readonly (string | number | boolean)[];
+  /** Of the type of one of these, and equal to none. @default - anything */
+  readonly notIn?: readonly (string | number | boolean)[];
+  /** A text that has this in it. @default - anything */
+  readonly contains?: string;
+  /** A text that begins with this. @default - anything */
+  readonly startsWith?: string;
+  /** A text that ends with this. @default - anything */
+  readonly endsWith?: string;
+  /** A text that this RE2 pattern matches as a whole. @default - anything */
+  readonly matches?: string;
+  /** A number above this one; as text where it has more digits than a `number` keeps. @default - anything */
+  readonly gt?: number | string;
+  /** A number that is this one or above. @default - anything */
+  readonly gte?: number | string;
+  /** A number below this one. @default - anything */
+  readonly lt?: number | string;
+  /** A number that is this one or below. @default - anything */
+  readonly lte?: number | string;
+  /** An object without other members than these. @default - anything */
+  readonly only?: readonly string[];
+}
+
+/** Which argument of which tools, and what it must be. */
+export interface McpToolArgumentProps extends ArgumentValue {
+  /** The tools: a name, or operators on it. */
+  readonly tool: string | { readonly is?: string; readonly in?: readonly string[]; readonly startsWith?: string };
+  /** Where it stands in the arguments, as a JSON pointer: `/repo`, `/filter/0/name`; `""` for all of them. */
+  readonly argument: string;
+  /** Whether it is there. @default - it is, where something else is written */
+  readonly exists?: boolean;
+  /** A list in which this holds of one element. @default - anything */
+  readonly some?: ArgumentValue;
+  /** A list with elements, in which this holds of all. @default - anything */
+  readonly every?: ArgumentValue;
+}
+
+/** An argument in calls of these tools; false for other tools, unknown where it cannot be told. */
+export const mcpToolArgument = (props: McpToolArgumentProps): Criterion =>
+  new Criterion("mcp_tool_argument", snakeCased(props));
+/** The prompt that an MCP message gets or completes; false for every other request. */
+export const mcpPrompt = textCriterion("mcp_prompt");
+/** The URI of the resource that an MCP message reads, subscribes to or completes; false for every other request. */
+export const mcpResource = textCriterion("mcp_resource");
+/** The method of an MCP message, such as `resources/read`; false for every other request. */
+export const mcpMethod = textCriterion("mcp_method");
 /** The HTTP method. */
 export const httpMethod = textCriterion("http_method");
 /** The request path without the query; case-sensitive. */

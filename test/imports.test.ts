@@ -145,7 +145,7 @@ const confined: Readonly<Record<string, { readonly where: RegExp; readonly why: 
   },
   "@msgpack/msgpack": { where: /^runtime\/terraform\//, why: "the provider process" },
   re2js: {
-    where: /^runtime\/(settings\/re2|policy\/[\w-]+|features\/[\w-]+\/[\w-]+|config\/[\w-/]+)\.ts$/,
+    where: /^runtime\/(shared\/re2|features\/[\w-]+\/[\w-]+|config\/[\w-/]+)\.ts$/,
     why: "patterns are compiled with the configuration",
   },
   "ipaddr.js": { where: /^runtime\//, why: "addresses" },

@@ -67,7 +67,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   },
   "a path or address without the slash at its end": {
     piece: /(\w+)\.endsWith\("\/"\) \? \1\.slice\(0, -1\) : \1/,
-    file: "shared/trim-slash.ts",
+    file: "shared/http/trim-slash.ts",
   },
   "https, or a host of this machine": {
     piece: /"https:" \|\| isLoopbackHost\(/,

@@ -21,6 +21,7 @@ export interface Envelope {
   uri: Span | undefined;
   taskId: Span | undefined;
   arguments: Span | undefined;
+  ref: Span | undefined;
   /** `params._meta["io.modelcontextprotocol/protocolVersion"]`. */
   version: Span | undefined;
 }
@@ -93,7 +94,7 @@ function readParams(envelope: Envelope): boolean {
   const mark = scanner.openObject();
   while (scanner.nextKey(mark)) {
     const member = knownMember(scanner);
-    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments") {
+    if (member === "name" || member === "uri" || member === "taskId" || member === "arguments" || member === "ref") {
       envelope[member] = scanner.take();
     } else if (member === "_meta" && scanner.peek() === "object") {
       if (readMeta(envelope)) hasLookAlike = true;
@@ -132,6 +133,7 @@ function emptyEnvelope(): Envelope {
     uri: undefined,
     taskId: undefined,
     arguments: undefined,
+    ref: undefined,
     version: undefined,
   };
 }

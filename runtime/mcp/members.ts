@@ -22,6 +22,7 @@ export type Member =
   | "task"
   | "taskId"
   | "cursor"
+  | "ref"
   | typeof PROTOCOL_VERSION;
 
 export const PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
@@ -40,6 +41,7 @@ const MEMBERS: readonly Member[] = [
   "task",
   "taskId",
   "cursor",
+  "ref",
   PROTOCOL_VERSION,
 ];
 

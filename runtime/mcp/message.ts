@@ -8,13 +8,15 @@
 import { isUtf8 } from "node:buffer";
 
 import type { McpFacts } from "../policy/facts.ts";
+import { readArguments } from "../policy/mcp/argument-values.ts";
 import { readEnvelope } from "./envelope.ts";
 import type { Envelope } from "./envelope.ts";
 import { isIdentityCoding, isJsonMediaType } from "./message-headers.ts";
 import type { MessageHeaders } from "./message-headers.ts";
+import { foldCase } from "./members.ts";
 import { checkMirrors } from "./mirrors.ts";
 import { refusal } from "./refusals.ts";
-import type { McpRefusal } from "./refusals.ts";
+import type { McpRefusal, RefusalReason } from "./refusals.ts";
 import { spanText } from "./scan.ts";
 import type { Span } from "./scan.ts";
 
@@ -59,8 +61,11 @@ export function parseMessage(
 
 /** JSON text of the tool's arguments, as sent; undefined when the message calls no tool or gives none. */
 export function toolArguments(message: McpMessage): string | undefined {
-  const span = message.argumentsSpan;
-  return span?.kind === "object" ? message.bytes.toString("utf8", span.start, span.end) : undefined;
+  return argumentsText(message.bytes, message.argumentsSpan);
+}
+
+function argumentsText(bytes: Buffer, span: Span | undefined): string | undefined {
+  return span?.kind === "object" ? bytes.toString("utf8", span.start, span.end) : undefined;
 }
 
 /** JSON-RPC 2.0 §4–5 as MCP narrows it: ids are strings or integers, params an object. */
@@ -81,14 +86,52 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   }
   const kind = id === undefined ? "notification" : "request";
   if (method !== "tools/call") {
-    return { ok: true, kind, id, facts: { method }, isModern: false, bytes, argumentsSpan: undefined };
+    const facts = factsOf(bytes, method, envelope);
+    if (typeof facts === "string") return refusal(facts, id);
+    return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan: undefined };
   }
   const tool = plainText(bytes, envelope.name);
   const argumentsKind = envelope.arguments?.kind ?? "object";
   if (tool === undefined || !isToolName(tool, options)) return refusal("mcp-invalid-tool-call", id);
   if (argumentsKind !== "object" && argumentsKind !== "null") return refusal("mcp-invalid-tool-call", id);
-  return { ok: true, kind, id, facts: { method, tool }, isModern: false, bytes, argumentsSpan: envelope.arguments };
+  const argumentsSpan = envelope.arguments;
+  const facts = { method, tool, arguments: readArguments(() => argumentsText(bytes, argumentsSpan)) };
+  return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan };
 }
+
+/** What a message that calls no tool is about. */
+function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | RefusalReason {
+  switch (method) {
+    case "prompts/get": {
+      const prompt = plainText(bytes, envelope.name);
+      return prompt === undefined ? "mcp-invalid-message" : { method, prompt };
+    }
+    case "resources/read":
+    case "resources/subscribe":
+    case "resources/unsubscribe": {
+      const resource = plainText(bytes, envelope.uri);
+      return resource === undefined ? "mcp-invalid-message" : { method, resource };
+    }
+    case "completion/complete":
+      return completedFacts(bytes, method, envelope.ref);
+    default:
+      return { method };
+  }
+}
+
+/** A completion tells values of the prompt or the resource template that it is for. */
+function completedFacts(bytes: Buffer, method: string, span: Span | undefined): McpFacts | RefusalReason {
+  if (span?.kind !== "object") return "mcp-invalid-message";
+  const ref = JSON.parse(bytes.toString("utf8", span.start, span.end)) as Readonly<Record<string, unknown>>;
+  if (Object.keys(ref).some((key) => !REF_MEMBERS.has(key) && REF_MEMBERS.has(foldCase(key))))
+    return "mcp-look-alike-key";
+  const { type, name, uri } = ref;
+  if (type === "ref/prompt" && isPlain(name)) return { method, prompt: name };
+  if (type === "ref/resource" && isPlain(uri)) return { method, resource: uri };
+  return "mcp-invalid-message";
+}
+
+const REF_MEMBERS: ReadonlySet<string> = new Set(["type", "name", "uri"]);
 
 /** A response to the server's request: `result` or `error`, and nothing of a request. */
 function validateResponse(bytes: Buffer, envelope: Envelope, id: string | undefined): McpMessage | McpRefusal {
@@ -143,7 +186,10 @@ function textOf(bytes: Buffer, span: Span | undefined): string | undefined {
 /** Text on which policy is decided: no lone surrogates, which parsers replace, no control characters, which C cuts at. */
 function plainText(bytes: Buffer, span: Span | undefined): string | undefined {
   const text = textOf(bytes, span);
+  return isPlain(text) ? text : undefined;
+}
+
+function isPlain(text: unknown): text is string {
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
-  if (text === undefined || /[\0-\x1f\x7f-\x9f]/.test(text)) return undefined;
-  return span?.isEscaped === true && !text.isWellFormed() ? undefined : text;
+  return typeof text === "string" && !/[\0-\x1f\x7f-\x9f]/.test(text) && text.isWellFormed();
 }

@@ -6,59 +6,12 @@
  */
 import { lowerAscii, upperAscii } from "../shared/ascii.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
-import {
-  LIST_MATCH_SCHEMA,
-  SCALAR_LIST_MATCH_SCHEMA,
-  STRING_MATCH_SCHEMA,
-  compileListMatch,
-  compileStringMatch,
-  describe,
-  parseListMatch,
-  parseStringMatch,
-} from "./match.ts";
-import type { JsonSchema, Report } from "./match.ts";
-import { isClaimLeftOut, type Facts, type LeftOut, type UserFacts } from "./facts.ts";
+import { type Criterion, asIs, list, presence, text } from "./criterion.ts";
+import { isClaimLeftOut } from "./facts.ts";
+import { MCP_CRITERIA } from "./mcp/criteria.ts";
 import { TRUE, UNKNOWN } from "./packed-outcome.ts";
-import type { Outcome } from "./packed-outcome.ts";
 import { CERTIFICATE_MATCH_SCHEMA, readCertificateMatch } from "./certificate-match.ts";
 import { DEVICE_MATCH_SCHEMA, readDeviceMatch } from "./device-match.ts";
-
-/** Pure; reads only the facts. Called only when what the criterion is about is known. */
-export type Test = (facts: Facts) => boolean;
-
-/** A criterion with its data read. */
-export interface ReadCriterion {
-  /** The data in canonical form: shorthands written out, sets sorted. */
-  readonly canonical: unknown;
-  readonly test: Test;
-}
-
-export interface Criterion {
-  /** As written in a policy; `claim` is followed by "/" and a path. */
-  readonly name: string;
-  readonly takesPath: boolean;
-  /** One sentence for users. */
-  readonly doc: string;
-  /** What must be known to check: without a signed-in user, a proven device, or before a message is read, the outcome is unknown. */
-  readonly about: "user" | "device" | "tool" | "certificate" | "request" | "nothing";
-  /** `ok` speaks for access, `no` against it; with `fixed` they state a fact whichever way it speaks. */
-  readonly reasons: { readonly ok: string; readonly no: string; readonly fixed?: boolean };
-  /** About the certificate: what is found instead where there is none that counts. */
-  readonly without?: { readonly outcome: Outcome; readonly isMissing: Test };
-  /** About the user: the reason when the provider left out what is checked, and whether it did. */
-  readonly leftOut?: {
-    readonly reason: string;
-    readonly isMissing: (leftOut: LeftOut, subPath: string, claims: UserFacts["claims"]) => boolean;
-  };
-  /** Checks one text by a string matcher: both sides in this form. For check.ts. */
-  readonly fold?: (text: string) => string;
-  /** JSON Schema of the data. */
-  readonly schema: JsonSchema;
-  /** @returns undefined after everything wrong with the data was reported */
-  read(data: unknown, subPath: string, path: string, report: Report): ReadCriterion | undefined;
-  /** What the facts say, for the rule trace. */
-  actual(facts: Facts, subPath: string): string;
-}
 
 export const USER_UNAUTHENTICATED = "user-unauthenticated";
 export const DEVICE_UNAUTHENTICATED = "device-unauthenticated";
@@ -68,12 +21,6 @@ export const EMAIL_UNKNOWN = "email-unknown";
 export const GROUPS_UNKNOWN = "groups-unknown";
 export const CLAIM_UNKNOWN = "claim-unknown";
 export const PATH_AMBIGUOUS = "http-path-ambiguous";
-export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
-export const TOOL_OK = "mcp-tool-ok";
-
-const PRESENCE_SCHEMA = { enum: [true, 1, null, {}] };
-
-const asIs = (text: string): string => text;
 
 export const CRITERIA: readonly Criterion[] = [
   {
@@ -147,12 +94,7 @@ export const CRITERIA: readonly Criterion[] = [
     actual: ({ devices = [] }) =>
       JSON.stringify(devices.map(({ id, isApproved, type }) => ({ is: id, approved: isApproved, type }))),
   },
-  {
-    ...text("mcp_tool", asIs, toolName),
-    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list.",
-    about: "tool",
-    reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
-  },
+  ...MCP_CRITERIA,
   {
     ...text("http_method", upperAscii, (facts) => upperAscii(facts.http.method)),
     doc: "The HTTP method.",
@@ -220,68 +162,4 @@ export function findCriterion(key: string): { criterion: Criterion; subPath: str
   const slash = key.indexOf("/");
   const criterion = BY_NAME.get(slash === -1 ? key : key.slice(0, slash));
   return criterion && { criterion, subPath: slash === -1 ? "" : key.slice(slash + 1) };
-}
-
-type Shape = Pick<Criterion, "name" | "takesPath" | "schema" | "read" | "actual" | "fold">;
-
-/** A criterion that takes no data. `false` is refused: it reads like a negation and would not be one. */
-function presence(name: string, test: Test): Shape {
-  return {
-    name,
-    takesPath: false,
-    schema: PRESENCE_SCHEMA,
-    read(data, _subPath, path, report) {
-      const isPlain = data === true || data === 1 || data === null || (typeof data === "object" && isEmpty(data));
-      if (isPlain) return { canonical: true, test };
-      report(path, `is ${describe(data)}, must be true`);
-      return undefined;
-    },
-    actual: (facts) => String(test(facts)),
-  };
-}
-
-function text(name: string, fold: (text: string) => string, subject: (facts: Facts) => string): Shape {
-  return {
-    name,
-    takesPath: false,
-    fold,
-    schema: STRING_MATCH_SCHEMA,
-    read(data, _subPath, path, report) {
-      const match = parseStringMatch(data, path, report);
-      if (!match) return undefined;
-      const matches = compileStringMatch(match, fold);
-      return { canonical: match, test: (facts) => matches(subject(facts)) };
-    },
-    actual: (facts) => JSON.stringify(subject(facts)),
-  };
-}
-
-function list(
-  name: string,
-  subject: (facts: Facts, subPath: string) => readonly string[],
-  takesScalars = false,
-): Shape {
-  return {
-    name,
-    takesPath: false,
-    schema: takesScalars ? SCALAR_LIST_MATCH_SCHEMA : LIST_MATCH_SCHEMA,
-    read(data, subPath, path, report) {
-      const match = parseListMatch(data, path, report, takesScalars);
-      if (!match) return undefined;
-      const matches = compileListMatch(match);
-      return { canonical: match, test: (facts) => matches(subject(facts, subPath)) };
-    },
-    actual: (facts, subPath) => JSON.stringify(subject(facts, subPath)),
-  };
-}
-
-/** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
-function toolName(facts: Facts): string {
-  const tool = facts.mcp?.tool;
-  if (tool === undefined) throw new Error("Cannot judge mcp_tool: the message names no tool");
-  return tool;
-}
-
-function isEmpty(value: object): boolean {
-  return !Array.isArray(value) && Object.keys(value).length === 0;
 }

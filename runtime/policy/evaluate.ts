@@ -9,10 +9,11 @@
  * So it is with devices of which none is proven, and with groups and claims that the provider left out.
  */
 import { GatewayError } from "../shared/errors.ts";
-import { PATH_AMBIGUOUS, TOOL_OK } from "./criteria.ts";
-import type { Criterion } from "./criteria.ts";
+import { PATH_AMBIGUOUS } from "./criteria.ts";
+import type { Criterion } from "./criterion.ts";
 import type { Decision, Facts } from "./facts.ts";
 import { FALSE, TRUE, outcomeOf, reasonNames, reasonsOf, unite } from "./packed-outcome.ts";
+import { TOOL_OK } from "./mcp/criteria.ts";
 import type { PackedOutcome } from "./packed-outcome.ts";
 import { canonicalPolicy, parsePolicy } from "./parse.ts";
 import type { PolicyDoc, RulesDoc } from "./parse.ts";
@@ -26,7 +27,7 @@ export const POLICY_ERROR = "policy-error";
 export interface CompiledPolicy extends PolicyTree {
   /** Canonical document; [] = nobody may anything. */
   readonly doc: readonly RulesDoc[];
-  /** Has an `mcp_tool` criterion. */
+  /** Has a criterion about tools. */
   readonly needsTool: boolean;
   /** Has a `device` criterion. */
   readonly needsDevice: boolean;

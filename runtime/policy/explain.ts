@@ -106,7 +106,7 @@ function explainLeaf(policy: CompiledPolicy, leaf: Leaf, facts: Facts): Criterio
   return {
     criterion: leaf.key,
     wanted: leaf.data,
-    actual: isDecided && leaf.data !== true ? leaf.criterion.actual(facts, leaf.subPath) : "",
+    actual: isDecided && leaf.data !== true ? leaf.actual(facts) : "",
     outcome,
     reasons: found === undefined ? [] : reasonNames(reasonsOf(found), policy.reasons),
   };

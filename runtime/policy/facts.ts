@@ -41,6 +41,21 @@ export interface McpFacts {
   readonly method?: string;
   /** Tool name, exactly as decoded from the body; only for `tools/call`. */
   readonly tool?: string;
+  /** Its arguments; absent when they are not known, as while tools are listed. */
+  readonly arguments?: ArgumentFacts;
+  /** Name of the prompt that the message gets or completes. */
+  readonly prompt?: string;
+  /** URI of the resource that the message reads, subscribes to or completes, as sent. */
+  readonly resource?: string;
+}
+
+export interface ArgumentFacts {
+  /**
+   * @param pointer     member names and positions, see mcp/argument-values.ts
+   * @param withNumbers numbers as `NumberToken`, exactly as written
+   * @returns the value, undefined when it is not there
+   */
+  find(pointer: readonly string[], withNumbers: boolean): unknown;
 }
 
 /** The certificate that the client showed in the TLS handshake. */

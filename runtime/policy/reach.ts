@@ -1,27 +1,65 @@
-/** What a policy could decide before a request is known: for the server list and for routes open to everybody. */
-import type { Facts, UserFacts } from "./facts.ts";
-import { isLeftOut } from "./tree.ts";
+/** What a policy could decide before a request is known: for the server list, for routes open to everybody, for lists of tools. */
+import type { Facts, McpFacts, UserFacts } from "./facts.ts";
+import { POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
+import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
+import { findLeaf, isLeftOut } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 
-/** Which outcomes something could have, over all requests this caller could make. */
-interface Possible {
-  readonly true: boolean;
-  readonly false: boolean;
+/** What is known of the request; what is not, counts as anything. */
+interface Known {
+  /** Absent = nobody is signed in; what is about a user then never helps. */
+  readonly user: UserFacts | undefined;
+  /** The message, but for its arguments. */
+  readonly mcp?: McpFacts;
+  /** The template of the resource that the message reads. */
+  readonly template?: string;
 }
 
 /**
  * Could this caller send any request that the policy allows? The tool, and everything else about the request, counts as
  * unknown; only the user is given. Errs on the side of yes: each criterion is taken to vary on its own.
- *
- * @param user absent = nobody is signed in; what is about a user then never helps
  */
 export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, user: UserFacts | undefined): boolean {
-  const mayBeAllowed = policy.allow.some((rule) => possibleRule(rule, user).true);
-  return mayBeAllowed && policy.deny.every((rule) => possibleRule(rule, user).false);
+  return mayBeAllowed(policy, { user });
 }
 
-function possibleRule({ operator, leaves }: OperatorRule, user: UserFacts | undefined): Possible {
-  const possible = leaves.map((leaf) => possibleLeaf(leaf, user));
+/** What a list of an MCP server has. */
+export type ListedItem =
+  | { readonly kind: "tool" | "prompt"; readonly name: string }
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "template"; readonly uriTemplate: string };
+
+/**
+ * Could some call of this tool (some use of this prompt or resource) be allowed to this caller? The arguments, and the
+ * connection that it comes by, count as unknown: never hidden but callable, never shown but surely denied.
+ */
+export function mayUse(
+  policy: Pick<PolicyTree, "allow" | "deny">,
+  user: UserFacts | undefined,
+  item: ListedItem,
+): boolean {
+  switch (item.kind) {
+    case "tool":
+      return mayBeAllowed(policy, { user, mcp: { method: "tools/call", tool: item.name } });
+    case "prompt":
+      return mayBeAllowed(policy, { user, mcp: { method: "prompts/get", prompt: item.name } });
+    case "resource":
+      return mayBeAllowed(policy, { user, mcp: { method: "resources/read", resource: item.uri } });
+    case "template":
+      return mayBeAllowed(policy, { user, mcp: { method: "resources/read" }, template: item.uriTemplate });
+  }
+  return item satisfies never;
+}
+
+function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
+  return (
+    policy.allow.some((rule) => possibleRule(rule, known).true) &&
+    policy.deny.every((rule) => possibleRule(rule, known).false)
+  );
+}
+
+function possibleRule({ operator, leaves }: OperatorRule, known: Known): Possible {
+  const possible = leaves.map((leaf) => possibleLeaf(leaf, known));
   const allTrue = possible.every((each) => each.true);
   const allFalse = possible.every((each) => each.false);
   const anyTrue = possible.some((each) => each.true);
@@ -39,21 +77,43 @@ function possibleRule({ operator, leaves }: OperatorRule, user: UserFacts | unde
   return operator satisfies never;
 }
 
-function possibleLeaf(leaf: Leaf, user: UserFacts | undefined): Possible {
-  const about = leaf.criterion.about;
-  if (about === "tool" || about === "request" || about === "certificate") return { true: true, false: true };
+function possibleLeaf(leaf: Leaf, { user, mcp, template }: Known): Possible {
+  const { about } = leaf.criterion;
+  if (about === "tool" || about === "message")
+    return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, mcp, template);
+  if (about === "request" || about === "certificate") return possibleOfRequest(leaf, mcp);
   // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
-  if (about === "device") return { true: false, false: false };
-  if (about === "user" && user === undefined) return { true: false, false: false };
-  if (user?.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return { true: false, false: false };
+  if (about === "device") return NEITHER;
+  if (about === "user" && user === undefined) return NEITHER;
+  if (user?.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return NEITHER;
+  return certain(leaf, user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });
+}
+
+function possibleOfMessage(leaf: Leaf, mcp: McpFacts, template: string | undefined): Possible {
+  if (template !== undefined && leaf.key === "mcp_resource") return possibleOnTemplate(leaf.data, template);
+  const found = outcomeOf(findLeaf(leaf, { http: NO_REQUEST, mcp }));
+  if (found === TRUE || found === FALSE) return { true: found === TRUE, false: found === FALSE };
+  // What arguments will be is open; a resource that has no one reading is refused whatever comes.
+  return leaf.find ? POSSIBLY : NEITHER;
+}
+
+/** Calls come by POST; all else about their connection may differ from the one that asks. */
+function possibleOfRequest(leaf: Leaf, mcp: McpFacts | undefined): Possible {
+  if (mcp === undefined || leaf.key !== "http_method") return POSSIBLY;
+  return certain(leaf, { http: { ...NO_REQUEST, method: "POST" } });
+}
+
+function certain(leaf: Leaf, facts: Facts): Possible {
   try {
-    const holds = leaf.test(user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });
+    const holds = leaf.test(facts);
     return { true: holds, false: !holds };
   } catch {
     // Cannot be checked, so every request would be denied.
-    return { true: false, false: false };
+    return NEITHER;
   }
 }
 
-/** Never read: only criteria about the user or about nothing are tested here. */
+const NEITHER: Possible = { true: false, false: false };
+
+/** Never read: only criteria about the user, the message or about nothing are tested here. */
 const NO_REQUEST: Facts["http"] = { method: "", path: "", host: "", ip: "" };

@@ -1,13 +1,7 @@
 /** The compiled form of a policy: operators over leaves, each leaf with the packed outcomes it can give. */
 import { GatewayError } from "../shared/errors.ts";
-import {
-  CERTIFICATE_REQUIRED,
-  DEVICE_UNAUTHENTICATED,
-  NOT_A_TOOL_CALL,
-  USER_UNAUTHENTICATED,
-  findCriterion,
-} from "./criteria.ts";
-import type { Criterion, Test } from "./criteria.ts";
+import { CERTIFICATE_REQUIRED, DEVICE_UNAUTHENTICATED, USER_UNAUTHENTICATED, findCriterion } from "./criteria.ts";
+import type { Criterion, ReadCriterion, Test } from "./criterion.ts";
 import type { Facts, LeftOut, UserFacts } from "./facts.ts";
 import {
   FALSE,
@@ -33,6 +27,8 @@ export interface Leaf {
   /** Canonical data. */
   readonly data: unknown;
   readonly test: Test;
+  readonly find: ReadCriterion["find"];
+  readonly actual: (facts: Facts) => string;
   readonly yes: PackedOutcome;
   readonly no: PackedOutcome;
   /** The criterion is about the user or a device of theirs, and nobody is signed in. */
@@ -41,8 +37,10 @@ export interface Leaf {
   readonly leftOut: PackedOutcome;
   /** The criterion is about a device, and the session has proven none. */
   readonly noDevice: PackedOutcome;
-  /** `mcp_tool` on a message that calls no tool. */
-  readonly notToolCall: PackedOutcome;
+  /** The criterion is about messages of another kind. */
+  readonly ofOthers: PackedOutcome;
+  /** What is checked cannot be told. */
+  readonly unknown: PackedOutcome;
   /** The criterion is about the certificate, and there is none that counts. */
   readonly noCertificate: PackedOutcome;
 }
@@ -99,9 +97,17 @@ export function findLeaf(leaf: Leaf, facts: Facts): PackedOutcome {
     if (facts.user === undefined) return leaf.unauthenticated;
     if (facts.devices === undefined) return leaf.noDevice;
   }
-  if (about === "tool" && facts.mcp?.method !== "tools/call") return leaf.notToolCall;
+  if (leaf.criterion.ofOthers?.isMeant(facts) === false) return leaf.ofOthers;
   if (about === "certificate" && leaf.criterion.without?.isMissing(facts) === true) return leaf.noCertificate;
+  if (leaf.criterion.unknownReason !== undefined) return findKnown(leaf, facts);
   return leaf.test(facts) ? leaf.yes : leaf.no;
+}
+
+function findKnown(leaf: Leaf, facts: Facts): PackedOutcome {
+  if (leaf.criterion.isUnknown?.(facts) === true) return leaf.unknown;
+  const outcome = leaf.find ? leaf.find(facts) : leaf.test(facts) ? TRUE : FALSE;
+  if (outcome === UNKNOWN) return leaf.unknown;
+  return outcome === TRUE ? leaf.yes : leaf.no;
 }
 
 /** Neither true nor false: "in none of these groups" must not open a route to somebody whose groups nobody told. */
@@ -170,12 +176,15 @@ function compileLeaf(doc: CriterionDoc, action: Action, operator: Operator, reas
     subPath,
     data: read.canonical,
     test: read.test,
+    find: read.find,
+    actual: read.actual ?? ((facts) => criterion.actual(facts, subPath)),
     yes: packOutcome(TRUE, bit(yes)),
     no: packOutcome(FALSE, bit(no)),
     unauthenticated: packOutcome(UNKNOWN, isAboutPerson(criterion) ? bit(USER_UNAUTHENTICATED) : 0),
     leftOut: packOutcome(UNKNOWN, criterion.leftOut ? bit(criterion.leftOut.reason) : 0),
     noDevice: packOutcome(UNKNOWN, criterion.about === "device" ? bit(DEVICE_UNAUTHENTICATED) : 0),
-    notToolCall: packOutcome(FALSE, criterion.about === "tool" ? bit(NOT_A_TOOL_CALL) : 0),
+    ofOthers: packOutcome(FALSE, criterion.ofOthers ? bit(criterion.ofOthers.reason) : 0),
+    unknown: packOutcome(UNKNOWN, criterion.unknownReason === undefined ? 0 : bit(criterion.unknownReason)),
     noCertificate: criterion.without
       ? packOutcome(criterion.without.outcome, bit(CERTIFICATE_REQUIRED))
       : packOutcome(UNKNOWN, 0),
@@ -199,7 +208,8 @@ function leafReasons(doc: CriterionDoc, action: Action, operator: Operator): rea
   }
   if (criterion.about === "device") return [yes, no, USER_UNAUTHENTICATED, DEVICE_UNAUTHENTICATED];
   if (criterion.without) return [yes, no, CERTIFICATE_REQUIRED];
-  return criterion.about === "tool" ? [yes, no, NOT_A_TOOL_CALL] : [yes, no];
+  const { ofOthers, unknownReason } = criterion;
+  return [yes, no, ...(ofOthers ? [ofOthers.reason] : []), ...(unknownReason === undefined ? [] : [unknownReason])];
 }
 
 /** Unknown while nobody is signed in. */

@@ -7,7 +7,8 @@
  *
  * `accept` alone in a rule is a public route, said plainly. No policy at all (`[]`) is a closed one.
  */
-import { type Criterion, findCriterion } from "./criteria.ts";
+import { findCriterion } from "./criteria.ts";
+import type { Criterion } from "./criterion.ts";
 import { type ListMatch, type StringMatch, compileListMatch, compileStringMatch } from "./match.ts";
 import {
   ACTIONS,
@@ -167,7 +168,7 @@ function contradict(group: readonly Part[], parts: readonly Part[], names: Reado
 /** Every text satisfies one of these matchers: what one of them leaves out, another takes. */
 function leavesNothingOut(group: readonly Part[]): boolean {
   // Of tool calls it may be everything, but other messages are left.
-  if (group[0]?.name === "mcp_tool") return false;
+  if (group[0]?.name.startsWith("mcp_") === true) return false;
   return group.some((part) => {
     const { not, not_in: notIn = [], ...positive } = part.data as StringMatch;
     if (Object.keys(positive).length > 0) return false;

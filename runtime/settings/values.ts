@@ -1,6 +1,6 @@
 /** Readers of single values: durations, URLs, origins, paths, listener addresses. Each gives the problem when it refuses. */
 import { canonicalHost } from "./domains.ts";
-import { trimSlash } from "../shared/trim-slash.ts";
+import { trimSlash } from "../shared/http/trim-slash.ts";
 
 /** A parsed value, or the text that completes `"<setting>" …`. Never quotes credentials. */
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };

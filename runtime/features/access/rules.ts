@@ -59,7 +59,7 @@ function* emptyList(
 /** Criteria that can never hold on a route of this kind. */
 function* criteriaOfOthers(route: Partial<AccessDoc>, isMcpServer: boolean): Iterable<UnplacedProblem> {
   for (const { path, name, action } of criteriaOf(route.policy)) {
-    if (name === "mcp_tool" && !isMcpServer) {
+    if (name.startsWith("mcp_") && !isMcpServer) {
       const message = 'can never match: the route is no MCP server route, must have "mcp.server" beside the policy';
       // Under deny it does no harm where one policy serves routes of both kinds.
       yield action === "allow" ? errorAt(path, message) : warningAt(path, message);

@@ -6,7 +6,7 @@ import type { ConnectionDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
 import { canonicalJson, sha256 } from "../../shared/canonical-json.ts";
 import { accepted, parseUpstream } from "../../settings/values.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 /** @returns undefined where nothing but the address was written */
 export function compileConnect(

@@ -3,7 +3,7 @@
  *
  * RE2 syntax (re2js): the pattern is the operator's, but the path it runs on is anybody's.
  */
-import { parsePattern, parseSubstitution } from "../../settings/re2.ts";
+import { parsePattern, parseSubstitution } from "../../shared/re2.ts";
 
 const MAX_PATH_LENGTH = 2048;
 

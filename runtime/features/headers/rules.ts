@@ -1,5 +1,5 @@
 /** Rules between the header settings of a route. @see test/requirements.ts, "Header behavior on proxied requests"; DECISIONS.md D6 */
-import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../settings/re2.ts";
+import { groupCount, highestGroup, parsePattern, parseSubstitution } from "../../shared/re2.ts";
 import { warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import type { HeaderDoc } from "./settings.ts";
 

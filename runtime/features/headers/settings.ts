@@ -13,7 +13,7 @@ import {
   setRequestHeaderProblem,
 } from "./names.ts";
 import { HEADERS } from "../../settings/groups.ts";
-import { parsePattern, parseSubstitution } from "../../settings/re2.ts";
+import { parsePattern, parseSubstitution } from "../../shared/re2.ts";
 import { blockList, labelled } from "../../settings/types/block.ts";
 import { flag, text } from "../../settings/types/scalar.ts";
 import { grouped, type ShapeDoc } from "../../settings/types/registry.ts";

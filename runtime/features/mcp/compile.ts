@@ -4,7 +4,7 @@ import type { McpClient, McpServer, UpstreamOAuth } from "./compiled.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {
   if (doc.mcp?.client) return { kind: "client" };

@@ -7,7 +7,7 @@
  */
 import type { PathRewrite, RoutedRoute } from "./compiled.ts";
 import { canonicalPath, pathReadings } from "../../shared/http/target.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 /** @returns undefined when the result is no path with one reading */
 export function rewritePath(path: string, route: RoutedRoute, rewrite: PathRewrite): string | undefined {

@@ -3,7 +3,7 @@ import type { PathMatch, PathRewrite, RouteAnswer } from "./compiled.ts";
 import { startOf } from "./path-pattern.ts";
 import { compilePathRewrite } from "./path-rewrite.ts";
 import type { RoutingDoc } from "./settings.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 export function compileMatch(doc: RoutingDoc): PathMatch {
   if (doc.path !== undefined) return { kind: "exact", path: doc.path };

@@ -7,7 +7,7 @@
  */
 import { type RE2JS, RE2Set } from "re2js";
 
-import { parsePattern } from "../../settings/re2.ts";
+import { parsePattern } from "../../shared/re2.ts";
 
 /** Longer paths are not tried at all, see `MAX_PATTERN_WORK`. */
 export const MAX_MATCHED_PATH = 2048;

@@ -2,7 +2,7 @@
  * The pair `regex_rewrite_pattern` and `regex_rewrite_substitution`: every match in the path is replaced (as the RE2
  * library's GlobalReplace does), in linear time. What comes out is validated by the proxy before it is sent.
  */
-import { highestGroup, groupCount, parsePattern, parseSubstitution } from "../../settings/re2.ts";
+import { highestGroup, groupCount, parsePattern, parseSubstitution } from "../../shared/re2.ts";
 
 /** Longer paths are not rewritten, so that nobody can make it slow. */
 const MAX_REWRITTEN_PATH = 2048;

@@ -9,7 +9,7 @@ import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { parseFrom } from "./from.ts";
 import { parsePathPattern } from "./path-pattern.ts";
 import { checkPathSubstitution, pathTextProblem } from "./path-rewrite.ts";
-import { parsePattern } from "../../settings/re2.ts";
+import { parsePattern } from "../../shared/re2.ts";
 import { canonicalHost } from "../../settings/domains.ts";
 import { parseRoutePath } from "../../settings/values.ts";
 

@@ -15,7 +15,7 @@ import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
 import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workloadRules } from "./workload-rules.ts";
 
 /**

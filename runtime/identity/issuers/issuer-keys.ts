@@ -16,7 +16,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 export type SignatureResult =
   | {

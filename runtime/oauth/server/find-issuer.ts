@@ -7,7 +7,7 @@ import type { CompiledRoute } from "../../config/compiled.ts";
 import type { McpServer } from "../../features/mcp/compiled.ts";
 import { issuersFor, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 export type McpServerRoute = CompiledRoute & { readonly mcp: McpServer };
 

@@ -1,7 +1,7 @@
 /** The 401 that starts everything: clients sign in only when it comes, and only where it points. */
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule } from "./rule.ts";
 import { MCP_HEADERS, type Visit } from "./visit.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 const LARGE_BODY_BYTES = 65_536;
 const MODERN = "2026-07-28";

@@ -3,7 +3,7 @@ import { foundRule, isRefusal, metadataHeaders, pathForms } from "./challenge-ru
 import type { JsonObject } from "./ask.ts";
 import { broken, describe, HOLDS, holdsIf, lists, unknown, type Rule, type Verdict } from "./rule.ts";
 import type { Visit } from "./visit.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 /** A rule about one member of the metadata. */
 export function serverRule(

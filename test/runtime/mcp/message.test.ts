@@ -263,7 +263,7 @@ describe("parseMessage() accepts", () => {
 
   test("no tool is known for methods that only carry a name", () => {
     const message = readMessage({ jsonrpc: "2.0", id: 1, method: "prompts/get", params: { name: "delete_repo" } });
-    expect(message.ok && message.facts).toEqual({ method: "prompts/get" });
+    expect(message.ok && message.facts).toEqual({ method: "prompts/get", prompt: "delete_repo" });
   });
 });
 
@@ -596,7 +596,12 @@ describe("parseMessage() against JSON.parse", () => {
         const body = isParamsFirst ? `{${inner},${outer}}` : `{${outer},${inner}}`;
         expectSameReading(body);
         const message = readMessage(body);
-        if (message.ok) expect(message.facts).toEqual({ method: "tools/call", tool: "search" });
+        if (!message.ok) return;
+        const { arguments: given, ...facts } = message.facts;
+        expect(facts).toEqual({ method: "tools/call", tool: "search" });
+        expect(given?.find([], false)).toEqual(
+          (JSON.parse(body) as { params: { arguments?: object } }).params.arguments ?? {},
+        );
       }),
       { numRuns: 3000 },
     );

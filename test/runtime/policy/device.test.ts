@@ -195,6 +195,7 @@ describe("a finding", () => {
       client_certificate: { san_dns: "x" },
       source_ip: "10.0.0.0/8",
       "claim/a": "x",
+      mcp_tool_argument: { tool: "x", argument: "/x", is: "x" },
     };
     const presence = ["accept", "reject", "authenticated_user", "cors_preflight", "invalid_client_certificate"];
     const criteria = CRITERIA.map(({ name, takesPath }) => {

@@ -1,9 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { compilePolicy } from "../../../runtime/policy/evaluate.ts";
-import type { PolicyDoc } from "../../../runtime/policy/parse.ts";
-import { mayReachSomething } from "../../../runtime/policy/reach.ts";
-import { alice } from "../../support/facts.ts";
+import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
+import { readArguments } from "../../../runtime/policy/mcp/argument-values.ts";
+import { OPERATORS, type CriterionDoc, type PolicyDoc } from "../../../runtime/policy/parse.ts";
+import { mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
+import { alice, asAlice } from "../../support/facts.ts";
 
 describe("mayReachSomething()", () => {
   test.each<[string, PolicyDoc, boolean]>([
@@ -50,5 +52,157 @@ describe("mayReachSomething()", () => {
     expect(mayReachSomething(compilePolicy({ allow: { not: [{ domain: "evil.example" }] } }), user)).toBe(false);
     const denyOthers: PolicyDoc = { allow: { or: [{ accept: true }] }, deny: { or: [{ domain: "evil.example" }] } };
     expect(mayReachSomething(compilePolicy(denyOthers), user)).toBe(false);
+  });
+});
+
+describe("mayUse()", () => {
+  const tool = (name: string): ListedItem => ({ kind: "tool", name });
+  const about = (match: object): CriterionDoc => ({
+    mcp_tool_argument: { tool: "deploy", argument: "/env", ...match },
+  });
+  const people = { allow: { and: [{ domain: "example.com" }] } };
+  test.each<readonly [what: string, doc: PolicyDoc, item: ListedItem, shown: boolean]>([
+    ["a tool of the allowlist", [people, { deny: { and: [{ mcp_tool: { not_in: ["a", "b"] } }] } }], tool("b"), true],
+    ["another tool", [people, { deny: { and: [{ mcp_tool: { not_in: ["a", "b"] } }] } }], tool("c"), false],
+    [
+      "a tool of another group",
+      [people, { deny: { and: [{ mcp_tool: "a" }, { groups: { exclude: "x" } }] } }],
+      tool("a"),
+      false,
+    ],
+    [
+      "allowed with some arguments",
+      { allow: { and: [{ domain: "example.com" }, about({ is: "dev" })] } },
+      tool("deploy"),
+      true,
+    ],
+    [
+      "the same for another tool",
+      { allow: { and: [{ domain: "example.com" }, about({ is: "dev" })] } },
+      tool("list"),
+      false,
+    ],
+    ["denied with some arguments", [people, { deny: { and: [about({ is: "prod" })] } }], tool("deploy"), true],
+    [
+      "denied whatever they are",
+      [
+        people,
+        { deny: { and: [about({ is: "prod" }), { mcp_tool: "deploy" }] } },
+        { deny: { and: [{ mcp_tool: "deploy" }] } },
+      ],
+      tool("deploy"),
+      false,
+    ],
+    ["from one network", { allow: { and: [{ domain: "example.com" }, { source_ip: "10.0.0.0/8" }] } }, tool("a"), true],
+    ["by GET alone", { allow: { and: [{ domain: "example.com" }, { http_method: "GET" }] } }, tool("a"), false],
+    ["by POST", { allow: { and: [{ domain: "example.com" }, { http_method: "POST" }] } }, tool("a"), true],
+    ["with a device", { allow: { and: [{ domain: "example.com" }, { device: { type: "any" } }] } }, tool("a"), false],
+    ["methods of tools denied", [people, { deny: { and: [{ mcp_method: "tools/call" }] } }], tool("a"), false],
+    ["methods of prompts denied", [people, { deny: { and: [{ mcp_method: "prompts/get" }] } }], tool("a"), true],
+    [
+      "a prompt",
+      [people, { deny: { and: [{ mcp_prompt: { not: "review" } }] } }],
+      { kind: "prompt", name: "review" },
+      true,
+    ],
+    [
+      "another prompt",
+      [people, { deny: { and: [{ mcp_prompt: { not: "review" } }] } }],
+      { kind: "prompt", name: "x" },
+      false,
+    ],
+    [
+      "rules on tools and a prompt",
+      [people, { deny: { and: [{ mcp_tool: { not_in: [] } }] } }],
+      { kind: "prompt", name: "x" },
+      true,
+    ],
+    [
+      "a resource",
+      [people, { deny: { not: [{ mcp_resource: { starts_with: "ui://" } }] } }],
+      { kind: "resource", uri: "UI://a" },
+      true,
+    ],
+    [
+      "another resource",
+      [people, { deny: { and: [{ mcp_resource: { starts_with: "ui://" } }] } }],
+      { kind: "resource", uri: "ui://a" },
+      false,
+    ],
+    [
+      "a resource without one reading",
+      [people, { deny: { and: [{ mcp_resource: "x:y" }] } }],
+      { kind: "resource", uri: "file:///a/../b" },
+      false,
+    ],
+    [
+      "a template below",
+      [people, { deny: { and: [{ mcp_resource: { starts_with: "file:///etc/" } }] } }],
+      { kind: "template", uriTemplate: "file:///etc/{name}" },
+      false,
+    ],
+    [
+      "a template above",
+      [people, { deny: { and: [{ mcp_resource: { starts_with: "file:///etc/" } }] } }],
+      { kind: "template", uriTemplate: "file:///{+path}" },
+      true,
+    ],
+    [
+      "a template beside",
+      { allow: { and: [{ mcp_resource: { starts_with: "file:///srv/" } }] } },
+      { kind: "template", uriTemplate: "file:///etc/{name}" },
+      false,
+    ],
+    [
+      "a template of anything",
+      { allow: { and: [{ mcp_resource: { starts_with: "file:///srv/" } }] } },
+      { kind: "template", uriTemplate: "{scheme}:{rest}" },
+      true,
+    ],
+    [
+      "a template of one",
+      { allow: { and: [{ mcp_resource: { in: ["db://a/1", "db://b/1"] } }] } },
+      { kind: "template", uriTemplate: "db://b/{id}" },
+      true,
+    ],
+  ])("%s", (_, doc, item, shown) => {
+    expect(mayUse(compilePolicy(doc), alice, item)).toBe(shown);
+  });
+
+  test("hides nothing that some call could have, whatever the policy", () => {
+    const tools = ["deploy", "list"];
+    const leaf = fc.oneof(
+      fc.constantFrom<CriterionDoc>(
+        { accept: true },
+        { domain: "example.com" },
+        { groups: "admins" },
+        { http_method: "POST" },
+      ),
+      fc.constantFrom(...tools, "other").map((name): CriterionDoc => ({ mcp_tool: name })),
+      fc.constantFrom("is", "not").map((operator): CriterionDoc => about({ [operator]: "dev" })),
+      fc.boolean().map((exists): CriterionDoc => about({ exists })),
+      fc.constantFrom(1, 2).map((limit): CriterionDoc => about({ lt: limit })),
+    );
+    const block = fc.record({
+      operator: fc.constantFrom(...OPERATORS),
+      leaves: fc.array(leaf, { minLength: 1, maxLength: 3 }),
+    });
+    const rule = fc.record({ action: fc.constantFrom("allow", "deny"), block });
+    const args = fc.constantFrom(undefined, "{}", '{"env":"dev"}', '{"env":"prod"}', '{"env":1}', '{"env":null}');
+    fc.assert(
+      fc.property(
+        fc.array(rule, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom(...tools),
+        args,
+        (rules, name, text) => {
+          const policy = compilePolicy(
+            rules.map(({ action, block: { operator, leaves } }) => ({ [action]: { [operator]: leaves } })),
+          );
+          const mcp = { method: "tools/call", tool: name, arguments: readArguments(() => text) };
+          if (evaluate(policy, asAlice(mcp)).allowed) expect(mayUse(policy, alice, tool(name))).toBe(true);
+        },
+      ),
+      { numRuns: 5000 },
+    );
   });
 });

@@ -5,7 +5,7 @@
  * addresses of a network, and PKCE with S256.
  */
 import { isRecord, type Members } from "../../../shared/is-record.ts";
-import { trimSlash } from "../../../shared/trim-slash.ts";
+import { trimSlash } from "../../../shared/http/trim-slash.ts";
 
 /** What we use of an authorization server. */
 export interface AuthorizationServer {

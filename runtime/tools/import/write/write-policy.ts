@@ -7,6 +7,9 @@ const TEXT: Readonly<Record<string, string>> = {
   email: "email",
   domain: "domain",
   mcp_tool: "mcpTool",
+  mcp_prompt: "mcpPrompt",
+  mcp_resource: "mcpResource",
+  mcp_method: "mcpMethod",
   http_method: "httpMethod",
   http_path: "httpPath",
 };
@@ -27,7 +30,11 @@ const PRESENCE: Readonly<Record<string, string>> = {
   invalid_client_certificate: "invalidClientCertificate",
 };
 /** Criteria whose factories take all that is asked for as one object. */
-const WHOLE: Readonly<Record<string, string>> = { device: "device", client_certificate: "clientCertificate" };
+const WHOLE: Readonly<Record<string, string>> = {
+  device: "device",
+  client_certificate: "clientCertificate",
+  mcp_tool_argument: "mcpToolArgument",
+};
 const LIST_OPERATORS = new Set(["has", "is", "exclude"]);
 
 export function policyCode(policy: unknown, use: Use): string {

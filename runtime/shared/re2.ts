@@ -1,6 +1,6 @@
 /** RE2 patterns and substitutions of settings, in linear time: the pattern is the operator's, but the text it runs on is anybody's. */
 import { RE2JS } from "re2js";
-import { errorText } from "../shared/errors.ts";
+import { errorText } from "./errors.ts";
 
 /** Piece of a substitution: literal text, or the number of a capture group. */
 export type SubstitutionPart = string | number;

@@ -1,0 +1,278 @@
+/**
+ * The data of `mcp_tool_argument`: for which tools, which value of the arguments, and what it must be.
+ *
+ * Untrusted input: the value. Promise: what cannot be told is unknown, never false: a rule "not the production database"
+ * must not open the call that leaves the member out, or writes it as a list of one.
+ */
+import { parsePattern } from "../../shared/re2.ts";
+import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
+import {
+  type JsonSchema,
+  type Report,
+  type StringMatch,
+  STRING_MATCH_SCHEMA,
+  compileStringMatch,
+  describe,
+  isRecordOf,
+  parseStringMatch,
+} from "../match.ts";
+import { type Find, type Scalar, all, every, inOrder, ofText, oneOf, onlyMembers, some } from "./argument-find.ts";
+import { parsePointer } from "./argument-values.ts";
+import { parseDecimal } from "./decimal.ts";
+
+/** Canonical; all operators that are written must hold. */
+export interface ValueMatch {
+  is?: Scalar;
+  not?: Scalar;
+  in?: readonly Scalar[];
+  not_in?: readonly Scalar[];
+  contains?: string;
+  starts_with?: string;
+  ends_with?: string;
+  matches?: string;
+  gt?: number | string;
+  gte?: number | string;
+  lt?: number | string;
+  lte?: number | string;
+  only?: readonly string[];
+}
+
+export interface ArgumentMatch extends ValueMatch {
+  readonly tool: StringMatch;
+  readonly argument: string;
+  exists?: boolean;
+  some?: ValueMatch;
+  every?: ValueMatch;
+}
+
+export interface ReadArgumentMatch {
+  readonly match: ArgumentMatch;
+  readonly isMeant: (tool: string) => boolean;
+  readonly pointer: readonly string[];
+  readonly needsNumbers: boolean;
+  /** @param value undefined: not there */
+  readonly find: (value: unknown) => Outcome;
+}
+
+const SCALARS = ["is", "not"] as const;
+const LISTS = ["in", "not_in"] as const;
+const PIECES = ["contains", "starts_with", "ends_with", "matches"] as const;
+const ORDERS = ["gt", "gte", "lt", "lte"] as const;
+const VALUE_MEMBERS = [...SCALARS, ...LISTS, ...PIECES, ...ORDERS, "only"] as const;
+const ELEMENTS = ["some", "every"] as const;
+const MEMBERS = ["tool", "argument", "exists", ...VALUE_MEMBERS, ...ELEMENTS] as const;
+
+/** Time grows with pattern times text. */
+const MAX_PATTERN_SUBJECT = 8192;
+
+const SCALAR_SCHEMA: JsonSchema = { type: ["string", "number", "boolean"] };
+const SCALARS_SCHEMA: JsonSchema = { type: "array", items: SCALAR_SCHEMA, minItems: 1 };
+const PIECE_SCHEMA: JsonSchema = { type: "string", minLength: 1 };
+const ORDER_SCHEMA: JsonSchema = { type: ["number", "string"] };
+const VALUE_SCHEMAS: Readonly<Record<(typeof VALUE_MEMBERS)[number], JsonSchema>> = {
+  is: { ...SCALAR_SCHEMA, description: "Equal to this text, number or flag; of another type it is unknown." },
+  not: { ...SCALAR_SCHEMA, description: "Of the type of this value, and not equal to it." },
+  in: { ...SCALARS_SCHEMA, description: "Equal to one of these." },
+  not_in: { ...SCALARS_SCHEMA, description: "Of the type of one of these, and equal to none." },
+  contains: { ...PIECE_SCHEMA, description: "A text that has this in it." },
+  starts_with: { ...PIECE_SCHEMA, description: "A text that begins with this." },
+  ends_with: { ...PIECE_SCHEMA, description: "A text that ends with this." },
+  matches: {
+    ...PIECE_SCHEMA,
+    description: "A text that this RE2 pattern matches as a whole, of at most 8,192 characters.",
+  },
+  gt: { ...ORDER_SCHEMA, description: "A number above this one, which may be written as text to be exact." },
+  gte: { ...ORDER_SCHEMA, description: "A number that is this one or above it." },
+  lt: { ...ORDER_SCHEMA, description: "A number below this one." },
+  lte: { ...ORDER_SCHEMA, description: "A number that is this one or below it." },
+  only: { type: "array", items: { type: "string" }, description: "An object that has no other members than these." },
+};
+const ELEMENT_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  minProperties: 1,
+  properties: VALUE_SCHEMAS,
+};
+export const ARGUMENT_MATCH_SCHEMA: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["tool", "argument"],
+  minProperties: 3,
+  properties: {
+    tool: { ...STRING_MATCH_SCHEMA, description: "The tools that it is about." },
+    argument: {
+      type: "string",
+      description:
+        'Where the value stands in the arguments, as a JSON pointer: "/repo", "/filter/0/name", "" for all of them.',
+    },
+    exists: { type: "boolean", description: "Whether it is there, `null` included." },
+    ...VALUE_SCHEMAS,
+    some: { ...ELEMENT_SCHEMA, description: "A list in which this holds of one element." },
+    every: { ...ELEMENT_SCHEMA, description: "A list with elements, in which this holds of all." },
+  },
+};
+
+/** @returns undefined after everything wrong with the data was reported */
+export function readArgumentMatch(data: unknown, path: string, report: Report): ReadArgumentMatch | undefined {
+  let valid = true;
+  const fail: Report = (at, message) => {
+    valid = false;
+    report(at, message);
+  };
+  if (!isRecordOf(data, MEMBERS, path, fail)) return undefined;
+  const tool = Object.hasOwn(data, "tool") ? parseStringMatch(data["tool"], `${path}.tool`, fail) : undefined;
+  if (!Object.hasOwn(data, "tool")) fail(path, 'has no "tool", must name the tools that it is about');
+  const { argument, exists } = data;
+  const pointer = typeof argument === "string" ? parsePointer(argument) : undefined;
+  if (pointer === undefined)
+    fail(
+      `${path}.argument`,
+      `is ${describe(argument)}, must be a JSON pointer such as "/repo", or "" for all arguments`,
+    );
+  const own = readValueMatch(data, path, fail);
+  const elements = ELEMENTS.filter((name) => Object.hasOwn(data, name)).map((name) => {
+    const element = data[name];
+    const isObject = isRecordOf(element, VALUE_MEMBERS, `${path}.${name}`, fail);
+    return [name, readValueMatch(isObject ? element : {}, `${path}.${name}`, fail)] as const;
+  });
+  if (Object.hasOwn(data, "exists") && typeof exists !== "boolean")
+    fail(`${path}.exists`, `is ${describe(exists)}, must be true or false`);
+  const rest = own.finds.length + elements.length;
+  if (exists === undefined && rest === 0)
+    fail(path, `says nothing of the value, must have one of ${MEMBERS.slice(2).join(", ")}`);
+  if (exists === false && rest > 0)
+    fail(`${path}.exists`, "is false beside what the value must be, must be true or left out");
+  if (!valid || tool === undefined || pointer === undefined || typeof argument !== "string") return undefined;
+
+  const finds: Find[] = [
+    ...own.finds,
+    ...elements.map(([name, { finds }]) => (name === "some" ? some(finds) : every(finds))),
+  ];
+  const match: ArgumentMatch = { tool, argument };
+  if (typeof exists === "boolean") match.exists = exists;
+  Object.assign(match, own.match);
+  for (const [name, each] of elements) match[name] = each.match;
+  return {
+    match,
+    isMeant: compileStringMatch(tool, (text) => text),
+    pointer,
+    needsNumbers: own.needsNumbers || elements.some(([, each]) => each.needsNumbers),
+    find(value) {
+      if (exists === false) return value === undefined ? TRUE : FALSE;
+      if (value === undefined) return exists === true ? FALSE : UNKNOWN;
+      return all(finds, value);
+    },
+  };
+}
+
+interface ReadValueMatch {
+  readonly match: ValueMatch;
+  readonly finds: readonly Find[];
+  readonly needsNumbers: boolean;
+}
+
+/** What of a matcher is about one value. */
+function readValueMatch(data: Readonly<Record<string, unknown>>, path: string, report: Report): ReadValueMatch {
+  const match: ValueMatch = {};
+  const finds: Find[] = [];
+  let needsNumbers = false;
+  for (const name of VALUE_MEMBERS) {
+    if (!Object.hasOwn(data, name)) continue;
+    const operand = data[name];
+    const at = `${path}.${name}`;
+    if (name === "is" || name === "not") {
+      const scalar = readScalar(operand, at, report);
+      if (scalar === undefined) continue;
+      match[name] = scalar;
+      needsNumbers ||= typeof scalar === "number";
+      finds.push(oneOf([scalar], name === "is"));
+    } else if (name === "in" || name === "not_in") {
+      const scalars = readScalars(operand, at, report);
+      match[name] = scalars;
+      needsNumbers ||= scalars.some((each) => typeof each === "number");
+      finds.push(oneOf(scalars, name === "in"));
+    } else if (name === "only") {
+      const names = readNames(operand, at, report);
+      match[name] = names;
+      finds.push(onlyMembers(names));
+    } else if (isOrder(name)) {
+      const find = readOrder(name, operand, at, report);
+      if (!find) continue;
+      match[name] = operand as number | string;
+      needsNumbers = true;
+      finds.push(find);
+    } else {
+      const find = readPiece(name, operand, at, report);
+      if (!find) continue;
+      match[name] = operand as string;
+      finds.push(find);
+    }
+  }
+  return { match, finds, needsNumbers };
+}
+
+function readScalar(operand: unknown, at: string, report: Report): Scalar | undefined {
+  if (typeof operand === "string" || typeof operand === "boolean") return operand;
+  if (typeof operand !== "number") report(at, `is ${describe(operand)}, must be a text, a number, true or false`);
+  else if (isExact(operand)) return operand;
+  else
+    report(at, `is ${describe(operand)}, which programs do not read alike, must be written as text beside gte and lte`);
+  return undefined;
+}
+
+function readScalars(operand: unknown, at: string, report: Report): readonly Scalar[] {
+  if (!Array.isArray(operand) || operand.length === 0) {
+    report(
+      at,
+      `is ${Array.isArray(operand) ? "an empty list" : describe(operand)}, must be a list of texts, numbers or flags`,
+    );
+    return [];
+  }
+  const scalars = operand.map((item: unknown, index) => readScalar(item, `${at}[${index}]`, report));
+  // Order and repeats mean nothing: one spelling for comparison.
+  return [...new Set(scalars.filter((each) => each !== undefined))].sort((one, other) =>
+    JSON.stringify(one) < JSON.stringify(other) ? -1 : 1,
+  );
+}
+
+function readNames(operand: unknown, at: string, report: Report): readonly string[] {
+  const isNames = Array.isArray(operand) && operand.every((item) => typeof item === "string");
+  if (!isNames) report(at, `is ${describe(operand)}, must be a list of member names`);
+  return isNames ? [...new Set(operand as readonly string[])].sort() : [];
+}
+
+function isOrder(name: string): name is (typeof ORDERS)[number] {
+  return ORDERS.some((each) => each === name);
+}
+
+function readOrder(name: (typeof ORDERS)[number], operand: unknown, at: string, report: Report): Find | undefined {
+  const text = typeof operand === "number" && isExact(operand) ? String(operand) : operand;
+  const limit = typeof text === "string" ? parseDecimal(text) : undefined;
+  if (!limit) {
+    report(at, `is ${describe(operand)}, must be a number, or its decimal digits as text`);
+    return undefined;
+  }
+  return inOrder(name, limit);
+}
+
+function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, report: Report): Find | undefined {
+  if (typeof operand !== "string" || operand === "") {
+    report(at, `is ${operand === "" ? "an empty text" : describe(operand)}, must be text of one character at least`);
+    return undefined;
+  }
+  if (name !== "matches") {
+    return ofText(compileStringMatch({ [name]: operand }, (text) => text));
+  }
+  try {
+    const pattern = parsePattern(operand);
+    return ofText((value) => pattern.matches(value), MAX_PATTERN_SUBJECT);
+  } catch (error) {
+    report(at, (error as TypeError).message);
+    return undefined;
+  }
+}
+
+/** Larger whole numbers were rounded when they were read, so that they equal their neighbours. */
+function isExact(value: number): boolean {
+  return Number.isSafeInteger(value) || (Number.isFinite(value) && value % 1 !== 0);
+}

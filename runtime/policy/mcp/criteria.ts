@@ -1,0 +1,92 @@
+/** The criteria about messages of MCP: tools and their arguments, prompts, resources, methods. */
+import { type Criterion, asIs, text } from "../criterion.ts";
+import type { Facts } from "../facts.ts";
+import { TRUE, UNKNOWN } from "../packed-outcome.ts";
+import { ARGUMENT_MATCH_SCHEMA, readArgumentMatch } from "./argument-match.ts";
+import { NumberToken } from "./argument-values.ts";
+import { normalResourceUri } from "./resource-uri.ts";
+
+export const TOOL_OK = "mcp-tool-ok";
+export const NOT_A_TOOL_CALL = "mcp-not-a-tool-call";
+export const OTHER_MESSAGE = "mcp-other-message";
+export const ARGUMENT_UNKNOWN = "mcp-tool-argument-unknown";
+export const RESOURCE_UNKNOWN = "mcp-resource-unknown";
+
+const ofToolCalls = { reason: NOT_A_TOOL_CALL, isMeant: ({ mcp }: Facts) => mcp?.method === "tools/call" };
+
+/** Longer ones are not shown whole. */
+const MAX_SHOWN = 200;
+
+export const MCP_CRITERIA: readonly Criterion[] = [
+  {
+    ...text("mcp_tool", asIs, toolName),
+    doc: "The tool that a tools/call message names; false for every other message. Use it under deny: under allow alone it also refuses initialize and tools/list.",
+    about: "tool",
+    reasons: { ok: TOOL_OK, no: "mcp-tool-unauthorized" },
+    ofOthers: ofToolCalls,
+  },
+  {
+    name: "mcp_tool_argument",
+    takesPath: false,
+    doc: "An argument of calls of the tools that it names: where it stands (`argument`, a JSON pointer), and what it must be. False for other tools and messages. Unknown where it cannot be told (it is not there, or of another type): then neither an allow nor a deny rule lets the call pass. Numbers are compared exactly, as they were written.",
+    about: "tool",
+    reasons: { ok: "mcp-tool-argument-ok", no: "mcp-tool-argument-unauthorized" },
+    ofOthers: ofToolCalls,
+    unknownReason: ARGUMENT_UNKNOWN,
+    schema: ARGUMENT_MATCH_SCHEMA,
+    read(data, _subPath, path, report) {
+      const read = readArgumentMatch(data, path, report);
+      if (!read) return undefined;
+      const { match, isMeant, pointer, needsNumbers } = read;
+      const find = (facts: Facts): 0 | 1 | 2 => {
+        if (!isMeant(toolName(facts))) return 0;
+        const given = facts.mcp?.arguments;
+        // Which arguments a call will have is not known when its tool is listed.
+        return given === undefined ? UNKNOWN : read.find(given.find(pointer, needsNumbers));
+      };
+      return {
+        canonical: match,
+        find,
+        test: (facts) => find(facts) === TRUE,
+        actual: (facts) => shown(facts.mcp?.arguments?.find(pointer, true)),
+      };
+    },
+    actual: () => "",
+  },
+  {
+    ...text("mcp_prompt", asIs, ({ mcp }) => mcp?.prompt ?? ""),
+    doc: "The prompt that a prompts/get message names, or a completion/complete message completes; false for every other message.",
+    about: "message",
+    reasons: { ok: "mcp-prompt-ok", no: "mcp-prompt-unauthorized" },
+    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.prompt !== undefined },
+  },
+  {
+    ...text("mcp_resource", asIs, ({ mcp }) => normalResourceUri(mcp?.resource ?? "") ?? ""),
+    doc: "The URI of the resource that a message reads, subscribes to or completes, in one spelling (scheme and host in lower case, no escape that is not needed); false for every other message. Unknown for what servers could read as another one (`..`, `%2F`, an empty segment): then neither an allow nor a deny rule lets it pass.",
+    about: "message",
+    reasons: { ok: "mcp-resource-ok", no: "mcp-resource-unauthorized" },
+    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.resource !== undefined },
+    unknownReason: RESOURCE_UNKNOWN,
+    isUnknown: ({ mcp }) => normalResourceUri(mcp?.resource ?? "") === undefined,
+  },
+  {
+    ...text("mcp_method", asIs, ({ mcp }) => mcp?.method ?? ""),
+    doc: "The method of the message, such as `resources/read`; false for requests without one (GET, DELETE) and for answers.",
+    about: "message",
+    reasons: { ok: "mcp-method-ok", no: "mcp-method-unauthorized" },
+    ofOthers: { reason: OTHER_MESSAGE, isMeant: ({ mcp }) => mcp?.method !== undefined },
+  },
+];
+
+/** @throws when a `tools/call` has no tool name: mcp/message.ts refuses such a message, so this is a bug, and denies */
+function toolName(facts: Facts): string {
+  const tool = facts.mcp?.tool;
+  if (tool === undefined) throw new Error("Cannot judge mcp_tool: the message names no tool");
+  return tool;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "";
+  const json = JSON.stringify(value, (_, each: unknown) => (each instanceof NumberToken ? Number(each.text) : each));
+  return json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}…` : json;
+}

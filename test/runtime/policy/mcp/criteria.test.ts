@@ -1,0 +1,245 @@
+import { describe, expect, test } from "vitest";
+
+import { compilePolicy, evaluate } from "../../../../runtime/policy/evaluate.ts";
+import { explain } from "../../../../runtime/policy/explain.ts";
+import type { McpFacts } from "../../../../runtime/policy/facts.ts";
+import { readArguments } from "../../../../runtime/policy/mcp/argument-values.ts";
+import { canonicalPolicy, OPERATORS, parsePolicy, type CriterionDoc } from "../../../../runtime/policy/parse.ts";
+import { validatePolicy } from "../../../../runtime/policy/validate-rules.ts";
+import { asAlice, toolCall } from "../../../support/facts.ts";
+
+/** @param text arguments as JSON; undefined: the call gives none */
+function call(tool: string, text: string | undefined): McpFacts {
+  return { method: "tools/call", tool, arguments: readArguments(() => text) };
+}
+
+type Truth = "true" | "false" | "unknown" | "error";
+
+function findOne(criterion: CriterionDoc, message: McpFacts): Truth {
+  const policy = compilePolicy({ allow: { and: [criterion] } });
+  return explain(policy, asAlice(message)).rules[0]?.outcome ?? "error";
+}
+
+const about = (match: object, tool: unknown = "deploy"): CriterionDoc => ({ mcp_tool_argument: { tool, ...match } });
+
+describe("mcp_tool_argument", () => {
+  test.each<readonly [match: object, args: string | undefined, found: Truth]>([
+    // Texts
+    [{ argument: "/env", is: "dev" }, '{"env":"dev"}', "true"],
+    [{ argument: "/env", is: "dev" }, '{"env":"d\\u0065v"}', "true"],
+    [{ argument: "/env", is: "dev" }, '{"env":"prod"}', "false"],
+    [{ argument: "/env", is: "dev" }, '{"env":"Dev"}', "false"],
+    [{ argument: "/env", is: "dev" }, '{"env":["dev"]}', "unknown"],
+    [{ argument: "/env", is: "dev" }, '{"env":null}', "unknown"],
+    [{ argument: "/env", is: "dev" }, '{"env":true}', "unknown"],
+    [{ argument: "/env", is: "dev" }, "{}", "unknown"],
+    [{ argument: "/env", is: "dev" }, undefined, "unknown"],
+    [{ argument: "/env", not: "prod" }, '{"env":"dev"}', "true"],
+    [{ argument: "/env", not: "prod" }, '{"env":"prod"}', "false"],
+    [{ argument: "/env", not: "prod" }, '{"env":1}', "unknown"],
+    [{ argument: "/env", not_in: ["prod", "stage"] }, '{"env":"stage"}', "false"],
+    [{ argument: "/env", not_in: ["prod", "stage"] }, '{"env":"dev"}', "true"],
+    [{ argument: "/path", starts_with: "/srv/" }, '{"path":"/srv/x"}', "true"],
+    [{ argument: "/path", starts_with: "/srv/" }, '{"path":"/etc/x"}', "false"],
+    [{ argument: "/path", starts_with: "/srv/" }, '{"path":{"0":"/srv/"}}', "unknown"],
+    [{ argument: "/q", contains: "secret" }, '{"q":"a secret"}', "true"],
+    [{ argument: "/q", ends_with: ".md", starts_with: "a" }, '{"q":"a.md"}', "true"],
+    [{ argument: "/q", matches: "[a-z]+-[0-9]{1,3}" }, '{"q":"ab-12"}', "true"],
+    [{ argument: "/q", matches: "[a-z]+" }, '{"q":"ab-12"}', "false"],
+    [{ argument: "/q", matches: ".*" }, JSON.stringify({ q: "x".repeat(8192) }), "true"],
+    [{ argument: "/q", matches: ".*" }, JSON.stringify({ q: "x".repeat(8193) }), "unknown"],
+    // Numbers, exactly
+    [{ argument: "/amount", lte: 500 }, '{"amount":500}', "true"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":500.0}', "true"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":5e2}', "true"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":500.0000000000000000001}', "false"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":1e400}', "false"],
+    [{ argument: "/amount", gt: 0 }, '{"amount":1e9999999}', "unknown"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":"500"}', "unknown"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":true}', "unknown"],
+    [{ argument: "/amount", lte: 500 }, '{"amount":null}', "unknown"],
+    [{ argument: "/amount", gt: 0, lt: 1 }, '{"amount":0.5}', "true"],
+    [{ argument: "/amount", gt: 0, lt: 1 }, '{"amount":1}', "false"],
+    [{ argument: "/amount", gte: 1 }, '{"amount":1.0}', "true"],
+    [{ argument: "/id", gte: "9007199254740993", lte: "9007199254740993" }, '{"id":9007199254740993}', "true"],
+    [{ argument: "/id", gte: "9007199254740993", lte: "9007199254740993" }, '{"id":9007199254740992}', "false"],
+    [{ argument: "/id", is: 7 }, '{"id":7.0}', "true"],
+    [{ argument: "/id", is: 7 }, '{"id":"7"}', "unknown"],
+    [{ argument: "/id", in: [7, "all"] }, '{"id":"all"}', "true"],
+    [{ argument: "/id", in: [7, "all"] }, '{"id":8}', "false"],
+    [{ argument: "/id", in: [7, "all"] }, '{"id":false}', "unknown"],
+    // Flags
+    [{ argument: "/force", is: true }, '{"force":true}', "true"],
+    [{ argument: "/force", is: true }, '{"force":false}', "false"],
+    [{ argument: "/force", is: true }, '{"force":1}', "unknown"],
+    [{ argument: "/force", is: true }, '{"force":"true"}', "unknown"],
+    // Presence
+    [{ argument: "/force", exists: false }, "{}", "true"],
+    [{ argument: "/force", exists: false }, '{"force":null}', "false"],
+    [{ argument: "/force", exists: true }, '{"force":null}', "true"],
+    [{ argument: "/force", exists: true }, "{}", "false"],
+    [{ argument: "/force", exists: true, is: false }, "{}", "false"],
+    [{ argument: "/force", exists: false }, undefined, "true"],
+    // Lists
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":[1,2.0,1]}', "true"],
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":[1,3]}', "false"],
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":[1,"2"]}', "unknown"],
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":["x",3]}', "false"],
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":[]}', "unknown"],
+    [{ argument: "/ids", every: { in: [1, 2] } }, '{"ids":1}', "unknown"],
+    [{ argument: "/to", some: { ends_with: "@evil.example" } }, '{"to":["a@b.c","x@evil.example"]}', "true"],
+    [{ argument: "/to", some: { ends_with: "@evil.example" } }, '{"to":["a@b.c"]}', "false"],
+    [{ argument: "/to", some: { ends_with: "@evil.example" } }, '{"to":["a@b.c",1]}', "unknown"],
+    [{ argument: "/to", some: { ends_with: "@evil.example" } }, '{"to":[]}', "false"],
+    // Members
+    [{ argument: "", only: ["env", "tag"] }, '{"env":1}', "true"],
+    [{ argument: "", only: ["env", "tag"] }, '{"env":1,"environment":2}', "false"],
+    [{ argument: "", only: ["env"] }, undefined, "true"],
+    [{ argument: "/a", only: ["b"] }, '{"a":["b"]}', "unknown"],
+    // Places
+    [{ argument: "/a~1b/0/~0c", is: "x" }, '{"a/b":[{"~c":"x"}]}', "true"],
+    [{ argument: "/a/01", is: "x" }, '{"a":["y","x"]}', "unknown"],
+    [{ argument: "/a/-", is: "x" }, '{"a":["x"]}', "unknown"],
+    [{ argument: "/a/length", exists: true }, '{"a":["x"]}', "false"],
+    [{ argument: "/constructor/name", exists: true }, "{}", "false"],
+    [{ argument: "/__proto__/x", is: "y" }, '{"__proto__":{"x":"y"}}', "true"],
+    [{ argument: "/toString", exists: true }, '{"__proto__":{"toString":1}}', "false"],
+    [{ argument: "/a/b", is: "x" }, '{"a":"x"}', "unknown"],
+    [{ argument: "/", is: "x" }, '{"":"x"}', "true"],
+  ])("%j of %s is %s", (match, args, found) => {
+    expect(findOne(about(match), call("deploy", args))).toBe(found);
+  });
+
+  test("is false of other tools and other messages, whatever their arguments", () => {
+    const criterion = about({ argument: "/env", is: "dev" }, { in: ["deploy", "plan"] });
+    expect(findOne(criterion, call("plan", '{"env":"dev"}'))).toBe("true");
+    expect(findOne(criterion, call("delete", '{"env":"dev"}'))).toBe("false");
+    expect(findOne(criterion, call("Deploy", '{"env":"dev"}'))).toBe("false");
+    expect(findOne(criterion, { method: "tools/list" })).toBe("false");
+    expect(findOne(criterion, {})).toBe("false");
+    // While tools are listed nobody knows what arguments will be.
+    expect(findOne(criterion, toolCall("plan"))).toBe("unknown");
+  });
+
+  const cannotTell = call("deploy", "{}");
+  test.each(OPERATORS)("what cannot be told opens nothing in %s, and says why", (operator) => {
+    const criterion = about({ argument: "/env", is: "prod" });
+    const allowing = evaluate(compilePolicy({ allow: { [operator]: [criterion] } }), asAlice(cannotTell));
+    expect(allowing).toMatchObject({ allowed: false, denied: false, allowWhyFalse: ["mcp-tool-argument-unknown"] });
+    const denying = compilePolicy({ allow: { and: [{ accept: true }] }, deny: { [operator]: [criterion] } });
+    expect(evaluate(denying, asAlice(cannotTell))).toMatchObject({
+      allowed: false,
+      denied: false,
+      denyWhyFalse: ["mcp-tool-argument-unknown"],
+    });
+  });
+
+  test("a deny rule leaves other tools alone", () => {
+    const policy = compilePolicy({
+      allow: { and: [{ domain: "example.com" }] },
+      deny: { or: [about({ argument: "/env", is: "prod" })] },
+    });
+    expect(evaluate(policy, asAlice(call("list", "{}"))).allowed).toBe(true);
+    expect(evaluate(policy, asAlice({ method: "tools/list" })).allowed).toBe(true);
+    expect(evaluate(policy, asAlice(call("deploy", '{"env":"dev"}')))).toMatchObject({
+      allowed: true,
+      allowWhyTrue: ["domain-ok", "mcp-tool-ok"],
+    });
+    expect(evaluate(policy, asAlice(call("deploy", '{"env":"prod"}')))).toMatchObject({
+      denied: true,
+      denyWhyTrue: ["mcp-tool-argument-unauthorized"],
+    });
+  });
+
+  test("the trace shows the value, long ones cut", () => {
+    const policy = compilePolicy({ allow: { and: [about({ argument: "/n", lt: 5 })] } });
+    const shown = (args: string): string | undefined =>
+      explain(policy, asAlice(call("deploy", args))).rules[0]?.criteria[0]?.actual;
+    expect(shown('{"n":4}')).toBe("4");
+    expect(shown(JSON.stringify({ n: 9, x: 1 }))).toBe("9");
+    expect(shown("{}")).toBe("");
+    const text = compilePolicy({ allow: { and: [about({ argument: "/n", is: "a" })] } });
+    const long = explain(text, asAlice(call("deploy", JSON.stringify({ n: "b".repeat(900) })))).rules[0]?.criteria[0];
+    expect(long?.actual).toHaveLength(201);
+  });
+
+  test.each<readonly [data: unknown, problems: readonly string[]]>([
+    ["deploy", ['is "deploy", must be an object with']],
+    [{ argument: "/a", is: 1 }, ['has no "tool", must name the tools']],
+    [{ tool: "t", is: 1 }, ['.argument|is empty, must be a JSON pointer such as "/repo"']],
+    [{ tool: "t", argument: "repo", is: 1 }, ['.argument|is "repo", must be a JSON pointer']],
+    [{ tool: "t", argument: "/a~2", is: 1 }, ["must be a JSON pointer"]],
+    [{ tool: "t", argument: "/a" }, ["says nothing of the value, must have one of exists, is"]],
+    [{ tool: "t", argument: "/a", exists: false, is: 1 }, [".exists|is false beside what the value must be"]],
+    [{ tool: "t", argument: "/a", exists: "yes" }, ['.exists|is "yes", must be true or false']],
+    [{ tool: "t", argument: "/a", is: null }, [".is|is empty, must be a text, a number, true or false"]],
+    [{ tool: "t", argument: "/a", is: 2 ** 53 }, [".is|", "which programs do not read alike"]],
+    [{ tool: "t", argument: "/a", in: [] }, [".in|is an empty list"]],
+    [{ tool: "t", argument: "/a", in: ["x", ["y"]] }, [".in[1]|is a list"]],
+    [{ tool: "t", argument: "/a", lt: "five" }, ['.lt|is "five", must be a number']],
+    [{ tool: "t", argument: "/a", gt: 1e300 }, [".gt|", "must be a number, or its decimal digits as text"]],
+    [{ tool: "t", argument: "/a", starts_with: "" }, [".starts_with|is an empty text"]],
+    [{ tool: "t", argument: "/a", matches: "(" }, [".matches|is not an RE2 pattern"]],
+    [{ tool: "t", argument: "/a", matches: "(a{1000}){1000}" }, [".matches|"]],
+    [{ tool: "t", argument: "/a", only: "x" }, ['.only|is "x", must be a list of member names']],
+    [{ tool: "t", argument: "/a", every: {} }, [".every|is empty, must have at least one of"]],
+    [{ tool: "t", argument: "/a", some: { exists: true } }, ['.some.exists|unknown member "exists"']],
+    [{ tool: "t", argument: "/a", equals: 1 }, ['.equals|unknown member "equals"']],
+    [{ tool: { starts_with: "" }, argument: "/a", is: 1 }, [".tool.starts_with|is empty and would match everything"]],
+  ])("refuses %j and says where", (data, problems) => {
+    const parsed = parsePolicy({ allow: { and: [{ mcp_tool_argument: data }] } });
+    const said = parsed.ok ? "" : parsed.problems.map(({ path, message }) => `${path}|${message}`).join("\n");
+    for (const problem of problems) expect(said).toContain(problem);
+  });
+
+  test("has one canonical form, which reads as itself", () => {
+    const written = {
+      in: ["b", 2, "a", 2],
+      argument: "/a",
+      tool: "t",
+      every: { in: ["d", "c"], starts_with: "x" },
+      exists: true,
+    };
+    const [rule] = canonicalPolicy({ allow: { and: [{ mcp_tool_argument: written }] } });
+    expect(JSON.stringify(rule)).toBe(
+      '{"allow":{"and":[{"mcp_tool_argument":{"tool":{"is":"t"},"argument":"/a","exists":true,"in":["a","b",2],' +
+        '"every":{"in":["c","d"],"starts_with":"x"}}}]}}',
+    );
+    expect(canonicalPolicy(rule ?? {})).toEqual([rule]);
+  });
+});
+
+describe("mcp_prompt, mcp_resource and mcp_method", () => {
+  test.each<readonly [criterion: CriterionDoc, message: McpFacts, found: Truth]>([
+    [{ mcp_prompt: "review" }, { method: "prompts/get", prompt: "review" }, "true"],
+    [{ mcp_prompt: "review" }, { method: "completion/complete", prompt: "Review" }, "false"],
+    [{ mcp_prompt: { not: "review" } }, { method: "prompts/list" }, "false"],
+    [{ mcp_prompt: { not: "review" } }, {}, "false"],
+    [
+      { mcp_resource: { starts_with: "file:///srv/" } },
+      { method: "resources/read", resource: "FILE:///srv/%61" },
+      "true",
+    ],
+    [
+      { mcp_resource: { starts_with: "file:///srv/" } },
+      { method: "resources/read", resource: "file:///etc/x" },
+      "false",
+    ],
+    [
+      { mcp_resource: { starts_with: "file:///srv/" } },
+      { method: "resources/read", resource: "file:///srv/../x" },
+      "unknown",
+    ],
+    [{ mcp_resource: { not: "ui://a" } }, { method: "resources/read", resource: "ui://a/%2e%2e/a" }, "unknown"],
+    [{ mcp_resource: { not: "ui://a" } }, { method: "resources/list" }, "false"],
+    [{ mcp_method: { starts_with: "resources/" } }, { method: "resources/list" }, "true"],
+    [{ mcp_method: { not_in: ["ping"] } }, {}, "false"],
+  ])("%j of %j is %s", (criterion, message, found) => {
+    expect(findOne(criterion, message)).toBe(found);
+  });
+
+  test("`not` beside its opposite is no rule that matches everything: other messages are left", () => {
+    const doc = { deny: { or: [{ mcp_method: "ping" }, { mcp_method: { not: "ping" } }] } };
+    expect(validatePolicy(doc)).toEqual([]);
+  });
+});
