@@ -6,9 +6,12 @@ import { canonicalPath, otherReadings } from "../shared/http/target.ts";
 import { routePolicy } from "../policy/access-keys.ts";
 import { DEVICE_UNAUTHENTICATED } from "../policy/criteria.ts";
 import { DEVICE_TYPES } from "../policy/device-match.ts";
-import type { CertificateFacts, Decision, DeviceFacts, Facts, UserFacts } from "../policy/facts.ts";
+import type { CertificateFacts, Decision, DeviceFacts, Facts, McpFacts, UserFacts } from "../policy/facts.ts";
 import { compilePolicy, isAmbiguous } from "../policy/evaluate.ts";
 import { explain, formatExplanation } from "../policy/explain.ts";
+import { readArguments } from "../policy/mcp/argument-values.ts";
+import { ARGUMENT_UNKNOWN } from "../policy/mcp/criteria.ts";
+import { isRecord } from "../shared/is-record.ts";
 
 /** What the command line gives. */
 export interface ExplainOptions {
@@ -27,6 +30,12 @@ export interface ExplainOptions {
   readonly deviceType?: string;
   /** A `tools/call` of this tool. */
   readonly tool?: string;
+  /** Its arguments, as JSON. */
+  readonly arguments?: string;
+  /** A `prompts/get` of this prompt. */
+  readonly prompt?: string;
+  /** A `resources/read` of this URI. */
+  readonly resource?: string;
   readonly mcpMethod?: string;
   readonly method: string;
   readonly path: string;
@@ -80,8 +89,13 @@ function refuse(text: string): ExplainAnswer {
 
 /** Why the question makes no sense. */
 function questionProblem(options: ExplainOptions, route: CheckedRoute): string | undefined {
-  const asksForMessage = options.tool !== undefined || options.mcpMethod !== undefined;
+  const messages = [options.tool, options.prompt, options.resource].filter((each) => each !== undefined);
+  const asksForMessage = messages.length > 0 || options.mcpMethod !== undefined;
   if (asksForMessage && !route.doc.mcp?.server) return "it is no MCP server route, so it has no tools and messages";
+  if (messages.length > 1) return "a message is about one tool, prompt or resource";
+  if (options.arguments !== undefined && options.tool === undefined)
+    return "arguments are those of a tool, which is missing";
+  if (options.arguments !== undefined && !isJsonObject(options.arguments)) return "the arguments must be a JSON object";
   if (options.ip !== undefined && isIP(options.ip) === 0) return `"${options.ip}" is no IP address`;
   if (options.deviceType !== undefined && deviceTypeOf(options) === undefined)
     return `"${options.deviceType}" is no type of device, must be one of ${DEVICE_TYPES.join(", ")}`;
@@ -104,6 +118,8 @@ function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, deci
     yield "preflight requests of MCP server routes are answered by the gateway itself";
   if (!mcp?.server && allowWhyFalse.includes(DEVICE_UNAUTHENTICATED))
     yield "a browser is led to prove a registered device; programs are answered 450";
+  if (allowWhyFalse.includes(ARGUMENT_UNKNOWN) && facts.mcp?.arguments === undefined)
+    yield "no arguments were given (--arguments), so what rules ask of them is unknown";
   if (isAmbiguous(decision))
     yield `the answer is 400: to servers that cut path parameters off the path is ${(facts.http.otherPaths ?? []).map((path) => `"${path}"`).join(" or ")}, which the policy decides differently`;
   const mtls = config.boot.downstream_mtls;
@@ -112,7 +128,6 @@ function* notesOf(config: CheckedConfig, route: CheckedRoute, facts: Facts, deci
 }
 
 function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: CertificateFacts | undefined): Facts {
-  const mcpMethod = options.tool === undefined ? options.mcpMethod : "tools/call";
   const path = readPath(options.path);
   const otherPaths = otherReadings(path);
   const isCorsPreflight = options.preflight === true;
@@ -128,13 +143,24 @@ function factsOf(options: ExplainOptions, { doc }: CheckedRoute, certificate: Ce
     },
     ...(options.anonymous !== true && { user: userOf(options) }),
     ...(hasDevice(options) && { devices: [deviceOf(options)] }),
-    ...(doc.mcp?.server && {
-      mcp: {
-        ...(mcpMethod !== undefined && { method: mcpMethod }),
-        ...(options.tool !== undefined && { tool: options.tool }),
-      },
-    }),
+    ...(doc.mcp?.server && { mcp: messageOf(options) }),
   };
+}
+
+function messageOf({ tool, arguments: text, prompt, resource, mcpMethod }: ExplainOptions): McpFacts {
+  if (tool !== undefined)
+    return { method: "tools/call", tool, ...(text !== undefined && { arguments: readArguments(() => text) }) };
+  if (prompt !== undefined) return { method: mcpMethod ?? "prompts/get", prompt };
+  if (resource !== undefined) return { method: mcpMethod ?? "resources/read", resource };
+  return mcpMethod === undefined ? {} : { method: mcpMethod };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
 }
 
 /** As the listener gives it out; what it would refuse stays as it was asked about. */
@@ -173,7 +199,10 @@ function deviceTypeOf({ deviceType }: ExplainOptions): DeviceFacts["type"] | und
 
 function questionOf(options: ExplainOptions, route: string): string {
   const who = options.anonymous === true ? "anonymous" : options.email || options.user;
-  if (options.tool !== undefined) return `${who} calls ${options.tool} on ${route}`;
+  if (options.tool !== undefined)
+    return `${who} calls ${options.tool}${options.arguments === undefined ? "" : ` with ${options.arguments}`} on ${route}`;
+  if (options.prompt !== undefined) return `${who} gets the prompt ${options.prompt} of ${route}`;
+  if (options.resource !== undefined) return `${who} reads ${options.resource} of ${route}`;
   if (options.preflight === true) return `${who} sends a preflight for ${options.path} to ${route}`;
   return `${who} sends ${options.mcpMethod ?? `${options.method} ${options.path}`} to ${route}`;
 }

@@ -67,6 +67,35 @@ describe("explainRequest()", () => {
     });
   });
 
+  test("takes arguments, prompts and resources, and says when arguments would be needed", () => {
+    const yaml = YAML.replace(
+      "- deny: { or: [{ mcp_tool: { starts_with: delete_ } }] }",
+      `- deny:
+          or: [{ mcp_tool_argument: { tool: pay, argument: /amount, gt: 500 } }, { mcp_prompt: secret }]
+          not: [{ mcp_resource: { starts_with: "file:///srv/" } }, { mcp_method: { not: resources/read } }]`,
+    );
+    const engineer = { email: "alice@example.com", groups: "engineering" };
+    const pays = (given?: string) =>
+      ask({ ...engineer, tool: "pay", ...(given !== undefined && { arguments: given }) }, yaml);
+    expect(pays('{"amount":500}')).toMatchObject({ answer: "allowed" });
+    expect(pays('{"amount":500.01}').text).toContain(
+      'calls pay with {"amount":500.01} on default/github: denied (mcp-tool-argument-unauthorized)',
+    );
+    expect(pays('{"amount":"5"}').answer).toBe("denied");
+    expect(pays().text).toContain("no arguments were given (--arguments), so what rules ask of them is unknown");
+    expect(pays("[]")).toEqual({
+      answer: "problem",
+      text: 'Cannot explain route "github": the arguments must be a JSON object',
+    });
+    expect(ask({ ...engineer, arguments: "{}" }, yaml).text).toContain("are those of a tool, which is missing");
+    expect(ask({ ...engineer, prompt: "secret" }, yaml).text).toContain("gets the prompt secret of");
+    expect(ask({ ...engineer, prompt: "plain" }, yaml).answer).toBe("allowed");
+    expect(ask({ ...engineer, resource: "file:///srv/a" }, yaml).answer).toBe("allowed");
+    expect(ask({ ...engineer, resource: "file:///etc/a" }, yaml).answer).toBe("denied");
+    expect(ask({ ...engineer, resource: "file:///srv/../etc/a" }, yaml).text).toContain("(mcp-resource-unknown)");
+    expect(ask({ ...engineer, tool: "pay", prompt: "plain" }, yaml).text).toContain("one tool, prompt or resource");
+  });
+
   test("takes claims and addresses", () => {
     const claim = ["department=sales", "department=platform"];
     expect(ask({ route: "wiki", claim, ip: "10.1.2.3" }).answer).toBe("allowed");
