@@ -9,7 +9,7 @@ import type { ShapeDoc } from "../../settings/types/registry.ts";
 import { duration } from "../../settings/types/scalar.ts";
 import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
 import { hashSecret } from "../../shared/keys.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 import {
   type ClaimCriterion,
   CLAIMS_DOC,

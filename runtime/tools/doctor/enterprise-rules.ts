@@ -4,7 +4,7 @@ import { serverRule } from "./server-rules.ts";
 import type { JsonObject } from "./ask.ts";
 import { metadataHeaders } from "./challenge-rules.ts";
 import type { Visit } from "./visit.ts";
-import { trimSlash } from "../../shared/trim-slash.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
 
 const PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
