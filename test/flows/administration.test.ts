@@ -211,5 +211,14 @@ describe("gateway client", () => {
     const outcome = await run("client", "create", "--name", "x", "--redirect-uri", "http://app.example.com/cb");
     expect([outcome.code, outcome.err]).toEqual([1, expect.stringContaining("redirect URI")]);
     expect((await run("client", "create", "--name", "x")).err).toContain("must be a machine");
+    // One that comes with assertions alone has no page to go back to.
+    const asserting = await run("client", "create", "--name", "assistant", "--id-jag");
+    expect([asserting.code, asserting.err]).toEqual([0, ""]);
+    const made = JSON.parse(asserting.out) as Record<string, string>;
+    expect(made["client_secret"]).toMatch(/./);
+    expect((await rows("client", "list")).find((row) => row["client_id"] === made["client_id"])).toMatchObject({
+      name: "assistant",
+      grants: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    });
   });
 });

@@ -23,6 +23,7 @@ export interface ClientOptions {
   readonly issuer?: string;
   readonly redirectUri?: readonly string[];
   readonly machine?: boolean;
+  readonly idJag?: boolean;
   readonly email?: string;
   readonly groups?: string;
   readonly public?: boolean;
@@ -45,6 +46,7 @@ export function makeClient(options: ClientOptions): Promise<number> {
         issuer: options.issuer ?? onlyIssuer(administration),
         redirectUris: options.redirectUri ?? [],
         ...(options.machine === true ? { machine: { email: options.email ?? "", groups: groupsOf(options) } } : {}),
+        ...(options.idJag === true ? { presentsIdJags: true } : {}),
         ...(options.public === true ? { isPublic: true } : {}),
         ...(options.jwks === undefined ? {} : { jwks: await readKeySet(options.jwks) }),
         ...(options.jwksUri === undefined ? {} : { jwksUri: options.jwksUri }),

@@ -94,6 +94,7 @@ export function addAdministration(program: Command, exit: (code: number) => void
     .option("--machine", "may get tokens by itself, as the user service-account:<name>")
     .option("--email <address>", "of the machine, for policies")
     .option("--groups <names>", "of the machine, comma separated")
+    .option("--id-jag", "comes with assertions of an issuer in identity_issuers, and needs no redirect URI")
     .option("--public", "an application that can keep no secret")
     .option("--jwks <file>", "public keys with which it signs, instead of a secret")
     .option("--jwks-uri <url>", "where it publishes them")

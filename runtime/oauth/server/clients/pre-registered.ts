@@ -15,6 +15,7 @@ import { newClientId, newClientSecret } from "./client.ts";
 import { isKeySetAddress } from "./client-keys.ts";
 import { clientKey, clientTags, CLIENTS_TAG, type ClientMetadata, type ClientRecord } from "../grant-records.ts";
 import { redirectUriProblem } from "./redirect-uri.ts";
+import { JWT_BEARER_GRANT } from "../metadata.ts";
 import { DEFAULT_SCOPE } from "../scope.ts";
 
 export interface NewClient {
@@ -25,6 +26,8 @@ export interface NewClient {
   readonly redirectUris?: readonly string[];
   /** Set for a client that gets tokens by itself, as the service account of the same name. */
   readonly machine?: { readonly email: string; readonly groups: readonly string[] };
+  /** Comes with assertions of trusted issuers (ID-JAGs): needs no way back from a browser. */
+  readonly presentsIdJags?: boolean;
   /** An application that can keep no secret. */
   readonly isPublic?: boolean;
   /** Public keys with which it signs, instead of a secret. */
@@ -69,6 +72,7 @@ export async function createClient(deps: PreRegistrationDeps, wanted: NewClient)
     grant_types: [
       ...(redirectUris.length > 0 ? ["authorization_code", "refresh_token"] : []),
       ...(machine ? ["client_credentials"] : []),
+      ...(wanted.presentsIdJags === true ? [JWT_BEARER_GRANT] : []),
     ],
     response_types: redirectUris.length > 0 ? ["code"] : [],
     scope: DEFAULT_SCOPE,
@@ -95,10 +99,11 @@ export async function createClient(deps: PreRegistrationDeps, wanted: NewClient)
 }
 
 function problemOf(deps: PreRegistrationDeps, wanted: NewClient): string | undefined {
-  const { issuer, redirectUris = [], machine, isPublic = false, jwksUri } = wanted;
+  const { issuer, redirectUris = [], machine, presentsIdJags = false, isPublic = false, jwksUri } = wanted;
   if (!URL.canParse(issuer) || new URL(issuer).origin !== issuer)
     return `issuer is ${JSON.stringify(issuer)}, must be an origin such as "https://mcp.example.com"`;
-  if (redirectUris.length === 0 && !machine) return "the client needs a redirect URI, or must be a machine";
+  if (redirectUris.length === 0 && !machine && !presentsIdJags)
+    return "the client needs a redirect URI, must be a machine, or come with ID-JAGs";
   // "The client credentials grant type MUST only be used by confidential clients" (OAuth 2.1 §4.2).
   if (isPublic && machine) return "a machine cannot be a public client";
   for (const uri of redirectUris) {

@@ -136,9 +136,12 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
 
   // Nothing is consumed where a block stands in the way.
   const grantId = randomHandle(16);
-  const known = (await deps.session.identities.find(userId)) ?? { id: userId, email };
-  const block = deps.session.blocks?.find({ user: known, clientId: client.id, grantId });
-  if (block) return refuseBlocked(block);
+  const { blocks } = deps.session;
+  if (blocks && blocks.size > 0) {
+    const known = (await deps.session.identities.find(userId)) ?? { id: userId, email };
+    const block = blocks.find({ user: known, clientId: client.id, grantId });
+    if (block) return refuseBlocked(block);
+  }
 
   // It must be new: what is issued on one that was seen may go to somebody who saw it.
   const jtiHash = hashSecret(JSON.stringify([entry.issuer, jti]));
