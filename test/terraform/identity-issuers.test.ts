@@ -79,7 +79,7 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     [
       "a private key",
       `uses = ["id_jag"]\n jwks = "{\\"keys\\":[{\\"kty\\":\\"oct\\",\\"k\\":\\"AAAA\\"}]}"`,
-      "bad key",
+      "must be kept secret",
     ],
     ["an issuer without TLS", 'uses = ["id_jag"]\n jwks_url = "http://keys.example.com/"', "https"],
   ])("%s is refused by validate, at its line", async (_, members, message) => {
