@@ -170,8 +170,9 @@ async function openGround({ config, worker, clock = systemClock, ...options }: G
 /** What serves users and clients, put together behind the proxy, through which every request comes. */
 function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, own: Own): Proxy {
   const { boot, bundle: snapshots, store, keys, log, clock, tracing, blocks, metrics } = ground;
-  const common = { snapshots, store, keys, log, clock };
   const { development } = boot;
+  const fetch = createSafeFetch({ development });
+  const common = { snapshots, store, keys, issuerKeys: createIssuerKeys({ fetch, clock, log }), log, clock };
   const onRefresh = (refresh: TokenRefresh): void => {
     metrics.refreshed(refresh);
     tracing?.refreshed(refresh);
@@ -192,13 +193,11 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
   );
   const { authenticator, callers, browser, csrf } = session;
   const devices = createDevices({ store, keys, session, log, clock });
-  const fetch = createSafeFetch({ development });
   const fetchClientDocument = createFetchDocument({ fetch });
   const upstream = own(
     createUpstream({ ...common, browser, csrf, blocks, fetch, development, clientDocumentUrl, onRefresh }),
   );
-  const issuerKeys = createIssuerKeys({ fetch, clock, log });
-  const issuer = own(createIssuer({ ...common, session, upstream, issuerKeys, fetchClientDocument }));
+  const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
   const servers = serverListEndpoints({
     authenticator,
     isConnected: (user, route) => upstream.isConnected(user, route),

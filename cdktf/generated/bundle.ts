@@ -1294,7 +1294,7 @@ export interface BundleIdentityIssuers {
   */
   readonly issuer: string;
   /**
-  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`.
+  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation.
   *
   */
   readonly uses: string[];
@@ -1314,7 +1314,7 @@ export interface BundleIdentityIssuers {
   */
   readonly algorithms?: string[];
   /**
-  * Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts
+  * Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience. Default: all hosts
   *
   */
   readonly hosts?: string[];
@@ -1329,7 +1329,7 @@ export interface BundleIdentityIssuers {
   */
   readonly allowPublicClients?: boolean | cdktf.IResolvable;
   /**
-  * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. Default: `5m` with `id_jag`, `1h` with `workload`
+  * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long ago a logout token may have been issued. Default: `5m` with `id_jag` and `logout`, `1h` with `workload`
   *
   */
   readonly maxAssertionAge?: string;
@@ -1339,7 +1339,7 @@ export interface BundleIdentityIssuers {
   */
   readonly maxTokenLifetime?: string;
   /**
-  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Default: its addresses count for nothing
+  * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Global token revocation may name users by these addresses. Default: its addresses count for nothing
   *
   */
   readonly emailDomains?: string[];
@@ -1358,6 +1358,16 @@ export interface BundleIdentityIssuers {
   *
   */
   readonly ignoreClientId?: boolean | cdktf.IResolvable;
+  /**
+  * Further client identifiers under which it knows this gateway: one of them, or the one under which its users sign in here, must be the audience of its back-channel logout tokens. Default: the client under which its users sign in here
+  *
+  */
+  readonly logoutAudiences?: string[];
+  /**
+  * Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends everything. Default: `false`.
+  *
+  */
+  readonly logoutEndsGrants?: boolean | cdktf.IResolvable;
   /**
   * With `workload`: which workloads may come in, by names for the log. All that a token fits count together. A rule that is changed or taken away ends what it gave access to at once. Default: none, which `workload` does not go with
   *
@@ -1385,6 +1395,8 @@ export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers 
     audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.audiences),
     replay: cdktf.stringToTerraform(struct!.replay),
     ignore_client_id: cdktf.booleanToTerraform(struct!.ignoreClientId),
+    logout_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.logoutAudiences),
+    logout_ends_grants: cdktf.booleanToTerraform(struct!.logoutEndsGrants),
     workload_rules: cdktf.hashMapper(bundleIdentityIssuersWorkloadRulesToTerraform)(struct!.workloadRules),
   }
 }
@@ -1480,6 +1492,18 @@ export function bundleIdentityIssuersToHclTerraform(struct?: BundleIdentityIssue
       type: "simple",
       storageClassType: "boolean",
     },
+    logout_audiences: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.logoutAudiences),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    logout_ends_grants: {
+      value: cdktf.booleanToHclTerraform(struct!.logoutEndsGrants),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
     workload_rules: {
       value: cdktf.hashMapperHcl(bundleIdentityIssuersWorkloadRulesToHclTerraform)(struct!.workloadRules),
       isBlock: true,
@@ -1567,6 +1591,14 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.ignoreClientId = this._ignoreClientId;
     }
+    if (this._logoutAudiences !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.logoutAudiences = this._logoutAudiences;
+    }
+    if (this._logoutEndsGrants !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.logoutEndsGrants = this._logoutEndsGrants;
+    }
     if (this._workloadRules?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.workloadRules = this._workloadRules?.internalValue;
@@ -1592,6 +1624,8 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._audiences = undefined;
       this._replay = undefined;
       this._ignoreClientId = undefined;
+      this._logoutAudiences = undefined;
+      this._logoutEndsGrants = undefined;
       this._workloadRules.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
@@ -1615,6 +1649,8 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._audiences = value.audiences;
       this._replay = value.replay;
       this._ignoreClientId = value.ignoreClientId;
+      this._logoutAudiences = value.logoutAudiences;
+      this._logoutEndsGrants = value.logoutEndsGrants;
       this._workloadRules.internalValue = value.workloadRules;
     }
   }
@@ -1835,6 +1871,38 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get ignoreClientIdInput() {
     return this._ignoreClientId;
+  }
+
+  // logout_audiences - computed: false, optional: true, required: false
+  private _logoutAudiences?: string[]; 
+  public get logoutAudiences() {
+    return this.getListAttribute('logout_audiences');
+  }
+  public set logoutAudiences(value: string[]) {
+    this._logoutAudiences = value;
+  }
+  public resetLogoutAudiences() {
+    this._logoutAudiences = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get logoutAudiencesInput() {
+    return this._logoutAudiences;
+  }
+
+  // logout_ends_grants - computed: false, optional: true, required: false
+  private _logoutEndsGrants?: boolean | cdktf.IResolvable; 
+  public get logoutEndsGrants() {
+    return this.getBooleanAttribute('logout_ends_grants');
+  }
+  public set logoutEndsGrants(value: boolean | cdktf.IResolvable) {
+    this._logoutEndsGrants = value;
+  }
+  public resetLogoutEndsGrants() {
+    this._logoutEndsGrants = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get logoutEndsGrantsInput() {
+    return this._logoutEndsGrants;
   }
 
   // workload_rules - computed: false, optional: true, required: false

@@ -296,7 +296,8 @@ export interface IdentityIssuer {
    * (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
    * `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a
    * stored secret (workload identity federation), and opens ordinary routes with `bearerTokenFormat: "jwt"` with it, as
-   * `workloadRules` say; its user id is `workload:<name>/<sub>`.
+   * `workloadRules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC
+   * back-channel logout and by global token revocation.
    */
   readonly uses: readonly IssuerUse[];
   /**
@@ -316,8 +317,8 @@ export interface IdentityIssuer {
    */
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
-   * Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to
-   * name as the audience.
+   * Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an
+   * authorization server of its own, which the issuer has to name as the audience.
    * @default - all hosts
    */
   readonly hosts?: readonly string[];
@@ -334,8 +335,9 @@ export interface IdentityIssuer {
    */
   readonly allowPublicClients?: boolean | IResolvable;
   /**
-   * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`.
-   * @default - `5m` with `id_jag`, `1h` with `workload`
+   * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long
+   * ago a logout token may have been issued.
+   * @default - `5m` with `id_jag` and `logout`, `1h` with `workload`
    */
   readonly maxAssertionAge?: string;
   /**
@@ -345,7 +347,7 @@ export interface IdentityIssuer {
   readonly maxTokenLifetime?: string;
   /**
    * Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called
-   * unverified.
+   * unverified. Global token revocation may name users by these addresses.
    * @default - its addresses count for nothing
    */
   readonly emailDomains?: readonly string[];
@@ -373,10 +375,23 @@ export interface IdentityIssuer {
    * @default - none, which `workload` does not go with
    */
   readonly workloadRules?: Readonly<Record<string, WorkloadRule>>;
+  /**
+   * Further client identifiers under which it knows this gateway: one of them, or the one under which its users sign in
+   * here, must be the audience of its back-channel logout tokens.
+   * @default - the client under which its users sign in here
+   */
+  readonly logoutAudiences?: readonly string[];
+  /**
+   * Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued
+   * before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends
+   * everything.
+   * @default false
+   */
+  readonly logoutEndsGrants?: boolean | IResolvable;
 }
 
 /** What statements of an issuer are accepted for. */
-export type IssuerUse = "id_jag" | "workload";
+export type IssuerUse = "id_jag" | "workload" | "logout";
 
 /** Asymmetric signatures. */
 export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "PS256" | "RS256";

@@ -55,6 +55,8 @@ export interface DemoClient {
   readonly client_secret?: string;
   readonly redirect_uris: readonly string[];
   readonly post_logout_redirect_uris?: readonly string[];
+  /** Where it is told that somebody was signed out here (OpenID Connect Back-Channel Logout); ID tokens name the session then. */
+  readonly backchannel_logout_uri?: string;
 }
 
 /** How often the provider was asked, by what was asked. */
@@ -286,8 +288,11 @@ function baseConfiguration(options: IdentityProviderOptions): Configuration {
           return { scope: "api", audience: resource, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256" } } };
         },
       },
+      backchannelLogout: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource, postLogoutSuccessSource },
     },
+    // Without the library's guard against addresses of the own network: the applications to be told are on this machine.
+    fetch: (url, { dispatcher: _guard, ...options } = {}) => fetch(url, options),
     // A refresh token for everybody, consent for everything: there is nothing to protect here.
     issueRefreshToken: () => Promise.resolve(true),
     expiresWithSession: () => Promise.resolve(false),
@@ -313,6 +318,9 @@ function describeClient(client: DemoClient): ClientMetadata {
       : { client_secret: client.client_secret, token_endpoint_auth_method: "client_secret_basic" }),
     redirect_uris: [...client.redirect_uris],
     post_logout_redirect_uris: [...(client.post_logout_redirect_uris ?? [])],
+    ...(client.backchannel_logout_uri === undefined
+      ? {}
+      : { backchannel_logout_uri: client.backchannel_logout_uri, backchannel_logout_session_required: true }),
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
   };

@@ -170,6 +170,8 @@ export const SESSION_FORMATS = firstFormats([
   "device",
   "device-answer",
   "block",
+  "signed-out",
+  "logout-token",
 ]);
 
 /** Lists all sessions. */

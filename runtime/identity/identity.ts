@@ -19,6 +19,8 @@ import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
 import { createIdentities } from "./identities.ts";
 import { createEntraGroups } from "./provider/entra-groups.ts";
 import { createAssertedUsers, type AssertedUsers } from "./issuers/asserted-users.ts";
+import type { IssuerKeys } from "./issuers/issuer-keys.ts";
+import { logoutEndpoints } from "./logout/logout.ts";
 import { createGroupsResolver } from "./provider/groups-resolver.ts";
 import { createDiscovery } from "./provider/idp-discovery.ts";
 import { createIdpTokens } from "./provider/idp-tokens.ts";
@@ -55,6 +57,8 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Blocks;
+  /** Absent: no issuer ends anything. */
+  readonly issuerKeys?: IssuerKeys;
   /** How the identity provider is reached; `createOperatorFetch()` when absent. */
   readonly fetch?: OperatorFetch;
   /** What another part shows on the user page. */
@@ -87,7 +91,7 @@ export interface SessionModule extends Closable {
 
 /** @throws GatewayError `assertion.signing-key` when `signing_key` cannot be used */
 export function createSession(deps: SessionDeps): SessionModule {
-  const { snapshots, store, keys, clock, log, blocks = NO_BLOCKS } = deps;
+  const { snapshots, store, keys, clock, log, issuerKeys, blocks = NO_BLOCKS } = deps;
   const assertionKeys = loadAssertionKeys(deps.boot.signingKeys, keys);
   const records = createRecords(store);
   const cookies = createCookies({ keys, clock });
@@ -122,6 +126,7 @@ export function createSession(deps: SessionDeps): SessionModule {
   const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
   const provider = createProviderSignIn({
+    store,
     records,
     cookies,
     authenticator,
@@ -178,6 +183,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
+      ...(issuerKeys ? logoutEndpoints({ store, revocations, issuerKeys, clock, log }) : []),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
       { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },

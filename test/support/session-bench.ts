@@ -18,6 +18,8 @@ import { createKeys } from "../../runtime/shared/keys.ts";
 import { createLog } from "../../runtime/shared/log.ts";
 import type { Clock } from "../../runtime/shared/clock.ts";
 import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
+import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
+import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
 import { createSession, type SessionModule } from "../../runtime/identity/identity.ts";
 import { createBrowser, type Browser } from "./scripted-browser.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
@@ -173,6 +175,7 @@ async function startReplica({ snapshots, store, clock, collect, development, fet
   const session = createSession({
     snapshots,
     store: withFormats(store.store, recordFormats),
+    issuerKeys: createIssuerKeys({ fetch: createSafeFetch({ development }), clock, log }),
     keys: createKeys([BENCH_SECRET]),
     boot: { development, signingKeys: [] },
     log,

@@ -20,6 +20,8 @@ export interface SignInGateway {
 export interface SignInGatewayOptions extends TestGatewayOptions {
   /** Host name of sign-in and consent pages; "localhost", where the routes are, by default. */
   readonly pagesHost?: string;
+  /** The provider tells the gateway whom it signs out. */
+  readonly backChannelLogout?: boolean;
   readonly provider?: Pick<IdentityProviderOptions, "users" | "claimsInIdToken" | "resources">;
 }
 
@@ -27,6 +29,7 @@ export interface SignInGatewayOptions extends TestGatewayOptions {
 export async function startSignInGateway({
   pagesHost = "localhost",
   provider = {},
+  backChannelLogout = false,
   ...options
 }: SignInGatewayOptions): Promise<SignInGateway> {
   const port = options.port ?? (await freePort());
@@ -39,6 +42,7 @@ export async function startSignInGateway({
         client_secret: "secret",
         redirect_uris: [redirectUri],
         post_logout_redirect_uris: [`http://${pagesHost}:${port}/.gateway/signed_out`],
+        ...(backChannelLogout && { backchannel_logout_uri: `http://${pagesHost}:${port}/.gateway/backchannel_logout` }),
       },
     ],
   });

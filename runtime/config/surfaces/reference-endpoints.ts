@@ -22,6 +22,12 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
   },
   { path: "/.gateway/callback", methods: ["GET"], about: "Redirect URI to register at the identity provider." },
   { path: "/.gateway/return", methods: ["GET"], about: "The end of a sign-in, on the route's host." },
+  {
+    path: "/.gateway/backchannel_logout",
+    methods: ["POST"],
+    about:
+      "OIDC back-channel logout, on the host of `authenticate_service_url`, from issuers with the use `logout`: register it at the provider. 200 says that everything named has ended, also where there was nothing; 400 that it was no good logout token; 503 that it is to be sent again.",
+  },
   { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Asks, then ends the session." },
   {
     path: "/.gateway/signed_out",

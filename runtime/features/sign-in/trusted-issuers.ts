@@ -21,8 +21,9 @@ import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workload
 /**
  * `id_jag`: identity assertion authorization grants (enterprise-managed authorization).
  * `workload`: tokens of a platform about its jobs, pods and machines (workload identity federation).
+ * `logout`: OIDC back-channel logout and global token revocation.
  */
-export const ISSUER_USES = ["id_jag", "workload"] as const;
+export const ISSUER_USES = ["id_jag", "workload", "logout"] as const;
 export type IssuerUse = (typeof ISSUER_USES)[number];
 
 /** Large providers publish a dozen. */
@@ -31,13 +32,18 @@ export const MAX_ISSUER_KEYS = 100;
 /** One that is good for longer is better copied than kept. Pods keep theirs, and get a new one in time. */
 const MAX_AGE_MS = 3_600_000;
 const MAX_WORKLOAD_AGE_MS = 24 * 3_600_000;
-const DEFAULT_AGE = { id_jag: "5m", workload: "1h" } as const;
+const DEFAULT_AGE = { id_jag: "5m", workload: "1h", logout: "5m" } as const;
 
-/** Members that say something of one use alone. */
-const MEMBERS_OF_USE = [
-  ["id_jag", ["allowed_clients", "allow_public_clients", "email_domains"]],
-  ["workload", ["audiences", "replay", "ignore_client_id", "workload_rules"]],
+/** Members that say something of some uses alone. */
+const MEMBERS_OF_USES = [
+  [["id_jag"], ["allowed_clients", "allow_public_clients"]],
+  [["id_jag", "logout"], ["email_domains"]],
+  [["workload"], ["audiences", "replay", "ignore_client_id", "workload_rules"]],
+  [["logout"], ["logout_audiences", "logout_ends_grants"]],
 ] as const;
+
+/** Members that say nothing when they are empty. */
+const LISTS = ["uses", "algorithms", "hosts", "allowed_clients", "audiences", "logout_audiences"] as const;
 
 const IDENTITY_ISSUERS = "identity_issuers";
 
@@ -48,7 +54,7 @@ const shape = {
     check: issuerProblem,
   }),
   uses: textList({
-    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`.",
+    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation.",
     required: true,
     itemValues: ISSUER_USES,
     check: oneOf(ISSUER_USES, "a use"),
@@ -72,23 +78,22 @@ const shape = {
     check: oneOf(SIGNING_ALGORITHMS, "an algorithm"),
   }),
   hosts: textList({
-    doc: "Hosts on which it counts. Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience.",
+    doc: "Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an authorization server of its own, which the issuer has to name as the audience.",
     unset: "all hosts",
     check: hostProblem,
   }),
   allowed_clients: textList({
     doc: "Client identifiers that may present its assertions, as they are registered here or as address of a client ID metadata document.",
     unset: "every client that the issuer names in an assertion",
-    check: (value) =>
-      value === "" || value.length > 2048 ? "is empty or too long, must be a client identifier" : undefined,
+    check: clientIdProblem,
   }),
   allow_public_clients: flag({
     doc: "Also clients that prove nothing (`token_endpoint_auth_method: none`). Whoever has an assertion can use it then, once, under the name of its client.",
     default: false,
   }),
   max_assertion_age: duration({
-    doc: "Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`.",
-    unset: "`5m` with `id_jag`, `1h` with `workload`",
+    doc: "Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long ago a logout token may have been issued.",
+    unset: "`5m` with `id_jag` and `logout`, `1h` with `workload`",
     minMs: 30_000,
   }),
   max_token_lifetime: duration({
@@ -97,7 +102,7 @@ const shape = {
     minMs: 60_000,
   }),
   email_domains: textList({
-    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified.",
+    doc: "Domains of the e-mail addresses that it may vouch for. An address counts when it is in one of them, and not called unverified. Global token revocation may name users by these addresses.",
     unset: "its addresses count for nothing",
     check: hostProblem,
   }),
@@ -116,6 +121,15 @@ const shape = {
     default: false,
   }),
   workload_rules: workloadRules,
+  logout_audiences: textList({
+    doc: "Further client identifiers under which it knows this gateway: one of them, or the one under which its users sign in here, must be the audience of its back-channel logout tokens.",
+    unset: "the client under which its users sign in here",
+    check: clientIdProblem,
+  }),
+  logout_ends_grants: flag({
+    doc: "Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends everything.",
+    default: false,
+  }),
 };
 
 export const trustedIssuersShape = {
@@ -156,6 +170,9 @@ export interface TrustedIssuer {
   readonly allowsReplay: boolean;
   readonly ignoresClientId: boolean;
   readonly workloadRules: readonly WorkloadRule[];
+  /** Beside the client ids under which its users sign in. */
+  readonly logoutAudiences: readonly string[];
+  readonly logoutEndsGrants: boolean;
 }
 
 export type IssuerKeySource =
@@ -173,14 +190,14 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
     if (doc.jwks !== undefined && doc.jwks_url !== undefined)
       yield errorAt([...at, "jwks"], 'stands beside "jwks_url", must be the only one of them');
     yield* ageProblems(at, doc);
-    for (const list of ["uses", "algorithms", "hosts", "allowed_clients", "audiences"] as const) {
+    for (const list of LISTS) {
       if (doc[list]?.length === 0) yield errorAt([...at, list], "is an empty list, must name one at least");
     }
-    for (const [use, members] of MEMBERS_OF_USE) {
-      if (doc.uses.includes(use) || doc.uses.length === 0) continue;
+    for (const [uses, members] of MEMBERS_OF_USES) {
+      if (uses.some((use) => doc.uses.includes(use)) || doc.uses.length === 0) continue;
       const member = members.find((each) => doc[each] !== undefined);
       if (member !== undefined)
-        yield errorAt([...at, member], `says something of ${quote(use)}, which is none of its uses`);
+        yield errorAt([...at, member], `says something of ${uses.map(quote).join(" and ")}, which is none of its uses`);
     }
     if (doc.uses.includes("workload") && Object.keys(doc.workload_rules ?? {}).length === 0)
       yield errorAt([...at, "uses"], 'has "workload", which must have "workload_rules" beside it');
@@ -209,7 +226,7 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
       hosts: entry.hosts && new Set(entry.hosts),
       allowedClients: entry.allowed_clients && new Set(entry.allowed_clients),
       allowsPublicClients: entry.allow_public_clients,
-      maxAssertionAgeSeconds: { id_jag: ageSeconds(entry, "id_jag"), workload: ageSeconds(entry, "workload") },
+      maxAssertionAgeSeconds: agesOf(entry),
       maxTokenLifetimeSeconds:
         entry.max_token_lifetime === undefined
           ? undefined
@@ -219,12 +236,20 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
       allowsReplay: entry.replay === "allowed",
       ignoresClientId: entry.ignore_client_id,
       workloadRules: compileWorkloadRules(entry.workload_rules),
+      logoutAudiences: entry.logout_audiences ?? [],
+      logoutEndsGrants: entry.logout_ends_grants,
     };
   });
 }
 
-function ageSeconds({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">, use: IssuerUse): number {
-  return Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
+function agesOf({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">): Readonly<Record<IssuerUse, number>> {
+  const secondsFor = (use: IssuerUse): number => Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
+  return { id_jag: secondsFor("id_jag"), workload: secondsFor("workload"), logout: secondsFor("logout") };
+}
+
+/** The entries with a use. */
+export function issuersWith(issuers: readonly TrustedIssuer[], use: IssuerUse): readonly TrustedIssuer[] {
+  return issuers.filter(({ uses }) => uses.has(use));
 }
 
 /** The entries with a use on the host of an origin. */
@@ -265,6 +290,10 @@ function keysProblem(value: string): string | undefined {
   const [problem] = parsed.problems;
   if (problem !== undefined) return `has a bad key: ${problem}`;
   return parsed.value.keys.length === 0 ? "has no key for signatures" : kidProblem(parsed.value);
+}
+
+function clientIdProblem(value: string): string | undefined {
+  return value === "" || value.length > 2048 ? "is empty or too long, must be a client identifier" : undefined;
 }
 
 function hostProblem(value: string): string | undefined {

@@ -7,6 +7,7 @@
  * provider's tokens are sealed before they are stored. Nothing is stored before the provider has vouched for somebody.
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import { issuersWith } from "../../features/sign-in/trusted-issuers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ErrorCode, StatusOf } from "../../http/codes.ts";
@@ -24,11 +25,14 @@ import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.
 import { respondBlocked } from "../refuse-blocked.ts";
 import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
+import { isSignedOut, providerSessionTag } from "../logout/signed-out.ts";
 import { findSite, type Site } from "../sites.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
 import type { UserId } from "../../shared/user-id.ts";
+import type { Store } from "../../store/store.ts";
 
 export interface ProviderSignInDeps {
+  readonly store: Pick<Store, "get">;
   readonly records: SessionRecords;
   readonly cookies: Cookies;
   readonly authenticator: Pick<Authenticator, "cookie">;
@@ -100,12 +104,26 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const expiresAt = now + snapshot.settings.cookie.expirationSeconds;
     const idToken =
       tokens.idToken === undefined ? {} : { idToken: secrets.seal(tokens.idToken, `session ${sessionId}`) };
-    await records.sessions.put(
-      sessionId,
-      { userId, createdAt: now, ...idToken },
-      { ifVersion: 0, expiresAt, tags: [SESSIONS_TAG, userTag(userId)] },
-    );
+    const ofProvider = providerSessionOf(tokens);
+    const tags = [
+      SESSIONS_TAG,
+      userTag(userId),
+      ...(ofProvider ? [providerSessionTag(ofProvider.issuer, ofProvider.sid)] : []),
+    ];
+    await records.sessions.put(sessionId, { userId, createdAt: now, ...idToken }, { ifVersion: 0, expiresAt, tags });
     return { sessionId, expiresAt };
+  };
+
+  /** Whether the provider has signed the user out since it signed them in: its word for that came faster than the browser. */
+  const isOver = async (snapshot: Snapshot, userId: UserId, tokens: ProviderTokenSet): Promise<boolean> => {
+    if (issuersWith(snapshot.settings.identityIssuers, "logout").length === 0) return false;
+    const session = providerSessionOf(tokens);
+    const iat = tokens.idClaims?.["iat"];
+    const issuedAt = typeof iat === "number" ? iat : epochSeconds(clock);
+    return (
+      (session !== undefined && (await isSignedOut(deps.store, { kind: "session", ...session }, issuedAt))) ||
+      (await isSignedOut(deps.store, { kind: "user", userId }, issuedAt))
+    );
   };
 
   /** The site a sign-in goes back to: still configured, and one that signs in here. */
@@ -195,6 +213,11 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     // 4. Identity, session, cookie of this host, and the way back.
     await deps.identities.recordSignIn(tokens, userId, facts);
     const session = await createSession(snapshot, userId, tokens);
+    // Once it can be found by whoever ends sessions, so that one of the two sees the other.
+    if (await isOver(snapshot, userId, tokens)) {
+      await records.sessions.delete(session.sessionId);
+      return respondFailure(exchange, new GatewayError("idp.refused", "the provider signed the user out since"), done);
+    }
     deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
     const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done];
     await finish(exchange, target, signInId, session.sessionId, headers);
@@ -207,6 +230,14 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     handleSignIn: (exchange, snapshot) => answerFailures(exchange, () => signIn(exchange, snapshot)),
     handleCallback: (exchange, snapshot) => answerFailures(exchange, () => callback(exchange, snapshot)),
   };
+}
+
+/** The provider's own session, as the ID token names it; undefined when it names none. */
+function providerSessionOf({
+  idClaims,
+}: ProviderTokenSet): { readonly issuer: string; readonly sid: string } | undefined {
+  const { iss: issuer, sid } = idClaims ?? {};
+  return typeof issuer === "string" && typeof sid === "string" ? { issuer, sid } : undefined;
 }
 
 /** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */

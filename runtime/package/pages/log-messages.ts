@@ -70,6 +70,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "The user is in too many groups for the token. Limit the groups at the provider, or let the gateway ask for them (`idp_groups_resolver`).",
     "the keys of an issuer cannot be read":
       "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
+    "a back-channel logout was refused":
+      "Nothing ended. `issuer` is its name in `identity_issuers` where that is known, `reason` what was wrong: mostly the client identifier (`logout_audiences`), the issuer's spelling or a clock.",
+    "an issuer's logout cannot be taken now":
+      "The provider was told to send it again, and some do not: end what it meant with `gateway sessions revoke --user`. `reason` says what is away.",
     "the groups of a user are unknown: they cannot be asked for":
       "`reason` has what the resolver of groups said. Rules on groups do not decide for this user until it answers.",
     "a device was refused": "Nothing once; if the count of a device did not grow, revoke it.",

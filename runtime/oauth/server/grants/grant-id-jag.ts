@@ -12,6 +12,7 @@ import type { TrustedIssuer } from "../../../features/sign-in/trusted-issuers.ts
 import type { IssuerKeys } from "../../../identity/issuers/issuer-keys.ts";
 import { CLOCK_SKEW_SECONDS } from "../../../identity/issuers/assertion-times.ts";
 import { readUnverified } from "../../../identity/issuers/read-unverified.ts";
+import { isSignedOut } from "../../../identity/logout/signed-out.ts";
 import { hashSecret, randomHandle } from "../../../shared/keys.ts";
 import { networkOf } from "../../../shared/rate-limit.ts";
 import { pass, refuse, refuseBlocked, tooMany, type Step } from "../answer.ts";
@@ -182,6 +183,11 @@ async function createGrant(deps: IdJagDeps, request: TokenRequest, allowed: Allo
     expiresAt: endsAt,
     tags: [GRANTS_TAG, ...ownerTags(grant)],
   });
+  // Once it can be found by whoever ends grants, so that one of the two sees the other.
+  if (await isSignedOut(deps.store, { kind: "grants", userId }, issuedAt)) {
+    await deps.store.delete(grantKey(grantId));
+    return badAssertion("its user was signed out since");
+  }
   deps.log.info(
     {
       grant: grantId,

@@ -13,6 +13,7 @@ import {
   isTime,
   readTimes,
 } from "../../../identity/issuers/assertion-times.ts";
+import { vouchedEmail } from "../../../identity/issuers/vouched-email.ts";
 import { isRecord } from "../../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../../shared/user-id.ts";
 import { pass, refuse, type Step } from "../answer.ts";
@@ -122,15 +123,8 @@ export function readSubject(claims: Claims, entry: TrustedIssuer): Step<Asserted
   return pass({ userId: made.id, email, isEmailVerified: email !== "" && claims["email_verified"] === true });
 }
 
-/** An issuer may vouch for the addresses of its own domains only: routes are opened by them. */
 function readEmail({ email, email_verified: verified }: Claims, domains: ReadonlySet<string>): string {
-  if (typeof email !== "string" || (verified !== undefined && verified !== true)) return "";
-  const [name = "", domain = "", ...others] = email.split("@");
-  return name !== "" && others.length === 0 && domains.has(domain.toLowerCase()) && isPlain(email) ? email : "";
-}
-
-function isPlain(text: string): boolean {
-  return text.length <= 320 && /^[\x21-\x7e]+$/.test(text);
+  return verified === undefined || verified === true ? vouchedEmail(email, domains) : "";
 }
 
 /** How and when the user signed in at the issuer, and who acts for them: for the log alone, nothing is decided by it. */

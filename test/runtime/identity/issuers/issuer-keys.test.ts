@@ -33,13 +33,15 @@ function trusted(more: Partial<TrustedIssuer> = {}): TrustedIssuer {
     hosts: undefined,
     allowedClients: undefined,
     allowsPublicClients: false,
-    maxAssertionAgeSeconds: { id_jag: 300, workload: 300 },
+    maxAssertionAgeSeconds: { id_jag: 300, workload: 300, logout: 300 },
     audiences: undefined,
     allowsReplay: false,
     ignoresClientId: false,
     workloadRules: [],
     maxTokenLifetimeSeconds: undefined,
     emailDomains: new Set(),
+    logoutAudiences: [],
+    logoutEndsGrants: false,
     ...more,
   };
 }

@@ -1,0 +1,76 @@
+/**
+ * `POST /.gateway/backchannel_logout`: a provider says that it has signed somebody out (OpenID Connect Back-Channel Logout 1.0).
+ *
+ * Untrusted input: the form, until the token in it is verified. Promises: 200 says that all of it has ended, in the store and
+ * so within 2 s everywhere; a user or session that nobody knows is 200 as well; everything else ends nothing, has one text
+ * whatever was wrong, and where the cause is ours it is 503, so that the provider sends it again.
+ */
+import type { Snapshot } from "../../config/snapshot.ts";
+import { readForm } from "../../http/body.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { respondBytes, respondJson } from "../../http/respond.ts";
+import { epochSeconds } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import { findSite } from "../sites.ts";
+import { respondNotNow, respondNotThere } from "./answers.ts";
+import { logoutAudiences } from "./audiences.ts";
+import { endByLogout, type EndDeps } from "./end-access.ts";
+import { checkLogout } from "./logout-claims.ts";
+import { once } from "./once.ts";
+import { logoutIssuers, verifyStatement, type StatementDeps } from "./statement.ts";
+
+export const BACK_CHANNEL_PATH = "/.gateway/backchannel_logout";
+const MAX_FORM_BYTES = 32_768;
+
+export interface LogoutDeps extends StatementDeps, EndDeps {
+  readonly log: Log;
+}
+
+export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchange, snapshot: Snapshot): Promise<void> {
+  const { settings } = snapshot;
+  const site = findSite(snapshot, exchange.host);
+  if (site?.authenticates !== true || logoutIssuers(settings).length === 0) return respondNotThere(exchange);
+  const refuse = (detail: string, issuer?: string): void => {
+    deps.log.warn({ request: exchange.id, issuer, reason: detail }, "a back-channel logout was refused");
+    // "If the logout failed … MUST respond with 400", with an optional JSON body as in RFC 6749 §5.2 (OpenID
+    // Connect Back-Channel Logout 1.0 §2.8).
+    respondJson(exchange, 400, { error: "invalid_request", error_description: "Invalid logout token" });
+  };
+
+  const form = await readForm(exchange, MAX_FORM_BYTES);
+  const token = form.ok ? form.values.get("logout_token") : undefined;
+  if (!form.ok || token === undefined) return refuse(form.ok ? "logout_token is missing" : `form: ${form.reason}`);
+
+  const now = epochSeconds(deps.clock);
+  const verified = await verifyStatement(
+    deps,
+    { exchange, settings, token },
+    {
+      isType: isLogoutType,
+      checkClaims: (claims, entry) => checkLogout(claims, { entry, audiences: logoutAudiences(entry, settings), now }),
+    },
+  );
+  if (!verified.ok) {
+    if (verified.reason === "bad") return refuse(verified.detail, verified.issuer);
+    return respondNotNow(deps.log, exchange, verified);
+  }
+
+  const { entry, value: statement } = verified;
+  const { issuer, name, logoutEndsGrants: endsGrants } = entry;
+  const isNew = await once(deps.store, { kind: "back-channel", issuer, statement }, async (hash) => {
+    const ended = await endByLogout(deps, { ...statement, issuer, endsGrants });
+    deps.log.info({ request: exchange.id, issuer: name, logout: hash, ...ended }, "an issuer signed a user out");
+    return true;
+  });
+  if (isNew !== true) return refuse("jti used before", name);
+  respondBytes(exchange, 200, ["cache-control", "no-store", "content-length", "0"]);
+}
+
+/**
+ * "logout+jwt" is recommended, and providers from before that say "JWT" or nothing (OpenID Connect Back-Channel Logout 1.0 §2.4); other kinds of tokens that an
+ * issuer signs say which they are.
+ */
+function isLogoutType(type: unknown): boolean {
+  if (type === undefined) return true;
+  return typeof type === "string" && /^(?:(?:application\/)?logout\+jwt|jwt)$/i.test(type);
+}

@@ -1,0 +1,73 @@
+/** What ends when an issuer says so: looked up in the store by user or by the issuer's session, ended key by key. */
+import type { UserId } from "../../shared/user-id.ts";
+import type { Store } from "../../store/store.ts";
+import { userTag, type SessionRecord } from "../identity-records.ts";
+import type { Revocations } from "../interfaces.ts";
+import type { LogoutStatement } from "./logout-claims.ts";
+import { noteSignedOut, providerSessionTag, type SignedOutDeps } from "./signed-out.ts";
+
+export interface EndDeps extends SignedOutDeps {
+  readonly revocations: Pick<Revocations, "revoke">;
+}
+
+/** How much ended, for the log. */
+export interface Ended {
+  readonly users: readonly UserId[];
+  readonly sessions: number;
+  readonly grants: number;
+}
+
+export interface LogoutOf extends LogoutStatement {
+  /** `iss`. */
+  readonly issuer: string;
+  readonly endsGrants: boolean;
+}
+
+/**
+ * Back-channel logout: with `sid` the sessions that were signed in under that one, otherwise all of the user. What is made
+ * in a session (application tokens, programmatic tokens, open streams) ends with it.
+ *
+ * @throws GatewayError `store.unavailable`: something may not have ended, and the same is to be asked again
+ */
+export async function endByLogout(deps: EndDeps, logout: LogoutOf): Promise<Ended> {
+  const { issuer, userId, sid, issuedAt, endsGrants } = logout;
+  if (sid !== undefined) await noteSignedOut(deps, { kind: "session", issuer, sid }, issuedAt);
+  else if (userId !== undefined) await noteSignedOut(deps, { kind: "user", userId }, issuedAt);
+  const sessions = await findSessions(deps.store, { issuer, userId, sid });
+  for (const { key } of sessions) await deps.revocations.revoke(key);
+
+  const users = new Set([...(userId === undefined ? [] : [userId]), ...sessions.map(({ value }) => value.userId)]);
+  let grants = 0;
+  if (endsGrants) for (const user of users) grants += await endGrants(deps, user, issuedAt);
+  return { users: [...users], sessions: sessions.length, grants };
+}
+
+async function findSessions(
+  store: Store,
+  {
+    issuer,
+    userId,
+    sid,
+  }: { readonly issuer: string; readonly userId: UserId | undefined; readonly sid: string | undefined },
+) {
+  const tag = sid !== undefined ? providerSessionTag(issuer, sid) : userId !== undefined ? userTag(userId) : undefined;
+  if (tag === undefined) return [];
+  const records = await store.list<SessionRecord>(tag);
+  // Of a token that names both, both are meant.
+  return records.filter(
+    ({ key, value }) => key.startsWith("session:") && (userId === undefined || value.userId === userId),
+  );
+}
+
+/** What MCP clients may do for a user, and codes with which they would be given it. @returns how many grants */
+async function endGrants(deps: EndDeps, userId: UserId, issuedAt: number): Promise<number> {
+  await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
+  let grants = 0;
+  for (const { key } of await deps.store.list(userTag(userId))) {
+    if (key.startsWith("code:")) await deps.store.delete(key);
+    if (!key.startsWith("grant:")) continue;
+    await deps.revocations.revoke(key);
+    grants += 1;
+  }
+  return grants;
+}

@@ -1,0 +1,92 @@
+/**
+ * What a logout token, or the bearer of a global token revocation, says, once its issuer's signature is known to be good.
+ * Pure.
+ *
+ * Untrusted input: the claims; the issuer is trusted to end what its users have, and its words may be meant for others, or
+ * be no such words: an ID token has no `events`, and what has a `nonce` is none of ours.
+ *
+ * @see OpenID Connect Back-Channel Logout 1.0 §2.4, §2.6
+ */
+import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import { CLOCK_SKEW_SECONDS, isTime } from "../issuers/assertion-times.ts";
+import { isRecord } from "../../shared/is-record.ts";
+import { providerUserId, type UserId } from "../../shared/user-id.ts";
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+export const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+const MAX_ID_CHARACTERS = 512;
+
+/** `detail` is for the log: whoever sent it hears one text whatever was wrong. */
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly detail: string };
+
+/** What is true of both kinds. */
+export interface Statement {
+  readonly jti: string;
+  /** Epoch seconds, by the issuer's clock; may lie between two. */
+  readonly issuedAt: number;
+  /** Epoch seconds; past it the statement is refused by its age. */
+  readonly rememberUntil: number;
+}
+
+/** One at least of `userId` and `sid`. */
+export interface LogoutStatement extends Statement {
+  readonly userId: UserId | undefined;
+  readonly sid: string | undefined;
+}
+
+interface Expected {
+  readonly entry: TrustedIssuer;
+  readonly audiences: ReadonlySet<string>;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+/** The claims of a back-channel logout token, in the order of the specification. */
+export function checkLogout(claims: Claims, expected: Expected): Checked<LogoutStatement> {
+  const statement = checkStatement(claims, expected);
+  if (!statement.ok) return statement;
+  const { sub, sid, events } = claims;
+  // "Verify that the Logout Token contains a sub Claim, a sid Claim, or both."
+  if (sub === undefined && sid === undefined) return bad("neither sub nor sid");
+  if (sub !== undefined && typeof sub !== "string") return bad("sub is no text");
+  const user = sub === undefined ? undefined : providerUserId(expected.entry.userIssuer, sub);
+  if (user?.ok === false) return bad(`sub ${user.problem}`);
+  if (sid !== undefined && !isId(sid)) return bad("no usable sid");
+  // Its value "MUST be a JSON object".
+  if (!isRecord(events) || !Object.hasOwn(events, LOGOUT_EVENT) || !isRecord(events[LOGOUT_EVENT]))
+    return bad("events has no back-channel logout");
+  // "A nonce Claim MUST NOT be present", so that none passes for an ID token.
+  if (Object.hasOwn(claims, "nonce")) return bad("nonce is present");
+  return { ok: true, value: { ...statement.value, userId: user?.id, sid } };
+}
+
+/** The claims of the JWT that proves who asks for a global token revocation. @param expected `audiences`: the endpoint */
+export function checkRevocation(claims: Claims, expected: Expected): Checked<Statement> {
+  return Object.hasOwn(claims, "nonce") ? bad("nonce is present") : checkStatement(claims, expected);
+}
+
+/** For whom, since when, until when, and by which id. */
+function checkStatement({ aud, iat, exp, nbf, jti }: Claims, { entry, audiences, now }: Expected): Checked<Statement> {
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  // All of them: of a list with others, those could present it here.
+  if (named.length === 0 || !named.every((each) => typeof each === "string" && audiences.has(each)))
+    return bad("aud is not this gateway alone");
+  if (!isTime(iat) || !isTime(exp)) return bad("iat or exp is missing");
+  if (iat > now + CLOCK_SKEW_SECONDS) return bad("iat lies ahead");
+  const oldest = iat + entry.maxAssertionAgeSeconds.logout;
+  if (oldest <= now - CLOCK_SKEW_SECONDS) return bad("issued too long ago");
+  if (exp <= now - CLOCK_SKEW_SECONDS) return bad("expired");
+  if (nbf !== undefined && (!isTime(nbf) || nbf > now + CLOCK_SKEW_SECONDS)) return bad("nbf lies ahead");
+  if (!isId(jti)) return bad("no usable jti");
+  const rememberUntil = Math.ceil(Math.min(exp, oldest)) + CLOCK_SKEW_SECONDS + 1;
+  return { ok: true, value: { jti, issuedAt: iat, rememberUntil } };
+}
+
+function bad(detail: string): { readonly ok: false; readonly detail: string } {
+  return { ok: false, detail };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= MAX_ID_CHARACTERS && value.isWellFormed();
+}

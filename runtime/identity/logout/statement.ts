@@ -1,0 +1,77 @@
+/**
+ * A signed statement that ends what users have, up to its claims: its kind, whose it is, and whether that issuer signed it.
+ *
+ * Untrusted input: the token. Promises: an issuer without the use `logout` is nobody here; what is not good is counted
+ * against the peer, since verifying costs more than sending; an issuer whose keys cannot be read is told apart, so that what
+ * it says is sent again and not lost.
+ */
+import { issuersWith, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import type { LiveSettings } from "../../config/compiled.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { networkOf, type FailureLimit } from "../../shared/rate-limit.ts";
+import type { IssuerKeys } from "../issuers/issuer-keys.ts";
+import { readUnverified } from "../issuers/read-unverified.ts";
+import type { Checked, Claims } from "./logout-claims.ts";
+
+export interface StatementDeps {
+  readonly issuerKeys: IssuerKeys;
+  readonly failedProofs: FailureLimit;
+}
+
+export interface Expectation<T> {
+  /** Whether `typ` of the header is one of this kind. */
+  readonly isType: (type: unknown) => boolean;
+  readonly checkClaims: (claims: Claims, entry: TrustedIssuer) => Checked<T>;
+}
+
+/** `detail` is for the log. */
+export type StatementResult<T> =
+  | { readonly ok: true; readonly entry: TrustedIssuer; readonly value: T }
+  | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly issuer?: string; readonly detail: string }
+  | { readonly ok: false; readonly reason: "too-many"; readonly seconds: number; readonly detail: string };
+
+const MAX_CHARACTERS = 16_384;
+
+export function logoutIssuers({ identityIssuers }: Pick<LiveSettings, "identityIssuers">): readonly TrustedIssuer[] {
+  return issuersWith(identityIssuers, "logout");
+}
+
+export async function verifyStatement<T>(
+  deps: StatementDeps,
+  {
+    exchange,
+    settings,
+    token,
+  }: { readonly exchange: Exchange; readonly settings: LiveSettings; readonly token: string },
+  expected: Expectation<T>,
+): Promise<StatementResult<T>> {
+  const sender = `${networkOf(exchange.remoteAddress)} logout`;
+  const seconds = deps.failedProofs.take(sender);
+  if (seconds > 0) return { ok: false, reason: "too-many", seconds, detail: "too many bad statements of one peer" };
+  const result = await verify(deps.issuerKeys, settings, token, expected);
+  if (result.ok || result.reason !== "bad") deps.failedProofs.giveBack(sender);
+  return result;
+}
+
+async function verify<T>(
+  issuerKeys: IssuerKeys,
+  settings: LiveSettings,
+  token: string,
+  expected: Expectation<T>,
+): Promise<StatementResult<T>> {
+  const claimed = token.length > MAX_CHARACTERS ? undefined : readUnverified(token);
+  if (claimed === undefined) return bad("not a compact JWS, or too long");
+  if (!expected.isType(claimed.type)) return bad("typ is another one");
+  // A look-up, no more.
+  const entry = logoutIssuers(settings).find(({ issuer }) => issuer === claimed.issuer);
+  if (!entry) return bad("iss is no issuer with the use logout");
+  const { name: issuer } = entry;
+  const signed = await issuerKeys.verify(entry, token);
+  if (!signed.ok) return { ...signed, issuer };
+  const checked = expected.checkClaims(signed.claims, entry);
+  return checked.ok ? { ok: true, entry, value: checked.value } : { ...bad(checked.detail), issuer };
+}
+
+function bad(detail: string): { readonly ok: false; readonly reason: "bad"; readonly detail: string } {
+  return { ok: false, reason: "bad", detail };
+}
