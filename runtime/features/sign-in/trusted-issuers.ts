@@ -5,17 +5,24 @@
  */
 import type { JSONWebKeySet } from "jose";
 
-import { canonicalHost } from "../../settings/domains.ts";
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
-import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { textList } from "../../settings/types/list.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
-import { accepted, overTlsOrLoopback, parseDuration, parseHttpUrl } from "../../settings/values.ts";
-import { kidProblem, parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
+import { accepted, parseDuration } from "../../settings/values.ts";
+import { parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { isIssuerName } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
+import {
+  addressProblem,
+  clientIdProblem,
+  hostProblem,
+  issuerProblem,
+  keysProblem,
+  MAX_ISSUER_KEYS,
+  oneOf,
+} from "./issuer-checks.ts";
 import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workloadRules } from "./workload-rules.ts";
 
 /**
@@ -25,9 +32,6 @@ import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workload
  */
 export const ISSUER_USES = ["id_jag", "workload", "logout"] as const;
 export type IssuerUse = (typeof ISSUER_USES)[number];
-
-/** Large providers publish a dozen. */
-export const MAX_ISSUER_KEYS = 100;
 
 /** One that is good for longer is better copied than kept. Pods keep theirs, and get a new one in time. */
 const MAX_AGE_MS = 3_600_000;
@@ -267,42 +271,4 @@ function keySource({ jwks, jwks_url: url }: IssuerDoc): IssuerKeySource {
   if (url !== undefined) return { kind: "url", url };
   if (jwks === undefined) return { kind: "discovery" };
   return { kind: "static", keys: accepted(parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS)) };
-}
-
-function issuerProblem(value: string): string | undefined {
-  // OpenID Connect Discovery §3: "using the https scheme with no query or fragment components".
-  return value.includes("?") ? quotedProblem(value, "must be without a query") : addressProblem(value);
-}
-
-function addressProblem(value: string): string | undefined {
-  return readable((text) => overTlsOrLoopback(parseHttpUrl(text)))(value);
-}
-
-function keysProblem(value: string): string | undefined {
-  let set: unknown;
-  try {
-    set = JSON.parse(value);
-  } catch {
-    return "is no JSON, must be a set of public keys";
-  }
-  const parsed = parseKeySet(set, MAX_ISSUER_KEYS);
-  if (!parsed.ok) return parsed.problem;
-  const [problem] = parsed.problems;
-  if (problem !== undefined) return `has a bad key: ${problem}`;
-  return parsed.value.keys.length === 0 ? "has no key for signatures" : kidProblem(parsed.value);
-}
-
-function clientIdProblem(value: string): string | undefined {
-  return value === "" || value.length > 2048 ? "is empty or too long, must be a client identifier" : undefined;
-}
-
-function hostProblem(value: string): string | undefined {
-  const host = canonicalHost(value);
-  if (host === value) return undefined;
-  return quotedProblem(value, host === undefined ? "must be a host name" : `must be written ${quote(host)}`);
-}
-
-function oneOf(values: readonly string[], what: string): (value: string) => string | undefined {
-  return (value) =>
-    values.includes(value) ? undefined : quotedProblem(value, `must be ${what}: ${values.join(", ")}`);
 }

@@ -8,7 +8,8 @@
  */
 import { compactVerify, createLocalJWKSet, errors, type CompactJWSHeaderParameters } from "jose";
 
-import { MAX_ISSUER_KEYS, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import { MAX_ISSUER_KEYS } from "../../features/sign-in/issuer-checks.ts";
+import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 import { METADATA_BYTES, type FetchTarget, type SafeFetch } from "../../http/fetch/safe-fetch.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { createCooldowns } from "../../shared/cooldown.ts";
