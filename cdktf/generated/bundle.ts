@@ -124,7 +124,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpRequestParams?: { [key: string]: string };
   /**
-  * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`. Default: `default`.
+  * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identity_issuers` with the use `workload`; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: `default`.
   *
   */
   readonly bearerTokenFormat?: string;
@@ -3002,7 +3002,7 @@ export interface BundleRouteAccess {
   */
   readonly corsAllowPreflight?: boolean | cdktf.IResolvable;
   /**
-  * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`. Default: the global `bearer_token_format`
+  * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes. One of `default`, `idp_access_token`, `idp_identity_token`, `jwt`. Default: the global `bearer_token_format`
   *
   */
   readonly bearerTokenFormat?: string;

@@ -134,11 +134,12 @@ export interface GatewaySettings {
   readonly identityIssuers?: Readonly<Record<string, IdentityIssuer>>;
   /**
    * What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged.
-   * Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is
-   * taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.
+   * Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with
+   * `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identityIssuers` with the use
+   * `workload`; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.
    * @default default
    */
-  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token" | "jwt";
   /**
    * Audiences of the identity provider's access tokens that ordinary routes take; one of them must be the token's.
    * @default - `idpClientId`
@@ -878,7 +879,7 @@ export interface RouteSettings {
    * What `Authorization: Bearer` may hold on this route, in addition to the gateway's own tokens. Not on MCP routes.
    * @default - the gateway's `bearerTokenFormat`
    */
-  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token";
+  readonly bearerTokenFormat?: "default" | "idp_access_token" | "idp_identity_token" | "jwt";
   /**
    * Audiences of the identity provider's access tokens that this route takes; one of them must be the token's.
    * @default - the gateway's `idpAccessTokenAllowedAudiences`

@@ -26,7 +26,9 @@ export async function currentPrincipal(
   deps: CurrentPrincipalDeps,
   principal: Principal,
 ): Promise<Principal | undefined> {
-  if (principal.kind === "provider-token") return deps.programs.again(principal);
+  const isOthers =
+    principal.kind === "provider-token" || (principal.kind === "workload" && principal.grantId === undefined);
+  if (isOthers) return deps.programs.again(principal);
   // Revocations end answers by themselves, as soon as they are known.
   const confirm = createConfirmation({ ...deps, revocations: { isRevoked: () => false } });
   const { kind, sid, user, expiresAt, sessionId, grantId, clientId } = principal;

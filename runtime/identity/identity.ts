@@ -26,6 +26,7 @@ import { createDiscovery } from "./provider/idp-discovery.ts";
 import { createIdpTokens } from "./provider/idp-tokens.ts";
 import { createIdp } from "./provider/idp.ts";
 import { createProviderKeys } from "./provider/provider-keys.ts";
+import { createWorkloadCredentials } from "./tokens/workload-credentials.ts";
 import { createProgramCredentials } from "./tokens/program-credentials.ts";
 import { APPROVE_PATH, createProgrammaticLogin, LOGIN_PATH } from "./sign-in/programmatic-login.ts";
 import { createRecords } from "./identity-records.ts";
@@ -57,7 +58,7 @@ export interface SessionDeps {
   readonly clock: Clock;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Blocks;
-  /** Absent: no issuer ends anything. */
+  /** Absent: no issuer ends anything, nor do tokens of platforms open anything. */
   readonly issuerKeys?: IssuerKeys;
   /** How the identity provider is reached; `createOperatorFetch()` when absent. */
   readonly fetch?: OperatorFetch;
@@ -122,7 +123,16 @@ export function createSession(deps: SessionDeps): SessionModule {
   });
   const authenticator = refuseBlockedCallers(callers, blocks);
   const idpTokens = createIdpTokens({ discover, groups, fetch, clock });
-  const programs = createProgramCredentials({ authenticator: callers, idpTokens, snapshots, revocations, clock, log });
+  const workloads = issuerKeys && createWorkloadCredentials({ issuerKeys, snapshots, clock, log });
+  const programs = createProgramCredentials({
+    authenticator: callers,
+    idpTokens,
+    workloads,
+    snapshots,
+    revocations,
+    clock,
+    log,
+  });
   const routeSignIn = createSignIn({ records, cookies, revocations, identities, blocks, keys, clock });
   const signIn = refuseBlockedSignIn(routeSignIn, authenticator, blocks);
   const provider = createProviderSignIn({

@@ -109,7 +109,11 @@ function answerRefused(
       // Who came by a company's assertion never sees our authorization endpoint: a challenge would make the client ask for
       // one assertion after the other.
       if (context.principal?.assertedBy) {
-        const message = `Forbidden: ${route.name} is not connected for this user, which takes a sign-in to this MCP server in a browser`;
+        const remedy =
+          context.principal.kind === "workload"
+            ? "and a workload cannot connect it"
+            : "which takes a sign-in to this MCP server in a browser";
+        const message = `Forbidden: ${route.name} is not connected for this user, ${remedy}`;
         respondJson(exchange, 403, { error: "upstream.not-connected", message, request_id: exchange.id }, cors);
         return 403;
       }

@@ -16,6 +16,7 @@ import { accepted, parseOrigin } from "../../settings/values.ts";
 
 const HTTPS_PROBLEM = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
 const NEEDS_PROVIDER = 'needs "idp_provider_url", whose tokens they are';
+const NEEDS_PLATFORM = 'needs an entry of "identity_issuers" with the use "workload", whose tokens they are';
 
 export interface Bundle {
   /** Absent when no source is the boot file: then what it alone decides is not validated. */
@@ -104,15 +105,19 @@ function* routeRules(
   }
   if (route.valid.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   yield* claimHeaderRule(route, settings, slices);
-  if (lacksProvider(route.valid, { boot, settings })) yield errorAt(["bearer_token_format"], NEEDS_PROVIDER);
+  const bearer = bearerProblem(route.valid, { boot, settings });
+  if (bearer !== undefined) yield errorAt(["bearer_token_format"], bearer);
 }
 
-/** Whether tokens of a provider are taken where there is none. */
-function lacksProvider(
+/** Tokens that are taken where there is nobody whose they could be. */
+function bearerProblem(
   { bearer_token_format: format = "default" }: Pick<SettingsDoc, "bearer_token_format">,
   { boot, settings }: Pick<Bundle, "boot" | "settings">,
-): boolean {
-  return boot !== undefined && format !== "default" && settings.idp_provider_url === undefined;
+): string | undefined {
+  if (boot === undefined || format === "default") return undefined;
+  if (format !== "jwt") return settings.idp_provider_url === undefined ? NEEDS_PROVIDER : undefined;
+  const issuers = Object.values(settings.identity_issuers ?? {});
+  return issuers.some(({ uses }) => uses.includes("workload")) ? undefined : NEEDS_PLATFORM;
 }
 
 /** Whether http addresses are fine; without the boot file nobody can tell, and the reader of the whole bundle validates. */
@@ -234,9 +239,8 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
     const message = "is an empty list, must have an audience or be left out";
     yield { setting: "idp_access_token_allowed_audiences", severity: "error", message };
   }
-  if (lacksProvider(settings, { boot, settings })) {
-    yield { setting: "bearer_token_format", severity: "error", message: NEEDS_PROVIDER };
-  }
+  const bearer = bearerProblem(settings, { boot, settings });
+  if (bearer !== undefined) yield { setting: "bearer_token_format", severity: "error", message: bearer };
   if (boot) yield* startProblems(boot, settings, routes);
 }
 

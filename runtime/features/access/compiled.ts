@@ -2,7 +2,7 @@
 import type { CompiledPolicy } from "../../policy/evaluate.ts";
 
 /** What `Authorization: Bearer` is on an ordinary route. */
-export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token";
+export type BearerTokenFormat = "default" | "idp_access_token" | "idp_identity_token" | "jwt";
 
 /** Who may pass a route. */
 export interface AccessRoute {

@@ -8,12 +8,12 @@ import { grouped, type ShapeDoc } from "../../settings/types/registry.ts";
 import { policy } from "../../settings/types/policy.ts";
 import { textListMap } from "../../settings/types/map.ts";
 
-export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token"] as const;
+export const BEARER_TOKEN_FORMATS = ["default", "idp_access_token", "idp_identity_token", "jwt"] as const;
 
 /** For all ordinary routes. */
 export const bearerShape = {
   bearer_token_format: choice(BEARER_TOKEN_FORMATS, {
-    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
+    doc: "What `Authorization: Bearer` may hold on ordinary routes. default: it is passed to the upstream unchanged. Otherwise an access token or ID token of the identity provider, which signs its user in for that request, or with `jwt` a token that a platform gives its jobs, pods and machines, by an issuer of `identity_issuers` with the use `workload`; it is taken away, and a bad one is answered 401. The gateway's own tokens are taken either way.",
     default: "default",
   }),
   idp_access_token_allowed_audiences: textList({

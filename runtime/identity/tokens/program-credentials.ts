@@ -1,6 +1,6 @@
 /**
  * Credentials of programs on ordinary routes: the gateway's own tokens (service accounts, programmatic login) everywhere,
- * and tokens of the identity provider where `bearer_token_format` says so.
+ * and tokens of the identity provider, or of a platform about its workloads, where `bearer_token_format` says so.
  *
  * Untrusted input: the headers. Promises: an External Token of an MCP client or of an application opens no ordinary
  * route; a program's token opens only the host it was made for; what the provider said of a token is believed for
@@ -22,6 +22,7 @@ import type { IdpTokenResult, IdpTokens } from "../provider/idp-tokens.ts";
 import type { AuthResult, Principal } from "../principal.ts";
 import { userTag } from "../identity-records.ts";
 import { findSite } from "../sites.ts";
+import type { WorkloadCredentials } from "./workload-credentials.ts";
 import type { Authenticator, ProgramCredentials, ProviderTokens, Revocations } from "../interfaces.ts";
 
 /** So long the provider's word about a token holds: a token it takes back is worth nothing here after this. */
@@ -39,6 +40,8 @@ const MAX_QUESTIONS_OF_PEER = 16;
 export interface ProgramCredentialDeps {
   readonly authenticator: Pick<Authenticator, "bearer">;
   readonly idpTokens: IdpTokens;
+  /** Absent: tokens of platforms open nothing. */
+  readonly workloads?: WorkloadCredentials | undefined;
   readonly snapshots: Snapshots;
   readonly revocations: Pick<Revocations, "subscribe">;
   readonly clock: Clock;
@@ -64,6 +67,10 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
   const pending = new Map<string, Promise<AuthResult>>();
   const questions = createQuestions();
   const presented = new WeakMap<Principal, { readonly token: string; readonly route: CompiledRoute }>();
+  const workloads = new WeakMap<
+    Principal,
+    { readonly token: string; readonly route: CompiledRoute; readonly origin: string }
+  >();
 
   const unsubscribe = revocations.subscribe((key) => {
     if (!key.startsWith("user:")) return;
@@ -106,7 +113,7 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
   ): AuthResult | Promise<AuthResult> => {
     const { idp } = deps.snapshots.current().settings;
     const { bearerTokenFormat: format, accessTokenAudiences: audiences } = route;
-    if (idp === undefined || format === "default") return refusal("unavailable");
+    if (idp === undefined || format === "default" || format === "jwt") return refusal("unavailable");
     const asker = earlier?.ok === true ? KNOWN : networkOf(peer ?? "");
     if (!questions.begin(asker)) return refusal("unavailable");
     const asking = deps.idpTokens.verify(idp, token, format, audiences).then(
@@ -130,6 +137,18 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     });
     pending.set(key, settled);
     return settled;
+  };
+
+  const workloadToken = (token: string, { host }: Exchange, route: CompiledRoute): AuthResult | Promise<AuthResult> => {
+    const site = findSite(deps.snapshots.current(), host);
+    if (!site || !deps.workloads) return refusal("wrong-audience");
+    const note = (result: AuthResult): AuthResult => {
+      if (result.ok && !workloads.has(result.principal))
+        workloads.set(result.principal, { token, route, origin: site.origin });
+      return result;
+    };
+    const result = deps.workloads.principal(token, site.origin, route);
+    return result instanceof Promise ? result.then(note) : note(result);
   };
 
   const resultOf = (idpResult: IdpTokenResult, key: string, earlier: AuthResult | undefined): AuthResult => {
@@ -160,8 +179,9 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
       const token = bearerOf(exchange.header("authorization"));
       if (token === undefined) return undefined;
       // Our own tokens are told by their prefix and pass beside the provider's.
-      return token.startsWith(EXTERNAL_TOKEN_PREFIX)
-        ? ownToken(token, exchange)
+      if (token.startsWith(EXTERNAL_TOKEN_PREFIX)) return ownToken(token, exchange);
+      return route.bearerTokenFormat === "jwt"
+        ? workloadToken(token, exchange, route)
         : providerToken(token, route, exchange.remoteAddress);
     },
     ownBearer(exchange) {
@@ -180,8 +200,12 @@ export function createProgramCredentials(deps: ProgramCredentialDeps): ProviderT
     },
     async again(principal) {
       const shown = presented.get(principal);
-      if (!shown) return undefined;
-      const result = await providerToken(shown.token, shown.route, undefined);
+      const workload = workloads.get(principal);
+      if (!shown && !workload) return undefined;
+      const result = shown
+        ? await providerToken(shown.token, shown.route, undefined)
+        : workload && (await deps.workloads?.principal(workload.token, workload.origin, workload.route));
+      if (!result) return undefined;
       if (result.ok) return result.principal;
       // A provider that is away ends nothing; the token has its own end.
       return result.reason === "unavailable" ? principal : undefined;

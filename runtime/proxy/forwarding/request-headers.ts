@@ -5,6 +5,7 @@
  * claims by itself reaches the upstream, in any spelling; what the connection names as its own is gone before ours are added.
  * Order (D6): client's, forwarding, identity, `set_request_headers`; `remove_request_headers` wins over all of them.
  */
+import type { Principal } from "../../identity/principal.ts";
 import type { Upstream } from "../../features/connection/compiled.ts";
 import type { TemplateValues } from "../../features/headers/template.ts";
 import { withoutCookies } from "../../http/cookies.ts";
@@ -98,6 +99,11 @@ function isTrusted({ trustedProxyHeaders }: RequestHeaderDeps, { isProxyClaim, l
   return isProxyClaim && trustedProxyHeaders?.has(lower) === true;
 }
 
+/** Whose own token stands in the request: on ordinary routes a workload's is its platform's. */
+function isWithOthersToken(principal: Principal | undefined): boolean {
+  return principal?.kind === "provider-token" || principal?.kind === "workload";
+}
+
 /** What is left of a header that may carry a credential or belongs to the gateway on some routes. */
 function specialValue(context: RequestContext, lower: string, value: string): string | undefined {
   const { prepared } = context;
@@ -108,8 +114,7 @@ function specialValue(context: RequestContext, lower: string, value: string): st
         ? withoutCookies(value, (name) => isOwnCookieName(name, prepared.settings.cookie))
         : value;
     case "authorization":
-      if (prepared.isMcpServer || prepared.isMcpClient || context.principal?.kind === "provider-token")
-        return undefined;
+      if (prepared.isMcpServer || prepared.isMcpClient || isWithOthersToken(context.principal)) return undefined;
       return value.includes(EXTERNAL_TOKEN_PREFIX) ? undefined : value;
     case "mcp-session-id":
     case "accept-encoding":

@@ -186,7 +186,11 @@ function convertRequestHeaders(doc: Record<string, unknown>, place: string, repo
 function convertBearerFormat(value: unknown, place: string, report: Report): unknown {
   const format = choiceText(value);
   if (format === "jwt") {
-    report("lost", `${place}, bearer_token_format`, '"jwt": tokens of other identity providers are not taken');
+    report(
+      "lost",
+      `${place}, bearer_token_format`,
+      '"jwt": write the identity providers as identity_issuers with the use workload, and what each opens',
+    );
     return undefined;
   }
   if (format !== "default")
