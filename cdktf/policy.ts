@@ -129,6 +129,8 @@ function listCriterion<Element = string>(name: string): ListCriterion<Element> {
 
 /** The user's id at the identity provider (claim `sub`). */
 export const user = textCriterion("user");
+/** The identity provider that the user comes from: its name in `identityIssuers`, "default" for `idpProviderUrl`. */
+export const idp = textCriterion("idp");
 /** The user's e-mail address, compared in lower case. */
 export const email = textCriterion("email");
 /** The part of the user's e-mail address after the "@", compared in lower case. */

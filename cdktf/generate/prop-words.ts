@@ -16,6 +16,11 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     name: "GroupsResolver",
     doc: "Who is asked for groups that the identity provider leaves out.",
   },
+  groups_resolver: {
+    name: "GroupsResolver",
+    doc: "Who is asked for groups that the identity provider leaves out.",
+  },
+  sign_in: { name: "IssuerSignIn", doc: "How the people of an issuer sign in." },
   entra: { name: "EntraGroups", doc: "Microsoft Graph, asked by an app registration of its own." },
   identity_issuers: {
     name: "IdentityIssuer",

@@ -49,7 +49,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly mcpDynamicRegistration?: boolean | cdktf.IResolvable;
   /**
-  * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user in, `issuer-rules` has those of its `workload_rules` that let a workload in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
+  * Fields included in authorization records. `issuer` is the name in `identity_issuers` of who let the user in, by an assertion or at sign-in, `issuer-rules` has those of its `workload_rules` that let a workload in; `auth-method` is `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters. Default: `request-id, user, email, mcp-method, mcp-tool`.
   *
   */
   readonly authorizeLogFields?: string[];
@@ -73,6 +73,11 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   *
   */
   readonly idpProviderUrl?: string;
+  /**
+  * What the page calls it on which people choose where to sign in, when `identity_issuers` has providers too. Default: the host of `idp_provider_url`
+  *
+  */
+  readonly idpLabel?: string;
   /**
   * Client identifier at the identity provider. Default: nobody can sign in
   *
@@ -1287,6 +1292,996 @@ export class BundleIdentityIssuersWorkloadRulesMap extends cdktf.ComplexMap {
     return new BundleIdentityIssuersWorkloadRulesOutputReference(this.terraformResource, this.terraformAttribute, key);
   }
 }
+export interface BundleIdentityIssuersSignInGroupsResolverEntra {
+  /**
+  * Id of the directory (tenant). Users of another one are not asked about.
+  *
+  */
+  readonly tenant: string;
+  /**
+  * Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.
+  *
+  */
+  readonly clientId: string;
+  /**
+  * Client secret of that app registration. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  *
+  */
+  readonly clientSecret?: string;
+  /**
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientSecretRef?: string;
+  /**
+  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  *
+  */
+  readonly clientSecretSealed?: string;
+  /**
+  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  *
+  */
+  readonly clientSecretWo?: string;
+  /**
+  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientSecretWoVersion?: number;
+  /**
+  * Security groups alone, as `groups` has them where the app registration says so. With `false` distribution groups, administrative units and directory roles too. Default: `true`.
+  *
+  */
+  readonly securityEnabledOnly?: boolean | cdktf.IResolvable;
+  /**
+  * Origin of the token service in a sovereign cloud, such as `https://login.microsoftonline.us`. With `graph_url`. Default: `https://login.microsoftonline.com`.
+  *
+  */
+  readonly loginUrl?: string;
+  /**
+  * Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`. Default: `https://graph.microsoft.com`.
+  *
+  */
+  readonly graphUrl?: string;
+}
+
+export function bundleIdentityIssuersSignInGroupsResolverEntraToTerraform(struct?: BundleIdentityIssuersSignInGroupsResolverEntra | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    tenant: cdktf.stringToTerraform(struct!.tenant),
+    client_id: cdktf.stringToTerraform(struct!.clientId),
+    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
+    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
+    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
+    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
+    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    security_enabled_only: cdktf.booleanToTerraform(struct!.securityEnabledOnly),
+    login_url: cdktf.stringToTerraform(struct!.loginUrl),
+    graph_url: cdktf.stringToTerraform(struct!.graphUrl),
+  }
+}
+
+
+export function bundleIdentityIssuersSignInGroupsResolverEntraToHclTerraform(struct?: BundleIdentityIssuersSignInGroupsResolverEntra | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    tenant: {
+      value: cdktf.stringToHclTerraform(struct!.tenant),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    security_enabled_only: {
+      value: cdktf.booleanToHclTerraform(struct!.securityEnabledOnly),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    login_url: {
+      value: cdktf.stringToHclTerraform(struct!.loginUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    graph_url: {
+      value: cdktf.stringToHclTerraform(struct!.graphUrl),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersSignInGroupsResolverEntraOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdentityIssuersSignInGroupsResolverEntra | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._tenant !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.tenant = this._tenant;
+    }
+    if (this._clientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientId = this._clientId;
+    }
+    if (this._clientSecret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecret = this._clientSecret;
+    }
+    if (this._clientSecretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretRef = this._clientSecretRef;
+    }
+    if (this._clientSecretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretSealed = this._clientSecretSealed;
+    }
+    if (this._clientSecretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWo = this._clientSecretWo;
+    }
+    if (this._clientSecretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
+    }
+    if (this._securityEnabledOnly !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.securityEnabledOnly = this._securityEnabledOnly;
+    }
+    if (this._loginUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.loginUrl = this._loginUrl;
+    }
+    if (this._graphUrl !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.graphUrl = this._graphUrl;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuersSignInGroupsResolverEntra | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._tenant = undefined;
+      this._clientId = undefined;
+      this._clientSecret = undefined;
+      this._clientSecretRef = undefined;
+      this._clientSecretSealed = undefined;
+      this._clientSecretWo = undefined;
+      this._clientSecretWoVersion = undefined;
+      this._securityEnabledOnly = undefined;
+      this._loginUrl = undefined;
+      this._graphUrl = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._tenant = value.tenant;
+      this._clientId = value.clientId;
+      this._clientSecret = value.clientSecret;
+      this._clientSecretRef = value.clientSecretRef;
+      this._clientSecretSealed = value.clientSecretSealed;
+      this._clientSecretWo = value.clientSecretWo;
+      this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._securityEnabledOnly = value.securityEnabledOnly;
+      this._loginUrl = value.loginUrl;
+      this._graphUrl = value.graphUrl;
+    }
+  }
+
+  // tenant - computed: false, optional: false, required: true
+  private _tenant?: string; 
+  public get tenant() {
+    return this.getStringAttribute('tenant');
+  }
+  public set tenant(value: string) {
+    this._tenant = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tenantInput() {
+    return this._tenant;
+  }
+
+  // client_id - computed: false, optional: false, required: true
+  private _clientId?: string; 
+  public get clientId() {
+    return this.getStringAttribute('client_id');
+  }
+  public set clientId(value: string) {
+    this._clientId = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientIdInput() {
+    return this._clientId;
+  }
+
+  // client_secret - computed: false, optional: true, required: false
+  private _clientSecret?: string; 
+  public get clientSecret() {
+    return this.getStringAttribute('client_secret');
+  }
+  public set clientSecret(value: string) {
+    this._clientSecret = value;
+  }
+  public resetClientSecret() {
+    this._clientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretInput() {
+    return this._clientSecret;
+  }
+
+  // client_secret_ref - computed: false, optional: true, required: false
+  private _clientSecretRef?: string; 
+  public get clientSecretRef() {
+    return this.getStringAttribute('client_secret_ref');
+  }
+  public set clientSecretRef(value: string) {
+    this._clientSecretRef = value;
+  }
+  public resetClientSecretRef() {
+    this._clientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretRefInput() {
+    return this._clientSecretRef;
+  }
+
+  // client_secret_sealed - computed: true, optional: true, required: false
+  private _clientSecretSealed?: string; 
+  public get clientSecretSealed() {
+    return this.getStringAttribute('client_secret_sealed');
+  }
+  public set clientSecretSealed(value: string) {
+    this._clientSecretSealed = value;
+  }
+  public resetClientSecretSealed() {
+    this._clientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretSealedInput() {
+    return this._clientSecretSealed;
+  }
+
+  // client_secret_wo - computed: false, optional: true, required: false
+  private _clientSecretWo?: string; 
+  public get clientSecretWo() {
+    return this.getStringAttribute('client_secret_wo');
+  }
+  public set clientSecretWo(value: string) {
+    this._clientSecretWo = value;
+  }
+  public resetClientSecretWo() {
+    this._clientSecretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoInput() {
+    return this._clientSecretWo;
+  }
+
+  // client_secret_wo_version - computed: false, optional: true, required: false
+  private _clientSecretWoVersion?: number; 
+  public get clientSecretWoVersion() {
+    return this.getNumberAttribute('client_secret_wo_version');
+  }
+  public set clientSecretWoVersion(value: number) {
+    this._clientSecretWoVersion = value;
+  }
+  public resetClientSecretWoVersion() {
+    this._clientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoVersionInput() {
+    return this._clientSecretWoVersion;
+  }
+
+  // security_enabled_only - computed: false, optional: true, required: false
+  private _securityEnabledOnly?: boolean | cdktf.IResolvable; 
+  public get securityEnabledOnly() {
+    return this.getBooleanAttribute('security_enabled_only');
+  }
+  public set securityEnabledOnly(value: boolean | cdktf.IResolvable) {
+    this._securityEnabledOnly = value;
+  }
+  public resetSecurityEnabledOnly() {
+    this._securityEnabledOnly = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get securityEnabledOnlyInput() {
+    return this._securityEnabledOnly;
+  }
+
+  // login_url - computed: false, optional: true, required: false
+  private _loginUrl?: string; 
+  public get loginUrl() {
+    return this.getStringAttribute('login_url');
+  }
+  public set loginUrl(value: string) {
+    this._loginUrl = value;
+  }
+  public resetLoginUrl() {
+    this._loginUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get loginUrlInput() {
+    return this._loginUrl;
+  }
+
+  // graph_url - computed: false, optional: true, required: false
+  private _graphUrl?: string; 
+  public get graphUrl() {
+    return this.getStringAttribute('graph_url');
+  }
+  public set graphUrl(value: string) {
+    this._graphUrl = value;
+  }
+  public resetGraphUrl() {
+    this._graphUrl = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get graphUrlInput() {
+    return this._graphUrl;
+  }
+}
+export interface BundleIdentityIssuersSignInGroupsResolver {
+  /**
+  * Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.
+  *
+  */
+  readonly entra?: BundleIdentityIssuersSignInGroupsResolverEntra;
+}
+
+export function bundleIdentityIssuersSignInGroupsResolverToTerraform(struct?: BundleIdentityIssuersSignInGroupsResolver | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    entra: bundleIdentityIssuersSignInGroupsResolverEntraToTerraform(struct!.entra),
+  }
+}
+
+
+export function bundleIdentityIssuersSignInGroupsResolverToHclTerraform(struct?: BundleIdentityIssuersSignInGroupsResolver | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    entra: {
+      value: bundleIdentityIssuersSignInGroupsResolverEntraToHclTerraform(struct!.entra),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleIdentityIssuersSignInGroupsResolverEntra",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersSignInGroupsResolverOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdentityIssuersSignInGroupsResolver | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._entra?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.entra = this._entra?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuersSignInGroupsResolver | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._entra.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._entra.internalValue = value.entra;
+    }
+  }
+
+  // entra - computed: false, optional: true, required: false
+  private _entra = new BundleIdentityIssuersSignInGroupsResolverEntraOutputReference(this, "entra");
+  public get entra() {
+    return this._entra;
+  }
+  public putEntra(value: BundleIdentityIssuersSignInGroupsResolverEntra) {
+    this._entra.internalValue = value;
+  }
+  public resetEntra() {
+    this._entra.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get entraInput() {
+    return this._entra.internalValue;
+  }
+}
+export interface BundleIdentityIssuersSignIn {
+  /**
+  * Client identifier at this provider.
+  *
+  */
+  readonly clientId: string;
+  /**
+  * Client secret at this provider. Stored in the Terraform state and the bundle as plain text; prefer `client_secret_ref`.
+  *
+  */
+  readonly clientSecret?: string;
+  /**
+  * Where the gateway reads `client_secret` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientSecretRef?: string;
+  /**
+  * `client_secret` encrypted to the gateway's public key (compact JWE). Computed from `client_secret_wo`.
+  *
+  */
+  readonly clientSecretSealed?: string;
+  /**
+  * `client_secret` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_secret_wo_version`.
+  *
+  */
+  readonly clientSecretWo?: string;
+  /**
+  * Grows when `client_secret_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientSecretWoVersion?: number;
+  /**
+  * What the page calls it on which people choose where to sign in. Default: the name of the entry
+  *
+  */
+  readonly label?: string;
+  /**
+  * Scopes requested at sign-in, exactly these. Default: as for `idp_scopes`
+  *
+  */
+  readonly scopes?: string[];
+  /**
+  * Claim that carries the user's groups. Default: `groups`.
+  *
+  */
+  readonly groupsClaim?: string;
+  /**
+  * Count an e-mail address only when the provider says that it is verified. Default: `false`.
+  *
+  */
+  readonly requireEmailVerified?: boolean | cdktf.IResolvable;
+  /**
+  * Extra query parameters on the provider's authorization URL. Default: none
+  *
+  */
+  readonly requestParams?: { [key: string]: string };
+  /**
+  * Claims that the ID token must have, with exactly this text: `hd: example.com` at Google, `tid` at Entra. Nobody signs in without them, and whose refreshed ID token has another value is signed out. Default: everybody whom the provider signs in
+  *
+  */
+  readonly requiredClaims?: { [key: string]: string };
+  /**
+  * Who is asked for the groups of users for whom the provider leaves them out, as `idp_groups_resolver` says. Default: they are unknown
+  *
+  */
+  readonly groupsResolver?: BundleIdentityIssuersSignInGroupsResolver;
+}
+
+export function bundleIdentityIssuersSignInToTerraform(struct?: BundleIdentityIssuersSignIn | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    client_id: cdktf.stringToTerraform(struct!.clientId),
+    client_secret: cdktf.stringToTerraform(struct!.clientSecret),
+    client_secret_ref: cdktf.stringToTerraform(struct!.clientSecretRef),
+    client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
+    client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
+    client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    label: cdktf.stringToTerraform(struct!.label),
+    scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
+    groups_claim: cdktf.stringToTerraform(struct!.groupsClaim),
+    require_email_verified: cdktf.booleanToTerraform(struct!.requireEmailVerified),
+    request_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.requestParams),
+    required_claims: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.requiredClaims),
+    groups_resolver: bundleIdentityIssuersSignInGroupsResolverToTerraform(struct!.groupsResolver),
+  }
+}
+
+
+export function bundleIdentityIssuersSignInToHclTerraform(struct?: BundleIdentityIssuersSignIn | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    client_id: {
+      value: cdktf.stringToHclTerraform(struct!.clientId),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecret),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientSecretWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_secret_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientSecretWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    label: {
+      value: cdktf.stringToHclTerraform(struct!.label),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    scopes: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+    groups_claim: {
+      value: cdktf.stringToHclTerraform(struct!.groupsClaim),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    require_email_verified: {
+      value: cdktf.booleanToHclTerraform(struct!.requireEmailVerified),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    request_params: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.requestParams),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    required_claims: {
+      value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(struct!.requiredClaims),
+      isBlock: false,
+      type: "map",
+      storageClassType: "stringMap",
+    },
+    groups_resolver: {
+      value: bundleIdentityIssuersSignInGroupsResolverToHclTerraform(struct!.groupsResolver),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleIdentityIssuersSignInGroupsResolver",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleIdentityIssuersSignIn | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._clientId !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientId = this._clientId;
+    }
+    if (this._clientSecret !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecret = this._clientSecret;
+    }
+    if (this._clientSecretRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretRef = this._clientSecretRef;
+    }
+    if (this._clientSecretSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretSealed = this._clientSecretSealed;
+    }
+    if (this._clientSecretWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWo = this._clientSecretWo;
+    }
+    if (this._clientSecretWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
+    }
+    if (this._label !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.label = this._label;
+    }
+    if (this._scopes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.scopes = this._scopes;
+    }
+    if (this._groupsClaim !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.groupsClaim = this._groupsClaim;
+    }
+    if (this._requireEmailVerified !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.requireEmailVerified = this._requireEmailVerified;
+    }
+    if (this._requestParams !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.requestParams = this._requestParams;
+    }
+    if (this._requiredClaims !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.requiredClaims = this._requiredClaims;
+    }
+    if (this._groupsResolver?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.groupsResolver = this._groupsResolver?.internalValue;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleIdentityIssuersSignIn | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._clientId = undefined;
+      this._clientSecret = undefined;
+      this._clientSecretRef = undefined;
+      this._clientSecretSealed = undefined;
+      this._clientSecretWo = undefined;
+      this._clientSecretWoVersion = undefined;
+      this._label = undefined;
+      this._scopes = undefined;
+      this._groupsClaim = undefined;
+      this._requireEmailVerified = undefined;
+      this._requestParams = undefined;
+      this._requiredClaims = undefined;
+      this._groupsResolver.internalValue = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._clientId = value.clientId;
+      this._clientSecret = value.clientSecret;
+      this._clientSecretRef = value.clientSecretRef;
+      this._clientSecretSealed = value.clientSecretSealed;
+      this._clientSecretWo = value.clientSecretWo;
+      this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._label = value.label;
+      this._scopes = value.scopes;
+      this._groupsClaim = value.groupsClaim;
+      this._requireEmailVerified = value.requireEmailVerified;
+      this._requestParams = value.requestParams;
+      this._requiredClaims = value.requiredClaims;
+      this._groupsResolver.internalValue = value.groupsResolver;
+    }
+  }
+
+  // client_id - computed: false, optional: false, required: true
+  private _clientId?: string; 
+  public get clientId() {
+    return this.getStringAttribute('client_id');
+  }
+  public set clientId(value: string) {
+    this._clientId = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientIdInput() {
+    return this._clientId;
+  }
+
+  // client_secret - computed: false, optional: true, required: false
+  private _clientSecret?: string; 
+  public get clientSecret() {
+    return this.getStringAttribute('client_secret');
+  }
+  public set clientSecret(value: string) {
+    this._clientSecret = value;
+  }
+  public resetClientSecret() {
+    this._clientSecret = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretInput() {
+    return this._clientSecret;
+  }
+
+  // client_secret_ref - computed: false, optional: true, required: false
+  private _clientSecretRef?: string; 
+  public get clientSecretRef() {
+    return this.getStringAttribute('client_secret_ref');
+  }
+  public set clientSecretRef(value: string) {
+    this._clientSecretRef = value;
+  }
+  public resetClientSecretRef() {
+    this._clientSecretRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretRefInput() {
+    return this._clientSecretRef;
+  }
+
+  // client_secret_sealed - computed: true, optional: true, required: false
+  private _clientSecretSealed?: string; 
+  public get clientSecretSealed() {
+    return this.getStringAttribute('client_secret_sealed');
+  }
+  public set clientSecretSealed(value: string) {
+    this._clientSecretSealed = value;
+  }
+  public resetClientSecretSealed() {
+    this._clientSecretSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretSealedInput() {
+    return this._clientSecretSealed;
+  }
+
+  // client_secret_wo - computed: false, optional: true, required: false
+  private _clientSecretWo?: string; 
+  public get clientSecretWo() {
+    return this.getStringAttribute('client_secret_wo');
+  }
+  public set clientSecretWo(value: string) {
+    this._clientSecretWo = value;
+  }
+  public resetClientSecretWo() {
+    this._clientSecretWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoInput() {
+    return this._clientSecretWo;
+  }
+
+  // client_secret_wo_version - computed: false, optional: true, required: false
+  private _clientSecretWoVersion?: number; 
+  public get clientSecretWoVersion() {
+    return this.getNumberAttribute('client_secret_wo_version');
+  }
+  public set clientSecretWoVersion(value: number) {
+    this._clientSecretWoVersion = value;
+  }
+  public resetClientSecretWoVersion() {
+    this._clientSecretWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientSecretWoVersionInput() {
+    return this._clientSecretWoVersion;
+  }
+
+  // label - computed: false, optional: true, required: false
+  private _label?: string; 
+  public get label() {
+    return this.getStringAttribute('label');
+  }
+  public set label(value: string) {
+    this._label = value;
+  }
+  public resetLabel() {
+    this._label = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get labelInput() {
+    return this._label;
+  }
+
+  // scopes - computed: false, optional: true, required: false
+  private _scopes?: string[]; 
+  public get scopes() {
+    return this.getListAttribute('scopes');
+  }
+  public set scopes(value: string[]) {
+    this._scopes = value;
+  }
+  public resetScopes() {
+    this._scopes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get scopesInput() {
+    return this._scopes;
+  }
+
+  // groups_claim - computed: false, optional: true, required: false
+  private _groupsClaim?: string; 
+  public get groupsClaim() {
+    return this.getStringAttribute('groups_claim');
+  }
+  public set groupsClaim(value: string) {
+    this._groupsClaim = value;
+  }
+  public resetGroupsClaim() {
+    this._groupsClaim = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get groupsClaimInput() {
+    return this._groupsClaim;
+  }
+
+  // require_email_verified - computed: false, optional: true, required: false
+  private _requireEmailVerified?: boolean | cdktf.IResolvable; 
+  public get requireEmailVerified() {
+    return this.getBooleanAttribute('require_email_verified');
+  }
+  public set requireEmailVerified(value: boolean | cdktf.IResolvable) {
+    this._requireEmailVerified = value;
+  }
+  public resetRequireEmailVerified() {
+    this._requireEmailVerified = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get requireEmailVerifiedInput() {
+    return this._requireEmailVerified;
+  }
+
+  // request_params - computed: false, optional: true, required: false
+  private _requestParams?: { [key: string]: string }; 
+  public get requestParams() {
+    return this.getStringMapAttribute('request_params');
+  }
+  public set requestParams(value: { [key: string]: string }) {
+    this._requestParams = value;
+  }
+  public resetRequestParams() {
+    this._requestParams = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get requestParamsInput() {
+    return this._requestParams;
+  }
+
+  // required_claims - computed: false, optional: true, required: false
+  private _requiredClaims?: { [key: string]: string }; 
+  public get requiredClaims() {
+    return this.getStringMapAttribute('required_claims');
+  }
+  public set requiredClaims(value: { [key: string]: string }) {
+    this._requiredClaims = value;
+  }
+  public resetRequiredClaims() {
+    this._requiredClaims = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get requiredClaimsInput() {
+    return this._requiredClaims;
+  }
+
+  // groups_resolver - computed: false, optional: true, required: false
+  private _groupsResolver = new BundleIdentityIssuersSignInGroupsResolverOutputReference(this, "groups_resolver");
+  public get groupsResolver() {
+    return this._groupsResolver;
+  }
+  public putGroupsResolver(value: BundleIdentityIssuersSignInGroupsResolver) {
+    this._groupsResolver.internalValue = value;
+  }
+  public resetGroupsResolver() {
+    this._groupsResolver.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get groupsResolverInput() {
+    return this._groupsResolver.internalValue;
+  }
+}
 export interface BundleIdentityIssuers {
   /**
   * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.
@@ -1294,7 +2289,7 @@ export interface BundleIdentityIssuers {
   */
   readonly issuer: string;
   /**
-  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation.
+  * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation. `sign_in`: people sign in there.
   *
   */
   readonly uses: string[];
@@ -1373,6 +2368,11 @@ export interface BundleIdentityIssuers {
   *
   */
   readonly workloadRules?: { [key: string]: BundleIdentityIssuersWorkloadRules } | cdktf.IResolvable;
+  /**
+  * How its people sign in; with the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. The provider is found by its metadata below `issuer`. Default: nobody signs in there
+  *
+  */
+  readonly signIn?: BundleIdentityIssuersSignIn;
 }
 
 export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers | cdktf.IResolvable): any {
@@ -1398,6 +2398,7 @@ export function bundleIdentityIssuersToTerraform(struct?: BundleIdentityIssuers 
     logout_audiences: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.logoutAudiences),
     logout_ends_grants: cdktf.booleanToTerraform(struct!.logoutEndsGrants),
     workload_rules: cdktf.hashMapper(bundleIdentityIssuersWorkloadRulesToTerraform)(struct!.workloadRules),
+    sign_in: bundleIdentityIssuersSignInToTerraform(struct!.signIn),
   }
 }
 
@@ -1510,6 +2511,12 @@ export function bundleIdentityIssuersToHclTerraform(struct?: BundleIdentityIssue
       type: "map",
       storageClassType: "BundleIdentityIssuersWorkloadRulesMap",
     },
+    sign_in: {
+      value: bundleIdentityIssuersSignInToHclTerraform(struct!.signIn),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleIdentityIssuersSignIn",
+    },
   };
 
   // remove undefined attributes
@@ -1603,6 +2610,10 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.workloadRules = this._workloadRules?.internalValue;
     }
+    if (this._signIn?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.signIn = this._signIn?.internalValue;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -1627,6 +2638,7 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._logoutAudiences = undefined;
       this._logoutEndsGrants = undefined;
       this._workloadRules.internalValue = undefined;
+      this._signIn.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -1652,6 +2664,7 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
       this._logoutAudiences = value.logoutAudiences;
       this._logoutEndsGrants = value.logoutEndsGrants;
       this._workloadRules.internalValue = value.workloadRules;
+      this._signIn.internalValue = value.signIn;
     }
   }
 
@@ -1919,6 +2932,22 @@ export class BundleIdentityIssuersOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get workloadRulesInput() {
     return this._workloadRules.internalValue;
+  }
+
+  // sign_in - computed: false, optional: true, required: false
+  private _signIn = new BundleIdentityIssuersSignInOutputReference(this, "sign_in");
+  public get signIn() {
+    return this._signIn;
+  }
+  public putSignIn(value: BundleIdentityIssuersSignIn) {
+    this._signIn.internalValue = value;
+  }
+  public resetSignIn() {
+    this._signIn.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get signInInput() {
+    return this._signIn.internalValue;
   }
 }
 
@@ -8062,6 +9091,7 @@ export class Bundle extends cdktf.TerraformResource {
     this._signoutRedirectUrl = config.signoutRedirectUrl;
     this._supportUrl = config.supportUrl;
     this._idpProviderUrl = config.idpProviderUrl;
+    this._idpLabel = config.idpLabel;
     this._idpClientId = config.idpClientId;
     this._idpClientSecret = config.idpClientSecret;
     this._idpClientSecretRef = config.idpClientSecretRef;
@@ -8319,6 +9349,22 @@ export class Bundle extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get idpProviderUrlInput() {
     return this._idpProviderUrl;
+  }
+
+  // idp_label - computed: false, optional: true, required: false
+  private _idpLabel?: string; 
+  public get idpLabel() {
+    return this.getStringAttribute('idp_label');
+  }
+  public set idpLabel(value: string) {
+    this._idpLabel = value;
+  }
+  public resetIdpLabel() {
+    this._idpLabel = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idpLabelInput() {
+    return this._idpLabel;
   }
 
   // idp_client_id - computed: false, optional: true, required: false
@@ -8868,6 +9914,7 @@ export class Bundle extends cdktf.TerraformResource {
       signout_redirect_url: cdktf.stringToTerraform(this._signoutRedirectUrl),
       support_url: cdktf.stringToTerraform(this._supportUrl),
       idp_provider_url: cdktf.stringToTerraform(this._idpProviderUrl),
+      idp_label: cdktf.stringToTerraform(this._idpLabel),
       idp_client_id: cdktf.stringToTerraform(this._idpClientId),
       idp_client_secret: cdktf.stringToTerraform(this._idpClientSecret),
       idp_client_secret_ref: cdktf.stringToTerraform(this._idpClientSecretRef),
@@ -8980,6 +10027,12 @@ export class Bundle extends cdktf.TerraformResource {
       },
       idp_provider_url: {
         value: cdktf.stringToHclTerraform(this._idpProviderUrl),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      idp_label: {
+        value: cdktf.stringToHclTerraform(this._idpLabel),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -47,12 +47,12 @@ export interface GatewaySettings {
    */
   readonly mcpDynamicRegistration?: boolean | IResolvable;
   /**
-   * Fields included in authorization records. `issuer` is the name of the trusted issuer whose assertion let the user
-   * in, `issuer-rules` has those of its `workloadRules` that let a workload in; `auth-method` is `session` (browser),
-   * `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion), `application`,
-   * `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or `provider-token`.
-   * One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email, session-id,
-   * grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
+   * Fields included in authorization records. `issuer` is the name in `identityIssuers` of who let the user in, by an
+   * assertion or at sign-in, `issuer-rules` has those of its `workloadRules` that let a workload in; `auth-method` is
+   * `session` (browser), `grant` (MCP client with its user's consent), `id-jag` (MCP client by an issuer's assertion),
+   * `application`, `service-account`, `workload` (job, pod or machine by its platform's token), `programmatic` or
+   * `provider-token`. One can list: request-id, trace-id, bundle-digest, route, method, path, host, ip, user, email,
+   * session-id, grant-id, client-id, issuer, issuer-rules, auth-method, mcp-method, mcp-tool, mcp-tool-parameters.
    * @default request-id, user, email, mcp-method, mcp-tool
    */
   readonly authorizeLogFields?: readonly AuthorizeLogField[];
@@ -80,6 +80,11 @@ export interface GatewaySettings {
    * @default - nobody can sign in
    */
   readonly idpProviderUrl?: string;
+  /**
+   * What the page calls it on which people choose where to sign in, when `identityIssuers` has providers too.
+   * @default - the host of `idpProviderUrl`
+   */
+  readonly idpLabel?: string;
   /**
    * Client identifier at the identity provider.
    * @default - nobody can sign in
@@ -298,7 +303,7 @@ export interface IdentityIssuer {
    * `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a
    * stored secret (workload identity federation), and opens ordinary routes with `bearerTokenFormat: "jwt"` with it, as
    * `workloadRules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC
-   * back-channel logout and by global token revocation.
+   * back-channel logout and by global token revocation. `signIn`: people sign in there.
    */
   readonly uses: readonly IssuerUse[];
   /**
@@ -389,10 +394,16 @@ export interface IdentityIssuer {
    * @default false
    */
   readonly logoutEndsGrants?: boolean | IResolvable;
+  /**
+   * How its people sign in; with the use `signIn`. Register `https://<host of the sign-in
+   * pages>/.gateway/callback/<name>` as redirect URI. The provider is found by its metadata below `issuer`.
+   * @default - nobody signs in there
+   */
+  readonly signIn?: IssuerSignIn;
 }
 
 /** What statements of an issuer are accepted for. */
-export type IssuerUse = "id_jag" | "workload" | "logout";
+export type IssuerUse = "id_jag" | "workload" | "logout" | "sign_in";
 
 /** Asymmetric signatures. */
 export type SignatureAlgorithm = "ES256" | "ES384" | "EdDSA" | "PS256" | "RS256";
@@ -423,6 +434,53 @@ export interface WorkloadRule {
    * @default - that of access tokens
    */
   readonly maxTokenLifetime?: string;
+}
+
+/** How the people of an issuer sign in. */
+export interface IssuerSignIn {
+  /** Client identifier at this provider. */
+  readonly clientId: string;
+  /**
+   * Client secret at this provider.
+   * @default - a public client
+   */
+  readonly clientSecret?: Secret;
+  /**
+   * What the page calls it on which people choose where to sign in.
+   * @default - the name of the entry
+   */
+  readonly label?: string;
+  /**
+   * Scopes requested at sign-in, exactly these.
+   * @default - as for `idpScopes`
+   */
+  readonly scopes?: readonly string[];
+  /**
+   * Claim that carries the user's groups.
+   * @default groups
+   */
+  readonly groupsClaim?: string;
+  /**
+   * Who is asked for the groups of users for whom the provider leaves them out, as `idpGroupsResolver` says.
+   * @default - they are unknown
+   */
+  readonly groupsResolver?: GroupsResolver;
+  /**
+   * Count an e-mail address only when the provider says that it is verified.
+   * @default false
+   */
+  readonly requireEmailVerified?: boolean | IResolvable;
+  /**
+   * Extra query parameters on the provider's authorization URL.
+   * @default - none
+   */
+  readonly requestParams?: Readonly<Record<string, string>>;
+  /**
+   * Claims that the ID token must have, with exactly this text: `hd: example.com` at Google, `tid` at Entra. Nobody
+   * signs in without them, and whose refreshed ID token has another value is signed out.
+   * @default - everybody whom the provider signs in
+   */
+  readonly requiredClaims?: Readonly<Record<string, string>>;
 }
 
 /** A certificate for one host. */

@@ -26,7 +26,7 @@ export interface RecordInput {
   readonly sessionId?: string | undefined;
   readonly grantId?: string | undefined;
   readonly clientId?: string | undefined;
-  /** Name of the trusted issuer whose assertion stood in the place of a sign-in. */
+  /** Name of the trusted issuer that vouches for the user, by an assertion or at sign-in; absent for the first provider. */
   readonly issuer?: string | undefined;
   /** Names of the rules of that issuer that let a workload in. */
   readonly issuerRules?: readonly string[] | undefined;

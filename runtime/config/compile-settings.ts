@@ -1,7 +1,7 @@
 /** A checked configuration → what the running proxy reads: defaults filled, patterns compiled, secrets resolved. */
 import { compileTracing, sharedSecret, signingKey } from "../features/process/compile.ts";
 import { compileForwardedFor } from "../features/listener/compile.ts";
-import { compileIdp } from "../features/sign-in/compile.ts";
+import { compileIdp, compileIssuerSignIn } from "../features/sign-in/compile.ts";
 import { compileTrustedIssuers } from "../features/sign-in/trusted-issuers.ts";
 import { bearerShape } from "../features/access/settings.ts";
 import { upstreamTimeoutShape } from "../features/connection/settings.ts";
@@ -81,6 +81,7 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
   const cookie = withDefaults(cookieShape, doc);
   const headers = withDefaults(headerSettingsShape, doc);
   const lifetimes = withDefaults(lifetimeShape, doc);
+  const idp = compileIdp(doc, secrets);
   return {
     mcpEnabled: mcp.runtime_flags?.mcp ?? false,
     mcpAllowedClientIdDomains: parseClientIdDomains(doc.mcp_allowed_client_id_domains ?? []),
@@ -97,7 +98,8 @@ export function compileSettings(doc: SettingsDoc, secrets: SecretSource): LiveSe
     accessTokenAudiences:
       doc.idp_access_token_allowed_audiences ?? (doc.idp_client_id === undefined ? [] : [doc.idp_client_id]),
     programmaticRedirectDomains: doc.programmatic_redirect_domain_whitelist?.map((text) => parseDomainPattern(text)),
-    idp: compileIdp(doc, secrets),
+    idp,
+    providers: [...(idp ? [idp] : []), ...compileIssuerSignIn(doc.identity_issuers ?? {}, secrets)],
     identityIssuers: compileTrustedIssuers(doc, doc.idp_provider_url),
     cookie: {
       name: cookie.cookie_name,

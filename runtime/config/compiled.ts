@@ -41,7 +41,10 @@ export interface LiveSettings {
   readonly accessTokenAudiences: readonly string[];
   /** Where a programmatic login may send a token; undefined = to this machine. */
   readonly programmaticRedirectDomains: readonly DomainPattern[] | undefined;
+  /** The first provider: `idp_provider_url`. */
   readonly idp: IdpSettings | undefined;
+  /** Where people sign in, the first provider before those of `identity_issuers`. */
+  readonly providers: readonly IdpSettings[];
   /** `identity_issuers`. */
   readonly identityIssuers: readonly TrustedIssuer[];
   readonly cookie: CookieSettings;

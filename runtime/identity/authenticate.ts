@@ -16,7 +16,7 @@ import { applicationOpens } from "./application-reach.ts";
 import { BoundedCache, type Visited } from "../shared/cache.ts";
 import { createConfirmation, refusal, type Claimed } from "./confirm-credential.ts";
 import type { Cookies } from "./cookie.ts";
-import { isStillTrusted } from "./issuers/asserted.ts";
+import { isStillVouchedFor, needsVoucher } from "./issuers/asserted.ts";
 import { isOutdated } from "./users/device-facts.ts";
 import { audienceAllows, isApplicationAudience, type ExternalTokens } from "./external-token.ts";
 import type { IdentityService } from "./identities.ts";
@@ -69,8 +69,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   const providerTokens = new WeakMap<Principal, { readonly tokens: ProviderTokens; readonly readAtMs: number }>();
 
   /** Asked of every request: the configuration may have changed since. */
-  const isTrusted = ({ assertedBy, user, clientId }: Principal): boolean =>
-    assertedBy === undefined || isStillTrusted(deps.snapshots.current().settings, assertedBy, user.id, clientId);
+  const isTrusted = (principal: Principal): boolean =>
+    !needsVoucher(principal) || isStillVouchedFor(deps.snapshots.current().settings, principal);
 
   /** The warm path: an answer without a promise, or undefined when the records must be read. */
   const fromCache = (
@@ -94,7 +94,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       if (isOutdated(principal.devices, revocations)) return undefined;
       entry.epoch = revocations.epoch;
     }
-    if (principal.assertedBy !== undefined && !isTrusted(principal)) {
+    if (!isTrusted(principal)) {
       cache.delete(key);
       return refusal("revoked");
     }

@@ -3,11 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { LiveSettings } from "../config/compiled.ts";
 import type { IdpSettings } from "../features/sign-in/compiled.ts";
+import { findProviderOf, type Providers } from "../features/sign-in/providers.ts";
 import type { Keys } from "../shared/keys.ts";
 import { parseUserId, type UserId } from "../shared/user-id.ts";
 import type { ProviderTokenSet } from "./provider/idp.ts";
 import type { User } from "./principal.ts";
-import { readStoredClaims, withoutUnverifiedEmail, type ProfileFacts } from "./provider/provider-claims.ts";
+import { readStoredClaims, withCountedEmail, type ProfileFacts } from "./provider/provider-claims.ts";
 import type { IdentityRecord } from "./identity-records.ts";
 
 /** The provider is asked for news of an active user at least this often, however long its tokens last. */
@@ -99,12 +100,19 @@ export function storedFacts({ email, name, groups, claims, leftOut }: IdentityRe
 
 /** What decisions read, by the settings of today: they may ask for more than those under which it was stored. */
 export function toUser(record: IdentityRecord, settings: IdpSettings | undefined): User {
-  const user: User = { id: record.userId, version: record.version, ...storedFacts(record) };
-  return settings?.requireEmailVerified === true ? withoutUnverifiedEmail(user) : user;
+  const { issuer: name, providerUrl: url } = record;
+  const issuer = name === undefined ? {} : { issuer: { name, url } };
+  const user: User = { id: record.userId, version: record.version, ...issuer, ...storedFacts(record) };
+  return settings ? withCountedEmail(user, settings) : user;
 }
 
 function isFrom(record: IdentityRecord, tokens: ProviderTokenSet): boolean {
   return record.providerUrl === tokens.providerUrl && record.providerClientId === tokens.clientId;
+}
+
+/** The issuer's name stands for another one than it did: its subjects are other people. The first provider may move. */
+export function isOfAnother(earlier: IdentityRecord | undefined, { providerUrl }: ProviderTokenSet): boolean {
+  return earlier?.issuer !== undefined && earlier.providerUrl !== providerUrl;
 }
 
 /** Epoch seconds at which a record that is written now ends: after all that may be refreshed through it. */
@@ -135,12 +143,15 @@ export function providerOf(record: IdentityRecord, live: Providers): IdpSettings
   return settings;
 }
 
-type Providers = Pick<LiveSettings, "idp">;
+/** Whether people may still sign in where this user did, by that issuer. Who never signed in is its assertions' matter. */
+export function hasProvider({ issuer, accessToken, providerUrl }: IdentityRecord, live: Providers): boolean {
+  return issuer === undefined || accessToken === undefined || findProviderOf(live, issuer)?.providerUrl === providerUrl;
+}
 
 /** The settings of the issuer that a user comes from; undefined when there are none, and for machines. */
-export function findProvider({ idp }: Providers, userId: UserId): IdpSettings | undefined {
+export function findProvider(live: Providers, userId: UserId): IdpSettings | undefined {
   const parts = parseUserId(userId);
-  return parts?.kind === "person" && parts.issuer === idp?.issuerName ? idp : undefined;
+  return parts?.kind === "person" ? findProviderOf(live, parts.issuer) : undefined;
 }
 
 /** @returns undefined for the first provider, and for machines */

@@ -9,7 +9,7 @@ import type { Snapshots } from "../config/snapshot.ts";
 import { readUserId } from "../shared/user-id.ts";
 import type { Store } from "../store/store.ts";
 import type { IdentityService } from "./identities.ts";
-import { isStillTrusted, workloadUser } from "./issuers/asserted.ts";
+import { isStillVouchedFor, workloadUser } from "./issuers/asserted.ts";
 import { provenDevices, sameDevices } from "./users/device-facts.ts";
 import type { AssertedBy, AuthFailureReason, AuthResult, Principal, User } from "./principal.ts";
 import { userTag, type DeviceProof, type SessionRecords } from "./identity-records.ts";
@@ -70,8 +70,8 @@ export function createConfirmation(deps: ConfirmationDeps): Confirm {
     const devices = proofs.length === 0 ? undefined : await provenDevices(deps, proofs, userId);
     // Reading took a while: a revocation may have come in between.
     if (revocations.isRevoked(keys)) return refusal("revoked");
-    if (assertedBy && !isStillTrusted(deps.snapshots.current().settings, assertedBy, user.id, claimed.clientId))
-      return refusal("revoked");
+    const vouched = { assertedBy, user, clientId: claimed.clientId };
+    if (!isStillVouchedFor(deps.snapshots.current().settings, vouched)) return refusal("revoked");
     // The same object while nothing changed, since assertions and application tokens are remembered by it.
     if (earlier && isSameUser(earlier, user, expiresAt) && sameDevices(earlier.devices, devices)) {
       return { ok: true, principal: earlier };

@@ -44,6 +44,10 @@ export interface Cookies {
     value: Carried[K],
   ): string;
   clearCarried(site: Site, settings: CookieSettings, kind: CarriedKind, id: string): string;
+  /** The name of the provider that this browser signed in at last, as it says: a convenience, worth nothing else. */
+  readProvider(exchange: Exchange, site: Site, settings: CookieSettings): string | undefined;
+  /** Set-Cookie that remembers a provider's name; undefined forgets it. */
+  setProvider(name: string | undefined, site: Site, settings: CookieSettings): string;
   /** Set-Cookie headers that drop what piled up of sign-ins never finished, once it is more than requests should carry. */
   clearPile(exchange: Exchange, site: Site, settings: CookieSettings): readonly string[];
 }
@@ -65,8 +69,13 @@ export interface Carried {
     readonly host: string;
     readonly nonce: string;
     readonly codeVerifier: string;
+    /** The only one to which a code may go. `name` is absent for the first one; all in what an older program began there. */
+    readonly provider?: { readonly name?: string; readonly url: string };
   };
 }
+
+/** So long a browser that does not come back keeps its choice. */
+const PROVIDER_SECONDS = 90 * 24 * 3600;
 
 export type CarriedKind = keyof Carried;
 
@@ -125,6 +134,9 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
       return carriedCookie(carriedCookieName(site, settings, kind, id), site, sealed, SIGN_IN_SECONDS);
     },
     clearCarried: (site, settings, kind, id) => carriedCookie(carriedCookieName(site, settings, kind, id), site, "", 0),
+    readProvider: (exchange, site, settings) => readCookie(exchange, providerCookieName(site, settings)),
+    setProvider: (name, site, settings) =>
+      carriedCookie(providerCookieName(site, settings), site, name ?? "", name === undefined ? 0 : PROVIDER_SECONDS),
     clearPile(exchange, site, settings) {
       const pile = [...parseCookies(exchange)].filter(([name]) =>
         isCarriedName(name, sessionCookieName(site, settings)),
@@ -136,6 +148,8 @@ export function createCookies(deps: { readonly keys: Keys; readonly clock: Clock
   };
 }
 
+const PROVIDER_ENDING = "_idp";
+
 /** Name of the session cookie on this host. */
 export function sessionCookieName(site: Site, settings: CookieSettings): string {
   return site.secure ? `__Host-${settings.name}` : settings.name;
@@ -146,10 +160,14 @@ export function carriedCookieName(site: Site, settings: CookieSettings, kind: Ca
   return `${sessionCookieName(site, settings)}_${kind}_${id.slice(0, 8)}`;
 }
 
+function providerCookieName(site: Site, settings: CookieSettings): string {
+  return sessionCookieName(site, settings) + PROVIDER_ENDING;
+}
+
 /** True for every name under which we set cookies: never taken from an upstream, never forwarded to one. */
 export function isOwnCookieName(name: string, settings: CookieSettings): boolean {
   const bare = name.startsWith("__Host-") ? name.slice("__Host-".length) : name;
-  return bare === settings.name || isCarriedName(bare, settings.name);
+  return bare === settings.name || bare === settings.name + PROVIDER_ENDING || isCarriedName(bare, settings.name);
 }
 
 /** Whether a Set-Cookie value of somebody else's sets a cookie under one of our names. */

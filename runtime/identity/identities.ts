@@ -18,7 +18,9 @@ import type { Store, StoredRecord } from "../store/store.ts";
 import {
   createTokenSeal,
   findProvider,
+  hasProvider,
   identityEnd,
+  isOfAnother,
   issuerOf,
   mergeIdentity,
   providerOf,
@@ -231,7 +233,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   return {
     async find(userId) {
       const stored = await read(userId);
-      return stored && stored.value.refusedAt === undefined ? userOf(stored.value) : undefined;
+      if (!stored || stored.value.refusedAt !== undefined) return undefined;
+      return hasProvider(stored.value, deps.snapshots.current().settings) ? userOf(stored.value) : undefined;
     },
     refresh,
     async recordSignIn(tokens, userId, profile) {
@@ -244,7 +247,8 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
           );
         }
         // What ended with the refusal must not come back with the user, and may not have ended: the store went away.
-        if (stored?.value.refusedAt !== undefined) await deps.revocations.revoke(userTag(userId));
+        if (stored?.value.refusedAt !== undefined || isOfAnother(stored?.value, tokens))
+          await deps.revocations.revoke(userTag(userId));
         const value = { ...merge(stored?.value, userId, tokens, profile), signIns: (stored?.value.signIns ?? 0) + 1 };
         const result = await put(value, stored?.version ?? 0);
         if (result.ok) {

@@ -190,7 +190,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
       { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
       { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
-      { methods: ["GET"], path: "/.gateway/callback", handle: provider.handleCallback },
+      { methods: ["GET"], path: "/.gateway/callback/*", handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
       ...(issuerKeys ? logoutEndpoints({ store, revocations, issuerKeys, clock, log }) : []),
@@ -200,7 +200,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     ],
     browser: {
       principal: async (exchange) => authenticator.cookie(exchange),
-      requireSignIn: (exchange, snapshot) => signIn.redirect(exchange, snapshot),
+      requireSignIn: (exchange, snapshot, at) => signIn.redirect(exchange, snapshot, at),
     },
     async close() {
       programs.close();

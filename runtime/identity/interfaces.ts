@@ -53,13 +53,21 @@ export interface TokenAudience {
 export interface BrowserSessions {
   principal(exchange: Exchange, snapshot: Snapshot): Promise<AuthResult>;
   /** Answers the request: sends a navigation to the sign-in and back to the same address, refuses anything else. */
-  requireSignIn(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+  requireSignIn(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
 }
 
 /** Browser sign-in, D13. */
 export interface SignIn {
   /** Answers a GET/HEAD navigation of somebody not signed in with the redirect to the sign-in; anything else with 401. */
-  redirect(exchange: Exchange, snapshot: Snapshot): Promise<void>;
+  redirect(exchange: Exchange, snapshot: Snapshot, at?: SignInAt): Promise<void>;
+}
+
+/** Where somebody should sign in. */
+export interface SignInAt {
+  /** Names of the providers that help; undefined: any. */
+  readonly providers?: readonly string[] | undefined;
+  /** They are signed in elsewhere, and stay so until they have come back. */
+  readonly isSignedIn?: boolean;
 }
 
 /** Proof of a device to the session of a browser. */

@@ -6,6 +6,8 @@ import type { UserId } from "../shared/user-id.ts";
 export interface User extends UserFacts {
   readonly id: UserId;
   readonly version: number;
+  /** Who vouches, where it is not the first provider: name in `identity_issuers`, and `iss`. */
+  readonly issuer?: { readonly name: string; readonly url: string };
 }
 
 /** A device that a browser session has proven, as its record has it. */

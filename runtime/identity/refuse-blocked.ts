@@ -28,12 +28,12 @@ export function refuseBlockedSignIn(
   blocks: Blocks,
 ): SignIn {
   return {
-    async redirect(exchange, snapshot) {
+    async redirect(exchange, snapshot, at) {
       if (blocks.size > 0) {
         const found = await authenticator.cookie(exchange);
         if (!found.ok && found.reason === BLOCKED) return respondBlocked(exchange);
       }
-      return signIn.redirect(exchange, snapshot);
+      return signIn.redirect(exchange, snapshot, at);
     },
   };
 }

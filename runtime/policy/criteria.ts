@@ -5,6 +5,7 @@
  * A test may throw when the facts cannot be checked (an e-mail address with two "@"): evaluation turns that into a denial.
  */
 import { lowerAscii, upperAscii } from "../shared/ascii.ts";
+import { providerNameOf } from "../shared/user-id.ts";
 import { claimTexts, emailAddress, emailDomain, isInRanges, parseRanges } from "./subjects.ts";
 import { type Criterion, asIs, list, presence, text } from "./criterion.ts";
 import { isClaimLeftOut } from "./facts.ts";
@@ -43,9 +44,15 @@ export const CRITERIA: readonly Criterion[] = [
   },
   {
     ...text("user", asIs, (facts) => facts.user?.id ?? ""),
-    doc: "The user's id: the claim `sub` as `idp_provider_url` has it; `service-account:<name>` of a machine, `workload:<issuer name>/<sub>` of a job, pod or machine that a platform vouches for.",
+    doc: "The user's id: the claim `sub` as `idp_provider_url` has it; `issuer:<name>/<sub>` of a user of `identity_issuers`, `service-account:<name>` of a machine, `workload:<issuer name>/<sub>` of a job, pod or machine that a platform vouches for.",
     about: "user",
     reasons: { ok: "user-ok", no: "user-unauthorized" },
+  },
+  {
+    ...text("idp", asIs, (facts) => providerNameOf(facts.user?.id ?? "")),
+    doc: "The identity provider that the user comes from: its name in `identity_issuers`, `default` for `idp_provider_url`; empty for machines.",
+    about: "user",
+    reasons: { ok: "idp-ok", no: "idp-unauthorized" },
   },
   {
     ...text("email", lowerAscii, (facts) => emailAddress(facts.user?.email ?? "")),

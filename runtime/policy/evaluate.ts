@@ -29,6 +29,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly doc: readonly RulesDoc[];
   /** Has a criterion about tools. */
   readonly needsTool: boolean;
+  /** Has an `idp` criterion. */
+  readonly needsProvider: boolean;
   /** Has a `device` criterion. */
   readonly needsDevice: boolean;
   /** Has an `http_path` criterion. */
@@ -64,12 +66,15 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
   const tree = compileTree(rules);
   const isAbout = (topic: Criterion["about"]): boolean =>
     [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some((leaf) => leaf.criterion.about === topic));
+  const hasKey = (name: string): boolean =>
+    [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some(({ key }) => key === name));
   return {
     ...tree,
     doc: rules,
     needsTool: isAbout("tool"),
     needsDevice: isAbout("device"),
-    needsPath: [...tree.allow, ...tree.deny].some(({ leaves }) => leaves.some(({ key }) => key === "http_path")),
+    needsProvider: hasKey("idp"),
+    needsPath: hasKey("http_path"),
     needsCertificate: isAbout("certificate"),
     mayAllowAnonymous: mayReachSomething(tree, undefined),
     known: [new Map(), new Map()],

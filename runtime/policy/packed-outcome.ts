@@ -14,7 +14,7 @@ export const UNKNOWN = 2;
 export type Outcome = typeof FALSE | typeof TRUE | typeof UNKNOWN;
 
 /** Two bits of the outcome less than what a number holds exactly (53), with room to spare. */
-export const MAX_REASONS = 48;
+export const MAX_REASONS = 50;
 
 /** Above it operations on bits see only a part of a number. */
 const MAX_BITS = 0x7fff_ffff;

@@ -1,4 +1,5 @@
 /** What a policy could decide before a request is known: for the server list, for routes open to everybody, for lists of tools. */
+import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
 import { POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
 import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
@@ -9,6 +10,8 @@ import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
 interface Known {
   /** Absent = nobody is signed in; what is about a user then never helps. */
   readonly user: UserFacts | undefined;
+  /** The user stands for everybody who signs in where they do. */
+  readonly isAnyOfProvider?: boolean;
   /** The message, but for its arguments. */
   readonly mcp?: McpFacts;
   /** The template of the resource that the message reads. */
@@ -22,6 +25,21 @@ interface Known {
 export function mayReachSomething(policy: Pick<PolicyTree, "allow" | "deny">, user: UserFacts | undefined): boolean {
   return mayBeAllowed(policy, { user });
 }
+
+/**
+ * Could anybody of this provider send a request that the policy allows? Who they are and what they ask for counts as
+ * unknown; only where they come from is given. Errs on the side of yes.
+ *
+ * @param name as the criterion `idp` has it
+ */
+export function mayReachFrom(policy: Pick<PolicyTree, "allow" | "deny">, name: string): boolean {
+  const made = providerUserId(name === FIRST_PROVIDER ? undefined : name, "somebody");
+  const user = { id: made.ok ? made.id : "", email: "", name: "", groups: [], claims: {} };
+  return mayBeAllowed(policy, { user, isAnyOfProvider: true });
+}
+
+/** The criteria that do not depend on which of a provider's users it is, nor on the request. */
+const KNOWN_OF_PROVIDER: ReadonlySet<string> = new Set(["accept", "reject", "authenticated_user", "idp"]);
 
 /** What a list of an MCP server has. */
 export type ListedItem =
@@ -77,8 +95,9 @@ function possibleRule({ operator, leaves }: OperatorRule, known: Known): Possibl
   return operator satisfies never;
 }
 
-function possibleLeaf(leaf: Leaf, { user, mcp, template }: Known): Possible {
-  const { about } = leaf.criterion;
+function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template }: Known): Possible {
+  const { about, name } = leaf.criterion;
+  if (isAnyOfProvider && !KNOWN_OF_PROVIDER.has(name)) return POSSIBLY;
   if (about === "tool" || about === "message")
     return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, mcp, template);
   if (about === "request" || about === "certificate") return possibleOfRequest(leaf, mcp);

@@ -167,7 +167,7 @@ function record(
     sessionId: principal?.sessionId,
     grantId: principal?.grantId,
     clientId: principal?.clientId,
-    issuer: principal?.assertedBy?.name,
+    issuer: principal?.assertedBy?.name ?? principal?.user.issuer?.name,
     issuerRules: principal?.assertedBy?.rules?.map(({ name }) => name),
     authMethod: principal && authMethod(principal),
     mcp: prepared.isMcpServer ? (message?.facts ?? NO_MESSAGE) : undefined,

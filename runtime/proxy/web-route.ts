@@ -1,6 +1,7 @@
 /** Steps of ordinary routes and MCP client routes: people with a browser session, programs with a token. */
 import { respondError } from "../http/respond.ts";
 import type { Authenticator, ProgramCredentials, SignIn } from "../identity/interfaces.ts";
+import { helpfulProviders, otherProviders } from "../identity/sign-in/choose-provider.ts";
 import type { AuthResult } from "../identity/principal.ts";
 import { isBlocked } from "../policy/blocks.ts";
 import { isAmbiguous } from "../policy/evaluate.ts";
@@ -65,8 +66,11 @@ export function decideWeb(deps: SignInDeps & DecideDeps & DeviceDeps): Step {
     // Signing in may turn a no into a yes only for somebody who has not; so may a device.
     if (!context.principal) return askToSignIn(deps, context);
     const reason = deviceReason(decision);
-    if (reason === undefined) answerDenied(context);
-    else answerDevice(deps, context, context.principal, reason);
+    if (reason !== undefined) return answerDevice(deps, context, context.principal, reason);
+    const providers = otherProviders(context.snapshot.settings, [context.prepared.route.policy], context.principal);
+    if (providers !== undefined)
+      return deps.signIn.redirect(context.exchange, context.snapshot, { providers, isSignedIn: true });
+    answerDenied(context);
   });
 }
 
@@ -90,8 +94,9 @@ function takeProgram(deps: DecideDeps, context: RequestContext, result: AuthResu
   );
 }
 
-function askToSignIn({ signIn }: SignInDeps, { exchange, snapshot }: RequestContext): Promise<void> {
-  return signIn.redirect(exchange, snapshot);
+function askToSignIn({ signIn }: SignInDeps, { exchange, snapshot, prepared }: RequestContext): Promise<void> {
+  const providers = helpfulProviders(snapshot.settings, [prepared.route.policy]);
+  return signIn.redirect(exchange, snapshot, { providers });
 }
 
 /** Not 403: it is the spelling of the path that is refused, for everybody. */

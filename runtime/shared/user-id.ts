@@ -37,9 +37,12 @@ export const MAX_USER_ID_BYTES = 1007;
 /** A label of a host name, so that it can stand in addresses and as a key of settings. */
 const ISSUER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 
+/** What policies call the first provider; no issuer is called so. */
+export const FIRST_PROVIDER = "default";
+
 /** Whether an issuer may be called so: 1 to 32 lower-case letters, digits and dashes, no dash first or last. */
 export function isIssuerName(name: string): boolean {
-  return ISSUER_NAME.test(name);
+  return name !== FIRST_PROVIDER && ISSUER_NAME.test(name);
 }
 
 export type UserIdResult =
@@ -95,6 +98,12 @@ export function parseUserId(id: string): UserIdParts | undefined {
   const subject = id.slice(prefix.length + issuer.length + 1);
   if (!isIssuerName(issuer) || subject === "") return undefined;
   return { kind: prefix === ISSUER ? "person" : "workload", issuer, subject };
+}
+
+/** The provider that a user comes from, as policies name it; "" for machines. */
+export function providerNameOf(id: string): string {
+  const parts = parseUserId(id);
+  return parts?.kind === "person" ? (parts.issuer ?? FIRST_PROVIDER) : "";
 }
 
 /** A text that was an id when we sealed or stored it, or that somebody names. @returns undefined when it is nobody's */

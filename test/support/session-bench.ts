@@ -21,6 +21,7 @@ import { createEndpointFinder } from "../../runtime/proxy/endpoints.ts";
 import { createSafeFetch } from "../../runtime/http/fetch/safe-fetch.ts";
 import { createIssuerKeys } from "../../runtime/identity/issuers/issuer-keys.ts";
 import { createSession, type SessionModule } from "../../runtime/identity/identity.ts";
+import { callbackPath } from "../../runtime/identity/sign-in/choose-provider.ts";
 import { createBrowser, type Browser } from "./scripted-browser.ts";
 import { createTestClock, type TestClock } from "./clock.ts";
 import { snapshotFrom } from "./config.ts";
@@ -94,7 +95,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
       {
         client_id: "gateway",
         client_secret: CLIENT_SECRET,
-        redirect_uris: [AUTH, APP, WIKI].map((origin) => `${origin}/.gateway/callback`),
+        redirect_uris: [AUTH, APP, WIKI].map((origin) => origin + callbackPath(options.issuerName)),
         post_logout_redirect_uris: [`${AUTH}/.gateway/signed_out`],
       },
     ],
@@ -109,7 +110,7 @@ export async function startSessionBench(options: SessionBenchOptions = {}): Prom
     const { idp: settings } = made.settings;
     const { issuerName } = options;
     if (issuerName === undefined || settings === undefined) return made;
-    return { ...made, settings: { ...made.settings, idp: { ...settings, issuerName } } };
+    return { ...made, settings: { ...made.settings, idp: undefined, providers: [{ ...settings, issuerName }] } };
   };
   let snapshot = configured(benchConfig(idp.issuer, options.settings));
   const snapshots: Snapshots = { current: () => snapshot, subscribe: () => () => {} };

@@ -11,6 +11,7 @@ import { ownerProblems } from "./owners.ts";
 import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../settings/problem.ts";
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
+import { hasProvider, providerProblems } from "../../features/sign-in/issuer-sign-in.ts";
 import { acceptsHttpProvider, authenticateServiceProblem, signInRules } from "./sign-in.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
 
@@ -94,9 +95,10 @@ function* routeRules(
   yield* ownHostRules(upstreams, origins);
   if (boot) yield* certificateRules(route.valid, boot.downstream_mtls);
   // Without a provider nobody signs in anywhere, which has a warning of its own.
-  if (boot && settings.idp_provider_url !== undefined) {
+  if (boot && hasProvider(settings)) {
     for (const problem of signInRules(route, settings)) {
-      yield against(problem, route, slices, "idp_provider_url", () => true);
+      const source = settings.idp_provider_url === undefined ? "identity_issuers" : "idp_provider_url";
+      yield against(problem, route, slices, source, () => true);
     }
   }
   if (boot && !boot.owners && route.valid.mcp?.server?.allowed_applications) {
@@ -222,6 +224,9 @@ function* settingProblems({ boot, settings, slices }: Bundle): Iterable<SettingP
     const message = 'begins with http://, must begin with https:// unless "development" is set';
     yield { setting: "idp_provider_url", severity: "error", message };
   }
+  for (const message of providerProblems(settings, acceptsHttpProvider(boot))) {
+    yield { setting: "identity_issuers", severity: "error", message };
+  }
   const problem = boot && acceptsHttp(boot) ? authenticateServiceProblem(settings) : undefined;
   if (problem !== undefined) yield { setting: "authenticate_service_url", severity: "error", message: problem };
   const mcpRoutes = routes.filter((route) => route.valid.mcp).length;
@@ -250,18 +255,18 @@ function* startProblems(boot: BootDoc, settings: SettingsDoc, routes: readonly R
     const message = 'has no "shared_secret"; a random one is made at each start, which ends all sign-ins';
     yield { setting: "shared_secret", severity: "warning", message };
   }
-  if (routes.length > 0 && settings.idp_provider_url === undefined) {
+  if (routes.length > 0 && !hasProvider(settings)) {
     const message = 'has no "idp_provider_url", so nobody can sign in';
     yield { setting: "idp_provider_url", severity: "warning", message };
   }
   const shared = settings.authenticate_service_url === undefined ? sharedHost(routes) : undefined;
-  if (shared !== undefined && settings.idp_provider_url !== undefined) {
+  if (shared !== undefined && hasProvider(settings)) {
     const message = `has no "authenticate_service_url", and ${quote(shared)} serves a web application beside an MCP server: its scripts run on the origin on which users consent to MCP clients`;
     yield { setting: "authenticate_service_url", severity: "warning", message };
   }
   const hosts = new Set(routes.map(({ from }) => from?.host ?? ""));
   const isSpread = hosts.size > 1 || [...hosts].some((host) => host.startsWith("*."));
-  if (isSpread && settings.authenticate_service_url === undefined && settings.idp_provider_url !== undefined) {
+  if (isSpread && settings.authenticate_service_url === undefined && hasProvider(settings)) {
     const message =
       'has no "authenticate_service_url", so every route host signs in by itself and shares its origin with its upstream';
     yield { setting: "authenticate_service_url", severity: "warning", message };

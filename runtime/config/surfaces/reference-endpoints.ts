@@ -21,6 +21,11 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about: "Where a sign-in begins, on the host of `authenticate_service_url`.",
   },
   { path: "/.gateway/callback", methods: ["GET"], about: "Redirect URI to register at the identity provider." },
+  {
+    path: "/.gateway/callback/<name>",
+    methods: ["GET"],
+    about: "Redirect URI to register at the provider of this name in `identity_issuers`.",
+  },
   { path: "/.gateway/return", methods: ["GET"], about: "The end of a sign-in, on the route's host." },
   {
     path: "/.gateway/backchannel_logout",

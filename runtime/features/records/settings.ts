@@ -7,7 +7,7 @@ import { textList } from "../../settings/types/list.ts";
 
 export const recordFieldsShape = {
   authorize_log_fields: textList({
-    doc: `Fields included in authorization records. \`issuer\` is the name of the trusted issuer whose assertion let the user in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
+    doc: `Fields included in authorization records. \`issuer\` is the name in \`identity_issuers\` of who let the user in, by an assertion or at sign-in, \`issuer-rules\` has those of its \`workload_rules\` that let a workload in; \`auth-method\` is \`session\` (browser), \`grant\` (MCP client with its user's consent), \`id-jag\` (MCP client by an issuer's assertion), \`application\`, \`service-account\`, \`workload\` (job, pod or machine by its platform's token), \`programmatic\` or \`provider-token\`. One can list: ${RECORD_FIELDS.join(", ")}.`,
     default: DEFAULT_RECORD_FIELDS,
     itemValues: RECORD_FIELDS,
     check: recordField,

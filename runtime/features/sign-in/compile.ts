@@ -1,6 +1,7 @@
 /** Settings of sign-in → their compiled form. */
 import { withDefaults } from "../../settings/types/registry.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import { providerShape, type SignInEntries } from "./issuer-sign-in.ts";
 import { entraShape, type SignInDoc, signInShape } from "./settings.ts";
 import type { EntraSettings, IdpSettings } from "./compiled.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
@@ -10,15 +11,40 @@ export function compileIdp(doc: SignInDoc, secrets: SecretSource): IdpSettings |
   if (doc.idp_provider_url === undefined || doc.idp_client_id === undefined) return undefined;
   const { idp_groups_claim, idp_require_email_verified } = withDefaults(signInShape, doc);
   return {
+    label: doc.idp_label ?? new URL(doc.idp_provider_url).host,
     providerUrl: doc.idp_provider_url,
     clientId: doc.idp_client_id,
     clientSecret: secretValues(doc, "idp_client_secret", secrets)[0],
     scopes: doc.idp_scopes,
     groupsClaim: idp_groups_claim,
     requireEmailVerified: idp_require_email_verified,
+    emailDomains: undefined,
     requestParams: new Map(Object.entries(doc.idp_request_params ?? {})),
+    requiredClaims: new Map(),
     groupsResolver: doc.idp_groups_resolver && compileEntra(doc.idp_groups_resolver.entra, secrets),
   };
+}
+
+/** The settings of every provider beside `idp_provider_url`, in the order of the entries. @throws GatewayError `config.secret` */
+export function compileIssuerSignIn(issuers: SignInEntries, secrets: SecretSource): readonly IdpSettings[] {
+  return Object.entries(issuers).flatMap(([issuerName, { issuer, sign_in: doc, email_domains: domains }]) => {
+    if (!doc) return [];
+    const { groups_claim, require_email_verified } = withDefaults(providerShape, doc);
+    return {
+      issuerName,
+      label: doc.label ?? issuerName,
+      providerUrl: issuer,
+      clientId: doc.client_id,
+      clientSecret: secretValues(doc, "client_secret", secrets)[0],
+      scopes: doc.scopes,
+      groupsClaim: groups_claim,
+      requireEmailVerified: require_email_verified,
+      emailDomains: new Set(domains),
+      requestParams: new Map(Object.entries(doc.request_params ?? {})),
+      requiredClaims: new Map(Object.entries(doc.required_claims ?? {})),
+      groupsResolver: doc.groups_resolver && compileEntra(doc.groups_resolver.entra, secrets),
+    };
+  });
 }
 
 type EntraDoc = NonNullable<SignInDoc["idp_groups_resolver"]>["entra"];

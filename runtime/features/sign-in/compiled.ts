@@ -3,6 +3,8 @@
 export interface IdpSettings {
   /** What its users' ids say of it (shared/user-id.ts); absent: the first provider, `idp_provider_url`. */
   readonly issuerName?: string;
+  /** What people choose it by. */
+  readonly label: string;
   readonly providerUrl: string;
   readonly clientId: string;
   /** Absent = public client. */
@@ -13,7 +15,11 @@ export interface IdpSettings {
   readonly groupsClaim: string;
   /** An address that the provider does not say is verified counts as none. */
   readonly requireEmailVerified: boolean;
+  /** Domains of the addresses that count; undefined: all. */
+  readonly emailDomains: ReadonlySet<string> | undefined;
   readonly requestParams: ReadonlyMap<string, string>;
+  /** Claims, with their text, without which nobody signs in. */
+  readonly requiredClaims: ReadonlyMap<string, string>;
   /** Who is asked for groups that the provider leaves out; undefined: nobody, they are unknown. */
   readonly groupsResolver: EntraSettings | undefined;
 }

@@ -3,10 +3,20 @@ import { canonicalHost } from "../../settings/domains.ts";
 import { quote } from "../../settings/problem.ts";
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
+import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
 import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
 
 /** Large providers publish a dozen. */
 export const MAX_ISSUER_KEYS = 100;
+
+export function nameProblem(name: string): string | undefined {
+  if (isIssuerName(name)) return undefined;
+  const expected =
+    name === FIRST_PROVIDER
+      ? 'which stands for "idp_provider_url", must be another name'
+      : "must be 1 to 32 lower-case letters, digits and dashes, no dash first or last";
+  return `is ${quote(name)}, ${expected}`;
+}
 
 export function issuerProblem(value: string): string | undefined {
   // OpenID Connect Discovery §3: "using the https scheme with no query or fragment components".

@@ -9,14 +9,21 @@ export function* openidScope({ idp_scopes: scopes }: Partial<SignInDoc>): Iterab
     yield errorAt(["idp_scopes"], 'lacks "openid", without which nobody can sign in');
 }
 
-/** A resolver that could answer for nobody, or would send its secret to one cloud and its questions to another. */
 export function* groupsResolver({
   idp_groups_resolver: resolver,
   idp_provider_url: provider,
 }: Partial<SignInDoc>): Iterable<UnplacedProblem> {
-  if (!resolver) return;
-  const { entra } = resolver;
-  const path = ["idp_groups_resolver", "entra"];
+  if (resolver) yield* entraProblems(resolver.entra, provider, ["idp_groups_resolver", "entra"]);
+}
+
+type EntraDoc = NonNullable<SignInDoc["idp_groups_resolver"]>["entra"];
+
+/** A resolver that could answer for nobody, or would send its secret to one cloud and its questions to another. */
+export function* entraProblems(
+  entra: EntraDoc,
+  provider: string | undefined,
+  path: readonly string[],
+): Iterable<UnplacedProblem> {
   if (!hasSecret(entra, "client_secret")) yield errorAt(path, 'lacks "client_secret"');
   if ((entra.login_url === undefined) !== (entra.graph_url === undefined)) {
     const [written, other] = entra.login_url === undefined ? ["graph_url", "login_url"] : ["login_url", "graph_url"];
@@ -24,7 +31,7 @@ export function* groupsResolver({
   }
   const tenant = TENANT_IN_ISSUER.exec(provider ?? "")?.[1]?.toLowerCase();
   if (tenant !== undefined && tenant !== entra.tenant.toLowerCase())
-    yield errorAt([...path, "tenant"], 'is not the tenant of "idp_provider_url", whose users it would be asked about');
+    yield errorAt([...path, "tenant"], "is not the tenant of the provider, whose users it would be asked about");
 }
 
 /** "https://login.microsoftonline.com/<tenant>/v2.0" */

@@ -16,6 +16,12 @@ const safeOrigin = (value: string): Reading<URL> => overTlsOrLoopback(parseOrigi
 /** An id of Entra: a tenant's, a user's, a group's. */
 export const isEntraId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 
+/** @param what "a client identifier" */
+export const notEmpty =
+  (what: string) =>
+  (value: string): string | undefined =>
+    value === "" ? `is empty, must be ${what}` : undefined;
+
 export const entraShape = {
   tenant: text({
     doc: "Id of the directory (tenant). Users of another one are not asked about.",
@@ -25,7 +31,7 @@ export const entraShape = {
   client_id: text({
     doc: "Application (client) id of the app registration that asks. It has the application permissions `User.Read.All` and `GroupMember.Read.All` of Microsoft Graph, with an administrator's consent.",
     required: true,
-    check: (value) => (value === "" ? "is empty, must be a client identifier" : undefined),
+    check: notEmpty("a client identifier"),
   }),
   ...secret("client_secret", {
     doc: "Client secret of that app registration.",
@@ -44,6 +50,14 @@ export const entraShape = {
     doc: "Origin of Microsoft Graph in a sovereign cloud, such as `https://graph.microsoft.us`. With `login_url`.",
     default: "https://graph.microsoft.com",
     read: safeOrigin,
+  }),
+};
+
+/** Who is asked for groups that a provider leaves out. */
+export const resolverShape = {
+  entra: block(entraShape, {
+    doc: "Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.",
+    required: true,
   }),
 };
 
@@ -68,6 +82,11 @@ export const signInShape = {
     unset: "nobody can sign in",
     read: parseHttpUrl,
   }),
+  idp_label: text({
+    doc: "What the page calls it on which people choose where to sign in, when `identity_issuers` has providers too.",
+    unset: "the host of `idp_provider_url`",
+    check: notEmpty("a name for people"),
+  }),
   idp_client_id: text({ doc: "Client identifier at the identity provider.", unset: "nobody can sign in" }),
   ...secret("idp_client_secret", { doc: "Client secret at the identity provider.", unset: "a public client" }),
   idp_scopes: textList({
@@ -76,18 +95,10 @@ export const signInShape = {
     check: checkScope,
   }),
   idp_groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
-  idp_groups_resolver: block(
-    {
-      entra: block(entraShape, {
-        doc: "Asks Microsoft Graph (`getMemberObjects`) at sign-in and at each refresh. The address in the token is never asked.",
-        required: true,
-      }),
-    },
-    {
-      doc: "Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB.",
-      unset: "groups that the provider leaves out are unknown",
-    },
-  ),
+  idp_groups_resolver: block(resolverShape, {
+    doc: "Who is asked for the groups of users for whom the provider leaves them out because there are too many (Entra: more than 200). Without an answer they are unknown: rules that ask for groups then do not decide, so that a route with such an allow or deny rule refuses, and upstreams are told no groups; it is asked again within about a minute of use. Groups that were asked for count for the criterion `groups`; `claim/groups` stays unknown, and the signed identity header has them up to 8 KiB.",
+    unset: "groups that the provider leaves out are unknown",
+  }),
   idp_require_email_verified: flag({
     doc: "Count an e-mail address only when the provider says that it is verified (`email_verified: true`). Without it an address that the provider is silent about counts; one that it calls unverified never does.",
     default: false,

@@ -12,7 +12,6 @@ import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
 import { accepted, parseDuration } from "../../settings/values.ts";
 import { parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
-import { isIssuerName } from "../../shared/user-id.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import {
   addressProblem,
@@ -21,16 +20,19 @@ import {
   issuerProblem,
   keysProblem,
   MAX_ISSUER_KEYS,
+  nameProblem,
   oneOf,
 } from "./issuer-checks.ts";
+import { issuerSignInProblems, issuerSignInShape, SIGN_IN_USE } from "./issuer-sign-in.ts";
 import { compileWorkloadRules, type WorkloadRule, workloadRuleProblems, workloadRules } from "./workload-rules.ts";
 
 /**
  * `id_jag`: identity assertion authorization grants (enterprise-managed authorization).
  * `workload`: tokens of a platform about its jobs, pods and machines (workload identity federation).
  * `logout`: OIDC back-channel logout and global token revocation.
+ * `sign_in`: people sign in there.
  */
-export const ISSUER_USES = ["id_jag", "workload", "logout"] as const;
+export const ISSUER_USES = ["id_jag", "workload", "logout", SIGN_IN_USE] as const;
 export type IssuerUse = (typeof ISSUER_USES)[number];
 
 /** One that is good for longer is better copied than kept. Pods keep theirs, and get a new one in time. */
@@ -41,9 +43,19 @@ const DEFAULT_AGE = { id_jag: "5m", workload: "1h", logout: "5m" } as const;
 /** Members that say something of some uses alone. */
 const MEMBERS_OF_USES = [
   [["id_jag"], ["allowed_clients", "allow_public_clients"]],
-  [["id_jag", "logout"], ["email_domains"]],
+  [["id_jag", "logout", SIGN_IN_USE], ["email_domains"]],
   [["workload"], ["audiences", "replay", "ignore_client_id", "workload_rules"]],
   [["logout"], ["logout_audiences", "logout_ends_grants"]],
+  [[SIGN_IN_USE], [SIGN_IN_USE]],
+  // A sign-in finds keys by the provider's metadata, and policies say where its people may go.
+  [
+    ["id_jag", "workload", "logout"],
+    ["jwks_url", "jwks", "algorithms", "max_assertion_age"],
+  ],
+  [
+    ["id_jag", "workload"],
+    ["hosts", "max_token_lifetime"],
+  ],
 ] as const;
 
 /** Members that say nothing when they are empty. */
@@ -58,7 +70,7 @@ const shape = {
     check: issuerProblem,
   }),
   uses: textList({
-    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation.",
+    doc: "What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization). `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a stored secret (workload identity federation), and opens ordinary routes with `bearer_token_format: jwt` with it, as `workload_rules` say; its user id is `workload:<name>/<sub>`. `logout`: it ends what its users have here, by OIDC back-channel logout and by global token revocation. `sign_in`: people sign in there.",
     required: true,
     itemValues: ISSUER_USES,
     check: oneOf(ISSUER_USES, "a use"),
@@ -134,16 +146,14 @@ const shape = {
     doc: "Its back-channel logout ends what MCP clients may do for the user, too, assertions included that were issued before. Otherwise it ends browser sessions and the tokens made in them. Global token revocation always ends everything.",
     default: false,
   }),
+  ...issuerSignInShape,
 };
 
 export const trustedIssuersShape = {
   [IDENTITY_ISSUERS]: labelled(shape, {
     doc: "Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once.",
     unset: "none",
-    checkName: (name) =>
-      isIssuerName(name)
-        ? undefined
-        : `is ${quote(name)}, must be 1 to 32 lower-case letters, digits and dashes, no dash first or last`,
+    checkName: nameProblem,
   }),
 };
 
@@ -165,7 +175,7 @@ export interface TrustedIssuer {
   /** Undefined: all. */
   readonly allowedClients: ReadonlySet<string> | undefined;
   readonly allowsPublicClients: boolean;
-  readonly maxAssertionAgeSeconds: Readonly<Record<IssuerUse, number>>;
+  readonly maxAssertionAgeSeconds: Ages;
   /** Undefined: `lifetimes.accessToken` alone. */
   readonly maxTokenLifetimeSeconds: number | undefined;
   readonly emailDomains: ReadonlySet<string>;
@@ -206,6 +216,7 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
     if (doc.uses.includes("workload") && Object.keys(doc.workload_rules ?? {}).length === 0)
       yield errorAt([...at, "uses"], 'has "workload", which must have "workload_rules" beside it');
     yield* workloadRuleProblems(at, doc.issuer, doc.workload_rules);
+    for (const problem of issuerSignInProblems(doc)) yield { ...problem, path: [...at, ...problem.path] };
   }
 }
 
@@ -246,8 +257,10 @@ export function compileTrustedIssuers(doc: Partial<IssuersDoc>, providerUrl: str
   });
 }
 
-function agesOf({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">): Readonly<Record<IssuerUse, number>> {
-  const secondsFor = (use: IssuerUse): number => Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
+type Ages = Readonly<Record<keyof typeof DEFAULT_AGE, number>>;
+
+function agesOf({ max_assertion_age: age }: Pick<IssuerDoc, "max_assertion_age">): Ages {
+  const secondsFor = (use: keyof Ages): number => Math.floor(accepted(parseDuration(age ?? DEFAULT_AGE[use])) / 1000);
   return { id_jag: secondsFor("id_jag"), workload: secondsFor("workload"), logout: secondsFor("logout") };
 }
 

@@ -1,11 +1,12 @@
 /** Users and workloads whom a trusted issuer vouches for without a sign-in: what is kept, and whether the trust still stands. */
 import type { LiveSettings } from "../../config/compiled.ts";
 import { issuersFor, type IssuerUse, type TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
+import { findProviderOf, type Providers } from "../../features/sign-in/providers.ts";
 import type { WorkloadRule } from "../../features/sign-in/workload-rules.ts";
 import { parseUserId, type UserId } from "../../shared/user-id.ts";
 import { issuerOf } from "../claims-record.ts";
 import type { IdentityRecord } from "../identity-records.ts";
-import type { AssertedBy, User } from "../principal.ts";
+import type { AssertedBy, Principal, User } from "../principal.ts";
 
 /** What an assertion says of its user. */
 export interface AssertedUser {
@@ -21,7 +22,7 @@ export interface AssertedUser {
 }
 
 /** Whether what an issuer gave access to would be given today. */
-export function isStillTrusted(
+function isStillTrusted(
   settings: TrustSettings,
   assertedBy: AssertedBy,
   userId: UserId,
@@ -32,6 +33,27 @@ export function isStillTrusted(
   if (!entry || entry.userIssuer !== issuerOf(userId)) return false;
   return entry.allowedClients === undefined || (clientId !== undefined && entry.allowedClients.has(clientId));
 }
+
+/** Whether who vouches for a caller would be believed today: the issuer of an assertion, or the provider of a sign-in. */
+export function isStillVouchedFor(
+  settings: TrustSettings & Providers,
+  { assertedBy, user, clientId }: Vouched,
+): boolean {
+  if (assertedBy) return isStillTrusted(settings, assertedBy, user.id, clientId);
+  const { issuer } = user;
+  // Under a name that is another issuer's now, the same subject is somebody else.
+  return issuer === undefined || findProviderOf(settings, issuer.name)?.providerUrl === issuer.url;
+}
+
+/** Whether that has to be asked: nobody but the first provider vouches for most callers. */
+export function needsVoucher({ assertedBy, user }: Vouched): boolean {
+  return assertedBy !== undefined || user.issuer !== undefined;
+}
+
+type Vouched = Pick<Principal, "user"> & {
+  readonly assertedBy?: AssertedBy | undefined;
+  readonly clientId?: string | undefined;
+};
 
 /** What is kept of who vouched for a workload. */
 export function asserter(

@@ -1,12 +1,7 @@
 /** To whom an issuer's logout tokens have to be addressed. */
-import type { LiveSettings } from "../../config/compiled.ts";
+import { clientIdsAt, type Providers } from "../../features/sign-in/providers.ts";
 import type { TrustedIssuer } from "../../features/sign-in/trusted-issuers.ts";
 
-/** The client ids under which the users of an entry sign in here. */
-export function clientIdsOf({ userIssuer }: TrustedIssuer, { idp }: Pick<LiveSettings, "idp">): readonly string[] {
-  return idp !== undefined && idp.issuerName === userIssuer ? [idp.clientId] : [];
-}
-
-export function logoutAudiences(entry: TrustedIssuer, settings: Pick<LiveSettings, "idp">): ReadonlySet<string> {
-  return new Set([...clientIdsOf(entry, settings), ...entry.logoutAudiences]);
+export function logoutAudiences(entry: TrustedIssuer, settings: Providers): ReadonlySet<string> {
+  return new Set([...clientIdsAt(settings, entry), ...entry.logoutAudiences]);
 }

@@ -18,22 +18,29 @@ export interface IdpDeps {
 /** @throws GatewayError `idp.unavailable` */
 export type Discover = (settings: IdpSettings) => Promise<openid.Configuration>;
 
+interface Known {
+  readonly key: string;
+  configuration: Promise<openid.Configuration>;
+  askedAtMs: number;
+}
+
 const TIMEOUT_SECONDS = 10;
 /** Metadata is asked for again after so long; the old one serves while that fails. */
 const METADATA_MS = 60 * 60 * 1000;
 
 export function createDiscovery(deps: IdpDeps): Discover {
-  /** Only of the settings in force. */
-  let known: { readonly key: string; configuration: Promise<openid.Configuration>; askedAtMs: number } | undefined;
+  /** By the issuer's name, "" for the first provider; only of the settings in force. */
+  const known = new Map<string, Known>();
 
   return (settings) => {
     // The secret is part of what was configured: a new one on reload must not be used through an old configuration.
     const key = JSON.stringify([settings.providerUrl, settings.clientId, hashSecret(settings.clientSecret ?? "")]);
+    const name = settings.issuerName ?? "";
+    const older = known.get(name);
     const now = deps.clock.now();
-    if (known?.key === key && now - known.askedAtMs < METADATA_MS) return known.configuration;
+    if (older?.key === key && now - older.askedAtMs < METADATA_MS) return older.configuration;
     const asked = askMetadata(settings, deps);
-    if (known?.key === key) {
-      const older = known;
+    if (older?.key === key) {
       older.askedAtMs = now;
       asked.then(
         () => (older.configuration = asked),
@@ -42,10 +49,10 @@ export function createDiscovery(deps: IdpDeps): Discover {
       return older.configuration;
     }
     const current = { key, configuration: asked, askedAtMs: now };
-    known = current;
+    known.set(name, current);
     // A failure is not kept: the next sign-in asks again.
     asked.catch(() => {
-      if (known === current) known = undefined;
+      if (known.get(name) === current) known.delete(name);
     });
     return asked;
   };

@@ -168,6 +168,16 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
           "Cannot read a user: the provider's ID token names another subject or none",
         );
       }
+      // A refresh may bring no ID token; what that said last still holds then.
+      const missing =
+        known === undefined || tokens.idClaims ? missingClaim(settings, tokens.idClaims ?? {}) : undefined;
+      if (missing !== undefined) {
+        const name = JSON.stringify(missing);
+        throw new GatewayError(
+          "idp.refused",
+          `Cannot read a user: the ID token's claim ${name} is not the required one`,
+        );
+      }
       const made = providerUserId(settings.issuerName, expected);
       if (!made.ok) {
         const subject = JSON.stringify(expected.slice(0, SHOWN_SUBJECT_CHARACTERS));
@@ -209,6 +219,11 @@ export function createIdp(deps: IdentityProviderDeps): IdentityProvider {
       }
     },
   };
+}
+
+/** A hint on the way to the provider keeps nobody out: which tenant somebody is of stands in what it signed. */
+function missingClaim({ requiredClaims }: IdpSettings, claims: Readonly<Record<string, unknown>>): string | undefined {
+  return [...requiredClaims].find(([name, text]) => !Object.hasOwn(claims, name) || claims[name] !== text)?.[0];
 }
 
 /** @returns undefined for a user of another issuer */

@@ -8,6 +8,7 @@
 import type { LeftOut } from "../../policy/facts.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Json } from "../../store/store.ts";
+import { vouchedEmail } from "../issuers/vouched-email.ts";
 import { isRecord } from "../../shared/is-record.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -29,6 +30,8 @@ export interface ClaimRules {
   readonly groupsClaim: string;
   /** An address counts only when the provider says that it is verified. */
   readonly requireEmailVerified: boolean;
+  /** Domains of the addresses that count; undefined: all. */
+  readonly emailDomains: ReadonlySet<string> | undefined;
 }
 
 /** Claims about one token, not about the user: kept they would make every refresh look like a change of the user. */
@@ -69,7 +72,7 @@ export function readProfile(sources: readonly Claims[], rules: ClaimRules, userI
     claims,
     ...(leftOut && { leftOut }),
   };
-  return rules.requireEmailVerified ? withoutUnverifiedEmail(facts) : facts;
+  return withCountedEmail(facts, rules);
 }
 
 /** Whether these claims leave something open that the userinfo endpoint may know. */
@@ -93,12 +96,20 @@ export function withOthersLeftOut(facts: ProfileFacts): ProfileFacts {
   return { ...facts, leftOut: { groups: false, claims: [], ...facts.leftOut, others: true } };
 }
 
-/** The facts under `idp_require_email_verified`: no address that the provider is silent about. */
-export function withoutUnverifiedEmail<Facts extends { readonly email: string; readonly claims: Claims }>(
+/**
+ * The facts without an address that does not count: under `idp_require_email_verified` one that the provider is silent about,
+ * and one of a domain for which it may not speak.
+ */
+export function withCountedEmail<Facts extends { readonly email: string; readonly claims: Claims }>(
   facts: Facts,
+  { requireEmailVerified, emailDomains }: Pick<ClaimRules, "requireEmailVerified" | "emailDomains">,
 ): Facts {
   const { email, ...claims } = facts.claims;
-  return email === undefined || isVerified(facts.claims["email_verified"]) ? facts : { ...facts, email: "", claims };
+  if (email === undefined) return facts;
+  const isSure = !requireEmailVerified || isVerified(facts.claims["email_verified"]);
+  return isSure && (emailDomains === undefined || vouchedEmail(email, emailDomains) !== "")
+    ? facts
+    : { ...facts, email: "", claims };
 }
 
 /**

@@ -8,6 +8,7 @@
 import * as jose from "jose";
 import type * as openid from "openid-client";
 
+import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import type { OperatorFetch } from "../../http/fetch/operator-fetch.ts";
 
 /** No "none", and no shared secrets: whoever could check such a token could make it. */
@@ -34,19 +35,29 @@ export interface ProviderKeys {
   checkSignature(configuration: openid.Configuration, idToken: string): Promise<void>;
 }
 
-export function createProviderKeys(deps: { readonly fetch: OperatorFetch }): ProviderKeys {
-  let known: { readonly url: string; readonly keys: ReturnType<typeof jose.createRemoteJWKSet> } | undefined;
+type RemoteKeys = ReturnType<typeof jose.createRemoteJWKSet>;
 
-  const keysAt = (url: string): ReturnType<typeof jose.createRemoteJWKSet> => {
-    if (known?.url !== url) {
+interface KeySet extends Visited {
+  readonly keys: RemoteKeys;
+}
+
+/** One for each provider; more than anybody configures. */
+const MAX_KEY_SETS = 64;
+
+export function createProviderKeys(deps: { readonly fetch: OperatorFetch }): ProviderKeys {
+  const known = new BoundedCache<KeySet>(MAX_KEY_SETS);
+
+  const keysAt = (url: string): RemoteKeys => {
+    let found = known.get(url);
+    if (found === undefined) {
       const keys = jose.createRemoteJWKSet(new URL(url), {
         // It never reads again by itself: it would not for a key that took over the id of another one.
         cooldownDuration: Infinity,
         [jose.customFetch]: (address: string, options: RequestInit) => deps.fetch(address, options),
       });
-      known = { url, keys };
+      known.set(url, (found = { keys, visited: false }));
     }
-    return known.keys;
+    return found.keys;
   };
 
   return {

@@ -8,17 +8,18 @@
  */
 import type { IdpSettings } from "../../features/sign-in/compiled.ts";
 import { issuersWith } from "../../features/sign-in/trusted-issuers.ts";
+import { providerName } from "../../features/sign-in/providers.ts";
 import type { Snapshot } from "../../config/snapshot.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ErrorCode, StatusOf } from "../../http/codes.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { parseQuery } from "../../shared/http/query.ts";
-import { redirect, respondError } from "../../http/respond.ts";
+import { redirect, respondError, respondHtml } from "../../http/respond.ts";
 import { hashSecret, randomHandle, randomSecret, type Keys } from "../../shared/keys.ts";
 import type { Log } from "../../shared/log.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../blocks.ts";
-import type { Cookies } from "../cookie.ts";
+import type { Carried, Cookies } from "../cookie.ts";
 import type { IdentityService } from "../identities.ts";
 import type { IdentityProvider, ProviderTokenSet } from "../provider/idp.ts";
 import { SESSIONS_TAG, userTag, type SessionRecords } from "../identity-records.ts";
@@ -27,6 +28,7 @@ import { refuseUnavailable, withStore, type RouteSignIn } from "./sign-in.ts";
 import type { Authenticator } from "../interfaces.ts";
 import { isSignedOut, providerSessionTag } from "../logout/signed-out.ts";
 import { findSite, type Site } from "../sites.ts";
+import { callbackPath, chooseProvider, findProviders, isOfOne, renderChoice } from "./choose-provider.ts";
 import { createTickets, type Ticket } from "./ticket.ts";
 import type { UserId } from "../../shared/user-id.ts";
 import type { Store } from "../../store/store.ts";
@@ -48,31 +50,35 @@ export interface ProviderSignInDeps {
 export interface ProviderSignIn {
   /** `/.gateway/sign_in`: with `ticket` from a route's host; without, begins a sign-in on this host. */
   readonly handleSignIn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
-  /** `/.gateway/callback`: where the provider sends the browser back. */
+  /** `/.gateway/callback`, and `/.gateway/callback/<name>`: where a provider sends the browser back. */
   readonly handleCallback: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
 
 /** The browser follows the redirect at once; nobody else needs the code. */
 const CODE_SECONDS = 60;
-const CALLBACK_PATH = "/.gateway/callback";
 
 export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
   const { records, cookies, clock } = deps;
   const tickets = createTickets(deps);
   const secrets = deps.keys.sealer("provider-tokens");
 
-  const toProvider = async (exchange: Exchange, snapshot: Snapshot, site: Site, ticket: Ticket): Promise<void> => {
-    const { idp, cookie } = snapshot.settings;
-    if (!idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+  const toProvider = async (
+    exchange: Exchange,
+    { settings: { cookie } }: Snapshot,
+    site: Site,
+    ticket: Ticket,
+    idp: IdpSettings,
+  ): Promise<void> => {
     const state = randomSecret();
     const checks = { state, nonce: randomSecret(), codeVerifier: randomSecret(48) };
-    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: site.origin + CALLBACK_PATH });
+    const url = await deps.idp.authorizationUrl(idp, { ...checks, redirectUri: redirectUri(site, idp) });
     const carried = {
       signInId: ticket.signInId,
       from: site.host,
       host: ticket.host,
       nonce: checks.nonce,
       codeVerifier: checks.codeVerifier,
+      provider: startedAt(idp),
     };
     redirect(exchange, 302, url, [
       ...cookies.clearPile(exchange, site, cookie),
@@ -146,13 +152,22 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     if (!ticket || !target) {
       return refuse(exchange, 400, "sign-in.ticket", "The sign-in took too long. Please open the page again.");
     }
+    const providers = findProviders(snapshot.settings, ticket.providers);
+    if (providers.length === 0)
+      return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     const known = await deps.authenticator.cookie(exchange);
-    if (known.ok && known.principal.sessionId !== undefined) {
-      return finish(exchange, target, ticket.signInId, known.principal.sessionId);
+    const { sessionId, user } = known.ok ? known.principal : {};
+    if (sessionId !== undefined && user && isOfOne(providers, user.id)) {
+      return finish(exchange, target, ticket.signInId, sessionId);
     }
     if (!known.ok && known.reason === "unavailable") return refuseUnavailable(exchange);
     if (!known.ok && known.reason === "blocked") return respondBlocked(exchange);
-    return toProvider(exchange, snapshot, site, ticket);
+    const { cookie } = snapshot.settings;
+    const remembered = cookies.readProvider(exchange, site, cookie);
+    const choice = { providers, wanted: query.values.get("idp"), remembered, user };
+    const idp = chooseProvider(choice);
+    if (idp) return toProvider(exchange, snapshot, site, ticket, idp);
+    respondHtml(exchange, 200, renderChoice(choice, target.host, `${exchange.path}?ticket=${sealed}`));
   };
 
   const vouchFor = async (idp: IdpSettings, query: string, checks: Parameters<IdentityProvider["exchangeCode"]>[2]) => {
@@ -177,7 +192,9 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     const site = findSite(snapshot, exchange.host);
     const query = parseQuery(exchange.query);
     const state = query.ok ? query.values.get("state") : undefined;
-    const { idp, cookie } = snapshot.settings;
+    const { settings } = snapshot;
+    const { cookie } = settings;
+    const idp = settings.providers.find(({ issuerName }) => exchange.path === callbackPath(issuerName));
     if (!site?.authenticates || !idp || state === undefined) {
       return refuse(exchange, 400, "sign-in.callback", "This sign-in link is not complete.");
     }
@@ -188,6 +205,15 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return refuse(exchange, 400, "sign-in.callback", message);
     }
     const done = ["set-cookie", cookies.clearCarried(site, cookie, "provider", stateHash)];
+    // "Clients MUST store, for each authorization request, the issuer they sent the authorization request to" (RFC 9700 §4.4.2).
+    if (!isSameProvider(begun.provider, idp)) {
+      deps.log.warn(
+        { idp: providerName(idp), request: exchange.id },
+        "an answer came for a sign-in at another provider",
+      );
+      return refuse(exchange, 400, "sign-in.callback", "This answer belongs to a sign-in elsewhere.", done);
+    }
+    const isChosen = settings.providers.length > 1;
     // 2. Where it goes back to, before the provider's code is spent.
     const target = findTarget(snapshot, begun.host, site);
     if (!target)
@@ -196,12 +222,14 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
     await records.sessions.get(begun.signInId);
     // 3. The user, as the provider vouches. Whatever comes of it, the browser does not try this code again.
     const { signInId, nonce, codeVerifier } = begun;
-    const checks = { redirectUri: site.origin + CALLBACK_PATH, state, nonce, codeVerifier };
+    const checks = { redirectUri: redirectUri(site, idp), state, nonce, codeVerifier };
     let vouched: Awaited<ReturnType<typeof vouchFor>>;
     try {
       vouched = await vouchFor(idp, exchange.query, checks);
     } catch (error) {
-      return respondFailure(exchange, error, done);
+      // So that they may choose another one.
+      const forgotten = isChosen ? ["set-cookie", cookies.setProvider(undefined, site, cookie)] : [];
+      return respondFailure(exchange, error, [...done, ...forgotten]);
     }
     const { tokens, userId, profile } = vouched;
     const facts = profile ?? { email: "", name: "", groups: [], claims: {} };
@@ -219,7 +247,8 @@ export function createProviderSignIn(deps: ProviderSignInDeps): ProviderSignIn {
       return respondFailure(exchange, new GatewayError("idp.refused", "the provider signed the user out since"), done);
     }
     deps.log.info({ user: userId, host: target.host, request: exchange.id }, "signed in");
-    const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done];
+    const remembered = isChosen ? ["set-cookie", cookies.setProvider(providerName(idp), site, cookie)] : [];
+    const headers = ["set-cookie", cookies.setSession(session, site, cookie), ...done, ...remembered];
     await finish(exchange, target, signInId, session.sessionId, headers);
   };
 
@@ -238,6 +267,21 @@ function providerSessionOf({
 }: ProviderTokenSet): { readonly issuer: string; readonly sid: string } | undefined {
   const { iss: issuer, sid } = idClaims ?? {};
   return typeof issuer === "string" && typeof sid === "string" ? { issuer, sid } : undefined;
+}
+
+function redirectUri(site: Site, { issuerName }: IdpSettings): string {
+  return site.origin + callbackPath(issuerName);
+}
+
+type StartedAt = NonNullable<Carried["provider"]["provider"]>;
+
+function startedAt({ issuerName: name, providerUrl: url }: IdpSettings): StartedAt {
+  return { ...(name === undefined ? {} : { name }), url };
+}
+
+function isSameProvider(started: StartedAt | undefined, { issuerName, providerUrl }: IdpSettings): boolean {
+  if (started === undefined) return issuerName === undefined;
+  return started.name === issuerName && started.url === providerUrl;
 }
 
 /** Where somebody lands who signs in without having been anywhere: the authenticate host serves no route. */

@@ -22,7 +22,7 @@ import type { Blocks } from "../blocks.ts";
 import type { IdentityService } from "../identities.ts";
 import type { SessionRecords } from "../identity-records.ts";
 import { respondBlocked } from "../refuse-blocked.ts";
-import type { Revocations, SignIn } from "../interfaces.ts";
+import type { Revocations, SignIn, SignInAt } from "../interfaces.ts";
 import { findSite, isLocalPath, type Site } from "../sites.ts";
 import { createTickets } from "./ticket.ts";
 
@@ -38,7 +38,7 @@ export interface SignInDeps {
 
 export interface RouteSignIn extends SignIn {
   /** Begins a sign-in that ends at `returnTo` on this host. */
-  start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void>;
+  start(exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string, at?: SignInAt): Promise<void>;
   /** `/.gateway/return`: takes the one-time code. */
   readonly handleReturn: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
 }
@@ -69,9 +69,16 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
     return { host };
   };
 
-  const start = async (exchange: Exchange, snapshot: Snapshot, site: Site, returnTo: string): Promise<void> => {
+  const start = async (
+    exchange: Exchange,
+    snapshot: Snapshot,
+    site: Site,
+    returnTo: string,
+    { providers, isSignedIn = false }: SignInAt = {},
+  ): Promise<void> => {
     const { settings } = snapshot;
-    if (!settings.idp) return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
+    if (settings.providers.length === 0)
+      return refuse(exchange, 503, "sign-in.not-configured", "Sign-in is not set up on this gateway.");
     if (!site.secure && !isLoopbackHost(site.hostname)) {
       // Without https a cookie could be read and planted by anybody on the way.
       return refuse(exchange, 403, "sign-in.insecure", "Signing in needs https on this address.");
@@ -85,22 +92,23 @@ export function createSignIn(deps: SignInDeps): RouteSignIn {
       cookies.setCarried(site, settings.cookie, "sign_in", id, carried),
     ];
     // A cookie that no longer opens anything must not stay behind and shadow the next one.
-    if (cookies.readSession(exchange, site, settings.cookie) !== undefined) {
+    if (!isSignedIn && cookies.readSession(exchange, site, settings.cookie) !== undefined) {
       headers.push("set-cookie", cookies.clearSession(site, settings.cookie));
     }
-    const ticket = tickets.seal({ signInId: id, host: site.host, expiresAt });
+    const ticket = tickets.seal({ signInId: id, host: site.host, expiresAt, ...(providers && { providers }) });
     redirect(exchange, 302, `${site.authenticateOrigin}/.gateway/sign_in?ticket=${ticket}`, headers);
   };
 
   return {
-    start: (exchange, snapshot, site, returnTo) => withStore(exchange, () => start(exchange, snapshot, site, returnTo)),
+    start: (exchange, snapshot, site, returnTo, at) =>
+      withStore(exchange, () => start(exchange, snapshot, site, returnTo, at)),
 
-    async redirect(exchange, snapshot) {
+    async redirect(exchange, snapshot, at) {
       const site = findSite(snapshot, exchange.host);
       if (!site || !isNavigation(exchange)) {
         return refuse(exchange, 401, "sign-in.required", "Sign in with a browser to use this address.");
       }
-      await withStore(exchange, () => start(exchange, snapshot, site, exchange.path + exchange.query));
+      await withStore(exchange, () => start(exchange, snapshot, site, exchange.path + exchange.query, at));
     },
 
     handleReturn: (exchange, snapshot) =>

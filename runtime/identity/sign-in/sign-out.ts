@@ -39,7 +39,7 @@ export interface SignOut {
   /** `/.gateway/sign_out`, GET and POST. */
   readonly handleSignOut: (exchange: Exchange, snapshot: Snapshot) => Promise<void>;
   /** `/.gateway/signed_out`: where the provider sends the browser after it ended its own session. */
-  readonly handleSignedOut: (exchange: Exchange) => void;
+  readonly handleSignedOut: (exchange: Exchange, snapshot: Snapshot) => void;
 }
 
 export function createSignOut(deps: SignOutDeps): SignOut {
@@ -62,7 +62,11 @@ export function createSignOut(deps: SignOutDeps): SignOut {
     const next =
       (provider && (await deps.idp.endSessionUrl(provider, { idToken, returnTo: landing }))) ??
       settings.signOutRedirectUrl;
-    const headers = ["set-cookie", deps.cookies.clearSession(site, settings.cookie)];
+    const headers = [
+      "set-cookie",
+      deps.cookies.clearSession(site, settings.cookie),
+      ...forgetProvider(exchange, snapshot, site),
+    ];
     if (next === undefined) return respondHtml(exchange, 200, signedOutPage(), headers);
     // A page that goes on by itself instead of a redirect: browsers hold a form's redirects to the form's own policy.
     respondHtml(exchange, 200, continuePage({ title: "Signed out", href: next }), [
@@ -71,6 +75,12 @@ export function createSignOut(deps: SignOutDeps): SignOut {
       `0;url=${next}`,
     ]);
   };
+
+  /** Who signs out may want to sign in elsewhere. */
+  const forgetProvider = (exchange: Exchange, { settings: { cookie } }: Snapshot, site: Site): readonly string[] =>
+    deps.cookies.readProvider(exchange, site, cookie) === undefined
+      ? []
+      : ["set-cookie", deps.cookies.setProvider(undefined, site, cookie)];
 
   /**
    * The cookie opens nothing here, which does not say that it opens nothing elsewhere: a sign-out that the store did not
@@ -118,8 +128,9 @@ export function createSignOut(deps: SignOutDeps): SignOut {
         }
         await end(exchange, snapshot, site, principal);
       }),
-    handleSignedOut(exchange) {
-      respondHtml(exchange, 200, signedOutPage());
+    handleSignedOut(exchange, snapshot) {
+      const site = findSite(snapshot, exchange.host);
+      respondHtml(exchange, 200, signedOutPage(), site && forgetProvider(exchange, snapshot, site));
     },
   };
 }

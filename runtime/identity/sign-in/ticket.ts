@@ -7,6 +7,8 @@ export interface Ticket {
   /** Host that the browser goes back to. */
   readonly host: string;
   readonly expiresAt: number;
+  /** Names of the providers that help there; absent: all. */
+  readonly providers?: readonly string[];
 }
 
 export interface Tickets {

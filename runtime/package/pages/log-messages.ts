@@ -59,6 +59,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
   },
   "Sign-in, users, devices": {
     "a sign-in failed": "`reason` has what the identity provider said: secret, redirect URI, clock, egress.",
+    "an answer came for a sign-in at another provider":
+      "Once: the configuration changed meanwhile. Again: somebody tries to mix up providers, or a redirect URI is registered for another client.",
     "a sign-in was refused: the user is blocked": "Nothing: see Incident brake.",
     "a credential cannot be verified now": "Store or provider cannot be reached: users get 503.",
     "a token of the identity provider cannot be verified now": "Allow egress to the provider's keys and userinfo.",

@@ -11,7 +11,7 @@ import { evaluate } from "../../policy/evaluate.ts";
 import type { Facts } from "../../policy/facts.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import { isStillTrusted } from "../../identity/issuers/asserted.ts";
+import { isStillVouchedFor } from "../../identity/issuers/asserted.ts";
 import { isOutdated } from "../../identity/users/device-facts.ts";
 import type { Principal } from "../../identity/principal.ts";
 import type { Revocations } from "../../identity/interfaces.ts";
@@ -258,8 +258,7 @@ function isStillAllowed(
   const route = routes.get(stream.routeKey);
   if (!route || !stream.facts) return false;
   if (route.mcp !== undefined && !next.settings.mcpEnabled) return false;
-  const { assertedBy, user, clientId } = stream.principal ?? {};
-  if (user && assertedBy && !isStillTrusted(next.settings, assertedBy, user.id, clientId)) return false;
+  if (stream.principal && !isStillVouchedFor(next.settings, stream.principal)) return false;
   return evaluate(route.policy, stream.facts).allowed;
 }
 

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
+import { clientIdsAt } from "../../../runtime/features/sign-in/providers.ts";
 import { loadSlices } from "../../../runtime/config/load.ts";
 import { formatPath } from "../../../runtime/settings/problem.ts";
 import { bootFrom, checkedFrom, routeNamed, secretsFrom, snapshotFrom } from "../../support/config.ts";
@@ -191,6 +192,7 @@ describe("compileSettings()", () => {
       accessTokenAudiences: [],
       programmaticRedirectDomains: undefined,
       idp: undefined,
+      providers: [],
       identityIssuers: [],
       cookie: { name: "gateway_session", expirationSeconds: 50_400, sameSite: "lax" },
       lifetimes: { accessToken: 900, clientRouteToken: 300, refreshToken: 7_776_000, authorizationCode: 60 },
@@ -216,7 +218,9 @@ describe("compileSettings()", () => {
     );
 
     expect(settings.authenticateServiceUrl).toBe("https://auth.example.com");
+    expect(settings.providers).toEqual([settings.idp]);
     expect(settings.idp).toEqual({
+      label: "login.example.com",
       providerUrl: "https://login.example.com",
       clientId: "gateway",
       clientSecret: "opened",
@@ -224,7 +228,52 @@ describe("compileSettings()", () => {
       groupsClaim: "roles",
       requireEmailVerified: false,
       requestParams: new Map([["prompt", "login"]]),
+      requiredClaims: new Map(),
     });
+  });
+
+  test("reads the providers of identity_issuers, the first one before them", () => {
+    const { settings } = snapshotFrom(
+      `
+        idp_provider_url: https://login.example.com
+        idp_client_id: gateway
+        idp_label: Staff
+        identity_issuers:
+          agents: { issuer: "https://agents.example", uses: [id_jag] }
+          partner:
+            issuer: https://login.partner.example/
+            uses: [sign_in]
+            email_domains: [partner.example]
+            sign_in:
+              client_id: from-partner
+              client_secret_ref: env:PARTNER
+              scopes: [openid]
+              required_claims: { tid: t1 }
+          other: { issuer: "https://other.example", uses: [id_jag, sign_in], sign_in: { client_id: o, label: Others } }
+      `,
+      { secrets: { "env:PARTNER": "known" } },
+    );
+
+    expect(settings.providers.map(({ issuerName, label }) => [issuerName, label])).toEqual([
+      [undefined, "Staff"],
+      ["partner", "partner"],
+      ["other", "Others"],
+    ]);
+    expect(settings.providers[1]).toEqual({
+      issuerName: "partner",
+      label: "partner",
+      providerUrl: "https://login.partner.example/",
+      clientId: "from-partner",
+      clientSecret: "known",
+      scopes: ["openid"],
+      groupsClaim: "groups",
+      requireEmailVerified: false,
+      emailDomains: new Set(["partner.example"]),
+      requestParams: new Map(),
+      requiredClaims: new Map([["tid", "t1"]]),
+    });
+    const clientIds = settings.identityIssuers.map((issuer) => clientIdsAt(settings, issuer));
+    expect(clientIds).toEqual([[], ["from-partner"], ["o"]]);
   });
 
   test("keeps an empty authorize_log_fields apart from none", () => {

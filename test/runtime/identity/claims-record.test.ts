@@ -50,20 +50,27 @@ describe("mergeIdentity()", () => {
 describe("the settings of a user's provider", () => {
   const first = snapshotFrom(benchConfig("http://127.0.0.1:9")).settings;
   const settings = first.idp as NonNullable<LiveSettings["idp"]>;
-  const corp = { idp: { ...settings, issuerName: "corp" } };
+  const corp = { providers: [{ ...settings, issuerName: "corp" }] };
 
   test("are those of the issuer in the id, though address and client are the same", () => {
     for (const [live, ours, other] of [
       [first, userId("1"), userId("1", "corp")],
       [corp, userId("1", "corp"), userId("1")],
     ] as const) {
-      expect(findProvider(live, ours)).toBe(live.idp);
+      expect(findProvider(live, ours)).toBe(live.providers[0]);
       expect(findProvider(live, other)).toBeUndefined();
       expect(findProvider(live, userId("1", "partner"))).toBeUndefined();
-      expect(providerOf(merged(ours), live)).toBe(live.idp);
+      expect(providerOf(merged(ours), live)).toBe(live.providers[0]);
       expect(providerOf(merged(other), live)).toBeUndefined();
     }
-    expect(findProvider({ idp: undefined }, userId("1"))).toBeUndefined();
+    expect(findProvider({ providers: [] }, userId("1"))).toBeUndefined();
+  });
+
+  test("are found among several", () => {
+    const both = { providers: [settings, ...corp.providers] };
+    expect(findProvider(both, userId("1"))).toBe(settings);
+    expect(findProvider(both, userId("1", "corp"))).toBe(corp.providers[0]);
+    expect(findProvider(both, userId("1", "partner"))).toBeUndefined();
   });
 
   test("are no machine's", () => {

@@ -5,6 +5,7 @@ import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
 import { denialDetails, explain } from "../../../runtime/policy/explain.ts";
 import type { DeviceFacts, Facts } from "../../../runtime/policy/facts.ts";
 import {
+  MAX_REASONS,
   FALSE,
   packOutcome,
   outcomeOf,
@@ -178,7 +179,7 @@ describe("device", () => {
 
 describe("a finding", () => {
   test("holds more reasons than an integer has bits", () => {
-    const names = Array.from({ length: 48 }, (_, index) => `reason-${index}`);
+    const names = Array.from({ length: MAX_REASONS }, (_, index) => `reason-${index}`);
     let all = 0;
     for (const position of names.keys()) {
       const one = packOutcome(TRUE, reasonAt(position));

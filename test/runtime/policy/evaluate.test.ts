@@ -562,3 +562,21 @@ describe("evaluate() of letters that look alike", () => {
     expect(allows({ allow: { or: [{ domain: "Example.COM" }] } }, asUser({ email: "A@eXample.com" }))).toBe(true);
   });
 });
+
+describe("idp", () => {
+  const user = asUser({});
+  const of = (id: string): Facts => ({ ...user, user: { ...(user.user as NonNullable<Facts["user"]>), id } });
+  test.each<[string, unknown, readonly boolean[]]>([
+    ["the first provider", "default", [true, false, false]],
+    ["another one", "corp", [false, true, false]],
+    ["none of them", { not_in: ["default", "corp"] }, [false, false, true]],
+  ])("is %s", (_, idp, allowed) => {
+    const policy: PolicyDoc = { allow: { and: [{ idp }] } };
+    expect(["1", "issuer:corp/1", "service-account:ci"].map((id) => allows(policy, of(id)))).toEqual(allowed);
+  });
+
+  test("is unknown of nobody", () => {
+    expect(allows({ allow: { not: [{ idp: "corp" }] } }, anonymous())).toBe(false);
+    expect(decide({ allow: { and: [{ idp: "corp" }] } }, of("1")).allowWhyFalse).toEqual(["idp-unauthorized"]);
+  });
+});

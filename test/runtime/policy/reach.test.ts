@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { compilePolicy, evaluate } from "../../../runtime/policy/evaluate.ts";
 import { readArguments } from "../../../runtime/policy/mcp/argument-values.ts";
 import { OPERATORS, type CriterionDoc, type PolicyDoc } from "../../../runtime/policy/parse.ts";
-import { mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
+import { mayReachFrom, mayReachSomething, mayUse, type ListedItem } from "../../../runtime/policy/reach.ts";
 import { alice, asAlice } from "../../support/facts.ts";
 
 describe("mayReachSomething()", () => {
@@ -204,5 +204,34 @@ describe("mayUse()", () => {
       ),
       { numRuns: 5000 },
     );
+  });
+});
+
+describe("mayReachFrom()", () => {
+  const staff = { idp: "default" };
+  const partner = { idp: "partner" };
+  test.each<[string, PolicyDoc, boolean, boolean]>([
+    ["no rule", [], false, false],
+    ["everybody who signs in", { allow: { and: [{ authenticated_user: true }] } }, true, true],
+    ["everybody", { allow: { and: [{ accept: true }] } }, true, true],
+    ["one of them", { allow: { and: [partner] } }, false, true],
+    ["both", { allow: { or: [partner, staff] } }, true, true],
+    ["a list", { allow: { and: [{ idp: { in: ["partner", "other"] } }] } }, false, true],
+    ["not one of them", { allow: { not: [partner] } }, true, false],
+    ["one of them, with more", { allow: { and: [partner, { groups: "admins" }] } }, false, true],
+    ["one of them, or more", { allow: { or: [partner, { domain: "example.com" }] } }, true, true],
+    ["one of them, at a path", { allow: { and: [partner, { http_path: "/x" }] } }, false, true],
+    ["one of them, with a device", { allow: { and: [staff, { device: { approved: true } }] } }, true, false],
+    ["a deny rule", { allow: { and: [{ authenticated_user: true }] }, deny: { or: [partner] } }, true, false],
+    [
+      "a deny rule with more",
+      { allow: { and: [{ authenticated_user: true }] }, deny: { and: [partner, { groups: "x" }] } },
+      true,
+      true,
+    ],
+    ["several rules", [{ allow: { and: [staff, { reject: true }] } }, { allow: { and: [partner] } }], false, true],
+  ])("%s", (_, doc, fromFirst, fromPartner) => {
+    const policy = compilePolicy(doc);
+    expect([mayReachFrom(policy, "default"), mayReachFrom(policy, "partner")]).toEqual([fromFirst, fromPartner]);
   });
 });

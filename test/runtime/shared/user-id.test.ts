@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import {
   isIssuerName,
+  providerNameOf,
   isNamedByEmail,
   MAX_USER_ID_BYTES,
   parseUserId,
@@ -94,12 +95,25 @@ describe("providerUserId() of another issuer", () => {
   });
 
   test("is never asked for an issuer that cannot be called so", () => {
-    for (const name of ["", "Corp", "a/b", "-a", "a-", "a b", "ä", "a.b", "x".repeat(33)]) {
+    for (const name of ["", "Corp", "a/b", "-a", "a-", "a b", "ä", "a.b", "x".repeat(33), "default"]) {
       expect(isIssuerName(name)).toBe(false);
       expect(() => providerUserId(name, "1")).toThrow(TypeError);
     }
     for (const name of ["a", "0", "corp", "corp-2", "x".repeat(32)]) expect(isIssuerName(name)).toBe(true);
   });
+});
+
+describe("providerNameOf()", () => {
+  test.each([
+    ["u-1", "default"],
+    ["default/1", "default"],
+    ["issuer:corp/1", "corp"],
+    ["issuer:corp/issuer:other/1", "corp"],
+    ["service-account:ci", ""],
+    ["issuer:default/1", ""],
+    ["issuer:corp", ""],
+    ["", ""],
+  ])("of %j is %j", (id, name) => expect(providerNameOf(id)).toBe(name));
 });
 
 describe("parseUserId()", () => {

@@ -16,6 +16,7 @@ import { consentPage, NO_ACCESS_STATUS, noAccessPage, type AccessLength } from "
 import { continuePage } from "../../../pages/signed-out.ts";
 import { mayReachSomething } from "../../../policy/reach.ts";
 import { epochSeconds, type Clock } from "../../../shared/clock.ts";
+import { helpfulProviders, otherProviders } from "../../../identity/sign-in/choose-provider.ts";
 import { isFromOwnForm, refuseScript } from "../../../identity/csrf.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import { findSite, type Site } from "../../../identity/sites.ts";
@@ -65,8 +66,16 @@ export async function showConsent(deps: ConsentDeps, exchange: Exchange, snapsho
   // Somebody must be signed in.
   const who = await deps.session.browser.principal(exchange, snapshot);
   if (!who.ok && who.reason === "unavailable") return respondUnavailable(exchange);
-  if (!who.ok) return deps.session.browser.requireSignIn(exchange, snapshot);
+  const policies = waiting.routes.map(({ policy }) => policy);
+  if (!who.ok) {
+    const providers = helpfulProviders(snapshot.settings, policies);
+    return deps.session.browser.requireSignIn(exchange, snapshot, { providers });
+  }
   const { principal } = who;
+
+  // Whose provider cannot help there is asked to sign in where one can.
+  const providers = otherProviders(snapshot.settings, policies, principal);
+  if (providers) return deps.session.browser.requireSignIn(exchange, snapshot, { providers, isSignedIn: true });
 
   // Who can reach nothing there is told so, rather than given tokens that open nothing.
   if (!mayReach(waiting, principal)) {

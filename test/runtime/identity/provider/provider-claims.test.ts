@@ -12,7 +12,7 @@ import { userId } from "../../../support/users.ts";
 const readProfile = (...of: readonly [Parameters<typeof readProfileOf>[0], Parameters<typeof readProfileOf>[1]]) =>
   readProfileOf(...of, userId("u"));
 
-const GROUPS = { groupsClaim: "groups", requireEmailVerified: false };
+const GROUPS = { groupsClaim: "groups", requireEmailVerified: false, emailDomains: undefined };
 
 describe("readProfile()", () => {
   it("keeps claims about the user and drops those about a token", () => {
@@ -105,6 +105,23 @@ describe("readProfile() of an address in two sources", () => {
   ])("with requireEmailVerified %s", (_, sources, email) => {
     const profile = readProfile(sources, { ...GROUPS, requireEmailVerified: true });
     expect([profile.email, profile.claims["email"] ?? ""]).toEqual([email, email]);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["one of them", "ann@corp.example", "ann@corp.example"],
+    ["one of them in other letters", "Ann@CORP.example", "Ann@CORP.example"],
+    ["a subdomain", "ann@x.corp.example", ""],
+    ["another domain", "ann@example.com", ""],
+    ["a domain that ends alike", "ann@notcorp.example", ""],
+    ["two addresses in one", "ann@example.com@corp.example", ""],
+    ["nobody at one of them", "@corp.example", ""],
+    ["no address", "corp.example", ""],
+    ["no text", ["ann@corp.example"], ""],
+  ])("with emailDomains has the address of %s or none", (_, email, counted) => {
+    const rules = { ...GROUPS, emailDomains: new Set(["corp.example"]) };
+    const profile = readProfile([{ email, email_verified: true, department: "x" }], rules);
+    expect([profile.email, profile.claims["email"] ?? ""]).toEqual([counted, counted]);
+    expect(profile.claims["department"]).toBe("x");
   });
 });
 

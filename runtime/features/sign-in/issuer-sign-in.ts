@@ -1,0 +1,102 @@
+/** The use `sign_in` of a trusted issuer: how its people sign in, as those of `idp_provider_url` do by `idp_…`. */
+import { errorAt, quote, type UnplacedProblem } from "../../settings/problem.ts";
+import { secret } from "../../settings/types/secret.ts";
+import { block } from "../../settings/types/block.ts";
+import { checkScope } from "../../settings/types/checks.ts";
+import { textList } from "../../settings/types/list.ts";
+import { textMap } from "../../settings/types/map.ts";
+import type { ShapeDoc } from "../../settings/types/registry.ts";
+import { flag, text } from "../../settings/types/scalar.ts";
+import { trimSlash } from "../../shared/http/trim-slash.ts";
+import { entraProblems } from "./rules.ts";
+import { notEmpty, resolverShape, type SignInDoc } from "./settings.ts";
+
+export const SIGN_IN_USE = "sign_in";
+
+/** Of the block. */
+export const providerShape = {
+  client_id: text({
+    doc: "Client identifier at this provider.",
+    required: true,
+    check: notEmpty("a client identifier"),
+  }),
+  ...secret("client_secret", { doc: "Client secret at this provider.", unset: "a public client" }),
+  label: text({
+    doc: "What the page calls it on which people choose where to sign in.",
+    unset: "the name of the entry",
+    check: notEmpty("a name for people"),
+  }),
+  scopes: textList({
+    doc: "Scopes requested at sign-in, exactly these.",
+    unset: "as for `idp_scopes`",
+    check: checkScope,
+  }),
+  groups_claim: text({ doc: "Claim that carries the user's groups.", default: "groups" }),
+  groups_resolver: block(resolverShape, {
+    doc: "Who is asked for the groups of users for whom the provider leaves them out, as `idp_groups_resolver` says.",
+    unset: "they are unknown",
+  }),
+  require_email_verified: flag({
+    doc: "Count an e-mail address only when the provider says that it is verified.",
+    default: false,
+  }),
+  request_params: textMap({
+    doc: "Extra query parameters on the provider's authorization URL.",
+    unset: "none",
+  }),
+  required_claims: textMap({
+    doc: "Claims that the ID token must have, with exactly this text: `hd: example.com` at Google, `tid` at Entra. Nobody signs in without them, and whose refreshed ID token has another value is signed out.",
+    unset: "everybody whom the provider signs in",
+  }),
+};
+
+/** In an entry of `identity_issuers`. */
+export const issuerSignInShape = {
+  [SIGN_IN_USE]: block(providerShape, {
+    doc: "How its people sign in; with the use `sign_in`. Register `https://<host of the sign-in pages>/.gateway/callback/<name>` as redirect URI. The provider is found by its metadata below `issuer`.",
+    unset: "nobody signs in there",
+  }),
+};
+
+/** What of an entry sign-in reads. */
+type EntryDoc = ShapeDoc<typeof issuerSignInShape> & {
+  readonly issuer: string;
+  readonly uses: readonly string[];
+  readonly email_domains?: readonly string[];
+};
+
+/** What is wrong with one entry, below it. */
+export function* issuerSignInProblems(entry: EntryDoc): Iterable<UnplacedProblem> {
+  const { sign_in: doc, uses, issuer } = entry;
+  if (uses.includes(SIGN_IN_USE) && !doc)
+    yield errorAt(["uses"], `has "${SIGN_IN_USE}" and needs the block "${SIGN_IN_USE}" beside it`);
+  if (!doc) return;
+  if (doc.scopes && !doc.scopes.includes("openid"))
+    yield errorAt([SIGN_IN_USE, "scopes"], 'lacks "openid", without which nobody can sign in');
+  if (doc.groups_resolver)
+    yield* entraProblems(doc.groups_resolver.entra, issuer, [SIGN_IN_USE, "groups_resolver", "entra"]);
+}
+
+/** `identity_issuers`, as sign-in reads it. */
+export type SignInEntries = Readonly<Record<string, EntryDoc>>;
+
+type ProvidersDoc = Pick<SignInDoc, "idp_provider_url"> & { readonly identity_issuers?: SignInEntries };
+
+/** Whether anybody can sign in. */
+export function hasProvider({ idp_provider_url: first, identity_issuers: issuers = {} }: ProvidersDoc): boolean {
+  return first !== undefined || Object.values(issuers).some(({ uses }) => uses.includes(SIGN_IN_USE));
+}
+
+/** What is wrong with the providers of a whole configuration. @param acceptsHttp providers may be at http addresses */
+export function* providerProblems(
+  { idp_provider_url: first, identity_issuers: issuers = {} }: ProvidersDoc,
+  acceptsHttp: boolean,
+): Iterable<string> {
+  for (const [name, { issuer, uses }] of Object.entries(issuers)) {
+    if (!uses.includes(SIGN_IN_USE)) continue;
+    if (first !== undefined && trimSlash(first) === trimSlash(issuer))
+      yield `has the use "${SIGN_IN_USE}" in ${quote(name)}, whose issuer is "idp_provider_url": people sign in there by "idp_client_id" already`;
+    if (!acceptsHttp && issuer.toLowerCase().startsWith("http:"))
+      yield `has an issuer in ${quote(name)} that begins with http://, must begin with https:// for "${SIGN_IN_USE}" unless "development" is set`;
+  }
+}
