@@ -25,10 +25,12 @@ export type {
   RuntimeFlags,
   StatusRange,
   TcpHealthCheck,
+  UpstreamIdJag,
   UpstreamOauth2Credentials,
   UpstreamOauth2Endpoint,
   UpstreamOauth2Endpoints,
   UpstreamOauth2Options,
+  UpstreamWorkload,
 } from "./generated/props.ts";
 export { GatewayProvider, type GatewayProviderConfig } from "./generated/provider.ts";
 export { gatewayToken, HeaderValue, headerValue, literal, requestHeader } from "./header-value.ts";

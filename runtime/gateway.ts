@@ -191,11 +191,11 @@ function createServices(ground: Ground, { clientDocumentUrl }: GatewayOptions, o
       ],
     }),
   );
-  const { authenticator, callers, browser, csrf } = session;
+  const { authenticator, callers, browser, csrf, idJags } = session;
   const devices = createDevices({ store, keys, session, log, clock });
   const fetchClientDocument = createFetchDocument({ fetch });
   const upstream = own(
-    createUpstream({ ...common, browser, csrf, blocks, fetch, development, clientDocumentUrl, onRefresh }),
+    createUpstream({ ...common, browser, csrf, idJags, blocks, fetch, development, clientDocumentUrl, onRefresh }),
   );
   const issuer = own(createIssuer({ ...common, session, upstream, fetchClientDocument }));
   const servers = serverListEndpoints({

@@ -47,6 +47,8 @@ export const BLOCKS: Readonly<Record<string, TypeWords>> = {
     doc: "When upstreams are left out because of their answers, and for how long.",
   },
   circuit_breaker_thresholds: { name: "CircuitBreakerThresholds", doc: "Limits towards each upstream." },
+  id_jag: { name: "UpstreamIdJag", doc: "Access that the company's identity provider gives." },
+  workload: { name: "UpstreamWorkload", doc: "Access by a token of the gateway's platform." },
   endpoint: { name: "UpstreamOauth2Endpoint", doc: "The upstream's OAuth endpoints." },
 };
 

@@ -77,13 +77,13 @@ const INTERFACES: readonly PropsInterface[] = [
   {
     name: "UpstreamOauth2Options",
     doc: "Asked of the upstream whichever way its OAuth is reached.",
-    fields: oauthFields.filter(({ name }) => !["client_id", "client_secret", "endpoint"].includes(name)),
+    fields: oauthFields.filter(({ name }) => !["client_id", "client_secret", "client_key", "endpoint"].includes(name)),
   },
   {
     name: "UpstreamOauth2Credentials",
     doc: "A client that was registered at the upstream by hand.",
     extends: "UpstreamOauth2Options",
-    fields: oauthFields.filter(({ name }) => name === "client_id" || name === "client_secret"),
+    fields: oauthFields.filter(({ name }) => ["client_id", "client_secret", "client_key"].includes(name)),
     required: "client_id",
   },
   {

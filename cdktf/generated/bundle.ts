@@ -4465,6 +4465,332 @@ export class BundleRouteMcpServerUpstreamOauth2EndpointOutputReference extends c
     return this._authStyle;
   }
 }
+export interface BundleRouteMcpServerUpstreamOauth2IdJag {
+  /**
+  * Scopes asked of the identity provider. `upstream_oauth2.scopes`, which the upstream is asked for, must be among them. Default: `upstream_oauth2.scopes`
+  *
+  */
+  readonly scopes?: string[];
+}
+
+export function bundleRouteMcpServerUpstreamOauth2IdJagToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2IdJag | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2IdJagToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2IdJag | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    scopes: {
+      value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
+      isBlock: false,
+      type: "list",
+      storageClassType: "stringList",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2IdJagOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2IdJag | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._scopes !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.scopes = this._scopes;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2IdJag | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._scopes = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._scopes = value.scopes;
+    }
+  }
+
+  // scopes - computed: false, optional: true, required: false
+  private _scopes?: string[]; 
+  public get scopes() {
+    return this.getListAttribute('scopes');
+  }
+  public set scopes(value: string[]) {
+    this._scopes = value;
+  }
+  public resetScopes() {
+    this._scopes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get scopesInput() {
+    return this._scopes;
+  }
+}
+export interface BundleRouteMcpServerUpstreamOauth2Workload {
+  /**
+  * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server. Usually a file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref: file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes. Stored in the Terraform state and the bundle as plain text; prefer `assertion_ref`.
+  *
+  */
+  readonly assertion?: string;
+  /**
+  * Where the gateway reads `assertion` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly assertionRef?: string;
+  /**
+  * `assertion` encrypted to the gateway's public key (compact JWE). Computed from `assertion_wo`.
+  *
+  */
+  readonly assertionSealed?: string;
+  /**
+  * `assertion` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `assertion_wo_version`.
+  *
+  */
+  readonly assertionWo?: string;
+  /**
+  * Grows when `assertion_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly assertionWoVersion?: number;
+}
+
+export function bundleRouteMcpServerUpstreamOauth2WorkloadToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Workload | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    assertion: cdktf.stringToTerraform(struct!.assertion),
+    assertion_ref: cdktf.stringToTerraform(struct!.assertionRef),
+    assertion_sealed: cdktf.stringToTerraform(struct!.assertionSealed),
+    assertion_wo: cdktf.stringToTerraform(struct!.assertionWo),
+    assertion_wo_version: cdktf.numberToTerraform(struct!.assertionWoVersion),
+  }
+}
+
+
+export function bundleRouteMcpServerUpstreamOauth2WorkloadToHclTerraform(struct?: BundleRouteMcpServerUpstreamOauth2Workload | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    assertion: {
+      value: cdktf.stringToHclTerraform(struct!.assertion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    assertion_ref: {
+      value: cdktf.stringToHclTerraform(struct!.assertionRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    assertion_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.assertionSealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    assertion_wo: {
+      value: cdktf.stringToHclTerraform(struct!.assertionWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    assertion_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.assertionWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
+export class BundleRouteMcpServerUpstreamOauth2WorkloadOutputReference extends cdktf.ComplexObject {
+  private isEmptyObject = false;
+  private resolvableValue?: cdktf.IResolvable;
+
+  /**
+  * @param terraformResource The parent resource
+  * @param terraformAttribute The attribute on the parent resource this class is referencing
+  */
+  public constructor(terraformResource: cdktf.IInterpolatingParent, terraformAttribute: string) {
+    super(terraformResource, terraformAttribute, false);
+  }
+
+  public get internalValue(): BundleRouteMcpServerUpstreamOauth2Workload | cdktf.IResolvable | undefined {
+    if (this.resolvableValue) {
+      return this.resolvableValue;
+    }
+    let hasAnyValues = this.isEmptyObject;
+    const internalValueResult: any = {};
+    if (this._assertion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.assertion = this._assertion;
+    }
+    if (this._assertionRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.assertionRef = this._assertionRef;
+    }
+    if (this._assertionSealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.assertionSealed = this._assertionSealed;
+    }
+    if (this._assertionWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.assertionWo = this._assertionWo;
+    }
+    if (this._assertionWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.assertionWoVersion = this._assertionWoVersion;
+    }
+    return hasAnyValues ? internalValueResult : undefined;
+  }
+
+  public set internalValue(value: BundleRouteMcpServerUpstreamOauth2Workload | cdktf.IResolvable | undefined) {
+    if (value === undefined) {
+      this.isEmptyObject = false;
+      this.resolvableValue = undefined;
+      this._assertion = undefined;
+      this._assertionRef = undefined;
+      this._assertionSealed = undefined;
+      this._assertionWo = undefined;
+      this._assertionWoVersion = undefined;
+    }
+    else if (cdktf.Tokenization.isResolvable(value)) {
+      this.isEmptyObject = false;
+      this.resolvableValue = value;
+    }
+    else {
+      this.isEmptyObject = Object.keys(value).length === 0;
+      this.resolvableValue = undefined;
+      this._assertion = value.assertion;
+      this._assertionRef = value.assertionRef;
+      this._assertionSealed = value.assertionSealed;
+      this._assertionWo = value.assertionWo;
+      this._assertionWoVersion = value.assertionWoVersion;
+    }
+  }
+
+  // assertion - computed: false, optional: true, required: false
+  private _assertion?: string; 
+  public get assertion() {
+    return this.getStringAttribute('assertion');
+  }
+  public set assertion(value: string) {
+    this._assertion = value;
+  }
+  public resetAssertion() {
+    this._assertion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get assertionInput() {
+    return this._assertion;
+  }
+
+  // assertion_ref - computed: false, optional: true, required: false
+  private _assertionRef?: string; 
+  public get assertionRef() {
+    return this.getStringAttribute('assertion_ref');
+  }
+  public set assertionRef(value: string) {
+    this._assertionRef = value;
+  }
+  public resetAssertionRef() {
+    this._assertionRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get assertionRefInput() {
+    return this._assertionRef;
+  }
+
+  // assertion_sealed - computed: true, optional: true, required: false
+  private _assertionSealed?: string; 
+  public get assertionSealed() {
+    return this.getStringAttribute('assertion_sealed');
+  }
+  public set assertionSealed(value: string) {
+    this._assertionSealed = value;
+  }
+  public resetAssertionSealed() {
+    this._assertionSealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get assertionSealedInput() {
+    return this._assertionSealed;
+  }
+
+  // assertion_wo - computed: false, optional: true, required: false
+  private _assertionWo?: string; 
+  public get assertionWo() {
+    return this.getStringAttribute('assertion_wo');
+  }
+  public set assertionWo(value: string) {
+    this._assertionWo = value;
+  }
+  public resetAssertionWo() {
+    this._assertionWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get assertionWoInput() {
+    return this._assertionWo;
+  }
+
+  // assertion_wo_version - computed: false, optional: true, required: false
+  private _assertionWoVersion?: number; 
+  public get assertionWoVersion() {
+    return this.getNumberAttribute('assertion_wo_version');
+  }
+  public set assertionWoVersion(value: number) {
+    this._assertionWoVersion = value;
+  }
+  public resetAssertionWoVersion() {
+    this._assertionWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get assertionWoVersionInput() {
+    return this._assertionWoVersion;
+  }
+}
 export interface BundleRouteMcpServerUpstreamOauth2 {
   /**
   * OAuth client identifier for the upstream service. Default: the gateway registers itself
@@ -4497,6 +4823,31 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly clientSecretWoVersion?: number;
   /**
+  * Private key with which the gateway signs what proves it to be `client_id` (`private_key_jwt`), instead of a client secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA and Ed25519; the upstream's authorization server has the public key. Stored in the Terraform state and the bundle as plain text; prefer `client_key_ref`.
+  *
+  */
+  readonly clientKey?: string;
+  /**
+  * Where the gateway reads `client_key` when it loads the bundle: `env:NAME` or `file:/path`.
+  *
+  */
+  readonly clientKeyRef?: string;
+  /**
+  * `client_key` encrypted to the gateway's public key (compact JWE). Computed from `client_key_wo`.
+  *
+  */
+  readonly clientKeySealed?: string;
+  /**
+  * `client_key` as a write-only value: encrypted to `seal_key` and stored nowhere else. Needs Terraform 1.11 and `client_key_wo_version`.
+  *
+  */
+  readonly clientKeyWo?: string;
+  /**
+  * Grows when `client_key_wo` changes; Terraform cannot see the change otherwise.
+  *
+  */
+  readonly clientKeyWoVersion?: number;
+  /**
   * Scopes requested from the upstream. Default: what the upstream's metadata names
   *
   */
@@ -4507,10 +4858,30 @@ export interface BundleRouteMcpServerUpstreamOauth2 {
   */
   readonly authorizationUrlParams?: { [key: string]: string };
   /**
+  * Resource identifier of the upstream (`resource` of RFC 8707) in requests for tokens with `workload` and `client_credentials`. Default: as the upstream's metadata has it; with `endpoint` the upstream's own address
+  *
+  */
+  readonly resource?: string;
+  /**
+  * Client credentials: the gateway gets tokens as `client_id` itself, and all users of the route have the access of this client. Policy alone tells them apart. Default: `false`.
+  *
+  */
+  readonly clientCredentials?: boolean | cdktf.IResolvable;
+  /**
   * Upstream OAuth endpoints. Default: discovered through RFC 9728 metadata
   *
   */
   readonly endpoint?: BundleRouteMcpServerUpstreamOauth2Endpoint;
+  /**
+  * Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion (ID-JAG), which the upstream's authorization server takes from the gateway as `client_id`. That server and the resource are always discovered, so that an assertion gets to the server that it is for, and what it opens to this upstream. Service accounts, and users known from an assertion alone, have no ID token: they get 403. Default: users connect their accounts
+  *
+  */
+  readonly idJag?: BundleRouteMcpServerUpstreamOauth2IdJag;
+  /**
+  * Workload identity: the gateway shows a token of its own platform to the upstream's authorization server, and all users of the route have the access that it gets for it. Policy alone tells them apart. Default: users connect their accounts
+  *
+  */
+  readonly workload?: BundleRouteMcpServerUpstreamOauth2Workload;
 }
 
 export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRouteMcpServerUpstreamOauth2 | cdktf.IResolvable): any {
@@ -4525,9 +4896,18 @@ export function bundleRouteMcpServerUpstreamOauth2ToTerraform(struct?: BundleRou
     client_secret_sealed: cdktf.stringToTerraform(struct!.clientSecretSealed),
     client_secret_wo: cdktf.stringToTerraform(struct!.clientSecretWo),
     client_secret_wo_version: cdktf.numberToTerraform(struct!.clientSecretWoVersion),
+    client_key: cdktf.stringToTerraform(struct!.clientKey),
+    client_key_ref: cdktf.stringToTerraform(struct!.clientKeyRef),
+    client_key_sealed: cdktf.stringToTerraform(struct!.clientKeySealed),
+    client_key_wo: cdktf.stringToTerraform(struct!.clientKeyWo),
+    client_key_wo_version: cdktf.numberToTerraform(struct!.clientKeyWoVersion),
     scopes: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.scopes),
     authorization_url_params: cdktf.hashMapper(cdktf.stringToTerraform)(struct!.authorizationUrlParams),
+    resource: cdktf.stringToTerraform(struct!.resource),
+    client_credentials: cdktf.booleanToTerraform(struct!.clientCredentials),
     endpoint: bundleRouteMcpServerUpstreamOauth2EndpointToTerraform(struct!.endpoint),
+    id_jag: bundleRouteMcpServerUpstreamOauth2IdJagToTerraform(struct!.idJag),
+    workload: bundleRouteMcpServerUpstreamOauth2WorkloadToTerraform(struct!.workload),
   }
 }
 
@@ -4574,6 +4954,36 @@ export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: Bundle
       type: "simple",
       storageClassType: "number",
     },
+    client_key: {
+      value: cdktf.stringToHclTerraform(struct!.clientKey),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_ref: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyRef),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_sealed: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeySealed),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_wo: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyWo),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_wo_version: {
+      value: cdktf.numberToHclTerraform(struct!.clientKeyWoVersion),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
     scopes: {
       value: cdktf.listMapperHcl(cdktf.stringToHclTerraform, false)(struct!.scopes),
       isBlock: false,
@@ -4586,11 +4996,35 @@ export function bundleRouteMcpServerUpstreamOauth2ToHclTerraform(struct?: Bundle
       type: "map",
       storageClassType: "stringMap",
     },
+    resource: {
+      value: cdktf.stringToHclTerraform(struct!.resource),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_credentials: {
+      value: cdktf.booleanToHclTerraform(struct!.clientCredentials),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
     endpoint: {
       value: bundleRouteMcpServerUpstreamOauth2EndpointToHclTerraform(struct!.endpoint),
       isBlock: true,
       type: "struct",
       storageClassType: "BundleRouteMcpServerUpstreamOauth2Endpoint",
+    },
+    id_jag: {
+      value: bundleRouteMcpServerUpstreamOauth2IdJagToHclTerraform(struct!.idJag),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2IdJag",
+    },
+    workload: {
+      value: bundleRouteMcpServerUpstreamOauth2WorkloadToHclTerraform(struct!.workload),
+      isBlock: true,
+      type: "struct",
+      storageClassType: "BundleRouteMcpServerUpstreamOauth2Workload",
     },
   };
 
@@ -4640,6 +5074,26 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       hasAnyValues = true;
       internalValueResult.clientSecretWoVersion = this._clientSecretWoVersion;
     }
+    if (this._clientKey !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKey = this._clientKey;
+    }
+    if (this._clientKeyRef !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyRef = this._clientKeyRef;
+    }
+    if (this._clientKeySealed !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeySealed = this._clientKeySealed;
+    }
+    if (this._clientKeyWo !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyWo = this._clientKeyWo;
+    }
+    if (this._clientKeyWoVersion !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientKeyWoVersion = this._clientKeyWoVersion;
+    }
     if (this._scopes !== undefined) {
       hasAnyValues = true;
       internalValueResult.scopes = this._scopes;
@@ -4648,9 +5102,25 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       hasAnyValues = true;
       internalValueResult.authorizationUrlParams = this._authorizationUrlParams;
     }
+    if (this._resource !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.resource = this._resource;
+    }
+    if (this._clientCredentials !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.clientCredentials = this._clientCredentials;
+    }
     if (this._endpoint?.internalValue !== undefined) {
       hasAnyValues = true;
       internalValueResult.endpoint = this._endpoint?.internalValue;
+    }
+    if (this._idJag?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.idJag = this._idJag?.internalValue;
+    }
+    if (this._workload?.internalValue !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.workload = this._workload?.internalValue;
     }
     return hasAnyValues ? internalValueResult : undefined;
   }
@@ -4665,9 +5135,18 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       this._clientSecretSealed = undefined;
       this._clientSecretWo = undefined;
       this._clientSecretWoVersion = undefined;
+      this._clientKey = undefined;
+      this._clientKeyRef = undefined;
+      this._clientKeySealed = undefined;
+      this._clientKeyWo = undefined;
+      this._clientKeyWoVersion = undefined;
       this._scopes = undefined;
       this._authorizationUrlParams = undefined;
+      this._resource = undefined;
+      this._clientCredentials = undefined;
       this._endpoint.internalValue = undefined;
+      this._idJag.internalValue = undefined;
+      this._workload.internalValue = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -4682,9 +5161,18 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
       this._clientSecretSealed = value.clientSecretSealed;
       this._clientSecretWo = value.clientSecretWo;
       this._clientSecretWoVersion = value.clientSecretWoVersion;
+      this._clientKey = value.clientKey;
+      this._clientKeyRef = value.clientKeyRef;
+      this._clientKeySealed = value.clientKeySealed;
+      this._clientKeyWo = value.clientKeyWo;
+      this._clientKeyWoVersion = value.clientKeyWoVersion;
       this._scopes = value.scopes;
       this._authorizationUrlParams = value.authorizationUrlParams;
+      this._resource = value.resource;
+      this._clientCredentials = value.clientCredentials;
       this._endpoint.internalValue = value.endpoint;
+      this._idJag.internalValue = value.idJag;
+      this._workload.internalValue = value.workload;
     }
   }
 
@@ -4784,6 +5272,86 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
     return this._clientSecretWoVersion;
   }
 
+  // client_key - computed: false, optional: true, required: false
+  private _clientKey?: string; 
+  public get clientKey() {
+    return this.getStringAttribute('client_key');
+  }
+  public set clientKey(value: string) {
+    this._clientKey = value;
+  }
+  public resetClientKey() {
+    this._clientKey = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyInput() {
+    return this._clientKey;
+  }
+
+  // client_key_ref - computed: false, optional: true, required: false
+  private _clientKeyRef?: string; 
+  public get clientKeyRef() {
+    return this.getStringAttribute('client_key_ref');
+  }
+  public set clientKeyRef(value: string) {
+    this._clientKeyRef = value;
+  }
+  public resetClientKeyRef() {
+    this._clientKeyRef = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyRefInput() {
+    return this._clientKeyRef;
+  }
+
+  // client_key_sealed - computed: true, optional: true, required: false
+  private _clientKeySealed?: string; 
+  public get clientKeySealed() {
+    return this.getStringAttribute('client_key_sealed');
+  }
+  public set clientKeySealed(value: string) {
+    this._clientKeySealed = value;
+  }
+  public resetClientKeySealed() {
+    this._clientKeySealed = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeySealedInput() {
+    return this._clientKeySealed;
+  }
+
+  // client_key_wo - computed: false, optional: true, required: false
+  private _clientKeyWo?: string; 
+  public get clientKeyWo() {
+    return this.getStringAttribute('client_key_wo');
+  }
+  public set clientKeyWo(value: string) {
+    this._clientKeyWo = value;
+  }
+  public resetClientKeyWo() {
+    this._clientKeyWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyWoInput() {
+    return this._clientKeyWo;
+  }
+
+  // client_key_wo_version - computed: false, optional: true, required: false
+  private _clientKeyWoVersion?: number; 
+  public get clientKeyWoVersion() {
+    return this.getNumberAttribute('client_key_wo_version');
+  }
+  public set clientKeyWoVersion(value: number) {
+    this._clientKeyWoVersion = value;
+  }
+  public resetClientKeyWoVersion() {
+    this._clientKeyWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientKeyWoVersionInput() {
+    return this._clientKeyWoVersion;
+  }
+
   // scopes - computed: false, optional: true, required: false
   private _scopes?: string[]; 
   public get scopes() {
@@ -4816,6 +5384,38 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
     return this._authorizationUrlParams;
   }
 
+  // resource - computed: false, optional: true, required: false
+  private _resource?: string; 
+  public get resource() {
+    return this.getStringAttribute('resource');
+  }
+  public set resource(value: string) {
+    this._resource = value;
+  }
+  public resetResource() {
+    this._resource = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get resourceInput() {
+    return this._resource;
+  }
+
+  // client_credentials - computed: false, optional: true, required: false
+  private _clientCredentials?: boolean | cdktf.IResolvable; 
+  public get clientCredentials() {
+    return this.getBooleanAttribute('client_credentials');
+  }
+  public set clientCredentials(value: boolean | cdktf.IResolvable) {
+    this._clientCredentials = value;
+  }
+  public resetClientCredentials() {
+    this._clientCredentials = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get clientCredentialsInput() {
+    return this._clientCredentials;
+  }
+
   // endpoint - computed: false, optional: true, required: false
   private _endpoint = new BundleRouteMcpServerUpstreamOauth2EndpointOutputReference(this, "endpoint");
   public get endpoint() {
@@ -4830,6 +5430,38 @@ export class BundleRouteMcpServerUpstreamOauth2OutputReference extends cdktf.Com
   // Temporarily expose input value. Use with caution.
   public get endpointInput() {
     return this._endpoint.internalValue;
+  }
+
+  // id_jag - computed: false, optional: true, required: false
+  private _idJag = new BundleRouteMcpServerUpstreamOauth2IdJagOutputReference(this, "id_jag");
+  public get idJag() {
+    return this._idJag;
+  }
+  public putIdJag(value: BundleRouteMcpServerUpstreamOauth2IdJag) {
+    this._idJag.internalValue = value;
+  }
+  public resetIdJag() {
+    this._idJag.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get idJagInput() {
+    return this._idJag.internalValue;
+  }
+
+  // workload - computed: false, optional: true, required: false
+  private _workload = new BundleRouteMcpServerUpstreamOauth2WorkloadOutputReference(this, "workload");
+  public get workload() {
+    return this._workload;
+  }
+  public putWorkload(value: BundleRouteMcpServerUpstreamOauth2Workload) {
+    this._workload.internalValue = value;
+  }
+  public resetWorkload() {
+    this._workload.internalValue = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get workloadInput() {
+    return this._workload.internalValue;
   }
 }
 export interface BundleRouteMcpServer {
@@ -4864,7 +5496,7 @@ export interface BundleRouteMcpServer {
   */
   readonly authorizationServerUrl?: string;
   /**
-  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Default: discovered when the upstream asks for it
+  * OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` says how tokens are got without them. Default: discovered when the upstream asks for it
   *
   */
   readonly upstreamOauth2?: BundleRouteMcpServerUpstreamOauth2;

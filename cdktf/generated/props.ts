@@ -298,7 +298,7 @@ export interface IdentityIssuer {
    */
   readonly issuer: string;
   /**
-   * What its statements are accepted for. `id_jag`: MCP clients exchange an identity assertion authorization grant
+   * What its statements are accepted for. `idJag`: MCP clients exchange an identity assertion authorization grant
    * (ID-JAG) of this issuer for an access token, without sign-in and consent page (enterprise-managed authorization).
    * `workload`: a job, pod or machine exchanges the token that its platform gives it for an access token, without a
    * stored secret (workload identity federation), and opens ordinary routes with `bearerTokenFormat: "jwt"` with it, as
@@ -323,7 +323,7 @@ export interface IdentityIssuer {
    */
   readonly algorithms?: readonly SignatureAlgorithm[];
   /**
-   * Hosts on which its assertions and tokens count (`id_jag`, `workload`). Each host with MCP servers is an
+   * Hosts on which its assertions and tokens count (`idJag`, `workload`). Each host with MCP servers is an
    * authorization server of its own, which the issuer has to name as the audience.
    * @default - all hosts
    */
@@ -341,9 +341,9 @@ export interface IdentityIssuer {
    */
   readonly allowPublicClients?: boolean | IResolvable;
   /**
-   * Longest time between issue and end of an assertion: at most `1h` with `id_jag`, else `24h`. With `logout`, how long
+   * Longest time between issue and end of an assertion: at most `1h` with `idJag`, else `24h`. With `logout`, how long
    * ago a logout token may have been issued.
-   * @default - `5m` with `id_jag` and `logout`, `1h` with `workload`
+   * @default - `5m` with `idJag` and `logout`, `1h` with `workload`
    */
   readonly maxAssertionAge?: string;
   /**
@@ -1053,6 +1053,54 @@ export interface UpstreamOauth2Options {
    * @default - none
    */
   readonly authorizationUrlParams?: Readonly<Record<string, string>>;
+  /**
+   * Resource identifier of the upstream (`resource` of RFC 8707) in requests for tokens with `workload` and
+   * `clientCredentials`.
+   * @default - as the upstream's metadata has it; with `endpoint` the upstream's own address
+   */
+  readonly resource?: string;
+  /**
+   * Enterprise-managed authorization: the identity provider decides who may use the upstream, and users connect
+   * nothing. The ID token of the user's sign-in is exchanged at the identity provider that gave it for an assertion
+   * (ID-JAG), which the upstream's authorization server takes from the gateway as `clientId`. That server and the
+   * resource are always discovered, so that an assertion gets to the server that it is for, and what it opens to this
+   * upstream. Service accounts, and users known from an assertion alone, have no ID token: they get 403.
+   * @default - users connect their accounts
+   */
+  readonly idJag?: UpstreamIdJag;
+  /**
+   * Workload identity: the gateway shows a token of its own platform to the upstream's authorization server, and all
+   * users of the route have the access that it gets for it. Policy alone tells them apart.
+   * @default - users connect their accounts
+   */
+  readonly workload?: UpstreamWorkload;
+  /**
+   * Client credentials: the gateway gets tokens as `clientId` itself, and all users of the route have the access of
+   * this client. Policy alone tells them apart.
+   * @default false
+   */
+  readonly clientCredentials?: boolean | IResolvable;
+}
+
+/** Access that the company's identity provider gives. */
+export interface UpstreamIdJag {
+  /**
+   * Scopes asked of the identity provider. `upstream_oauth2.scopes`, which the upstream is asked for, must be among
+   * them.
+   * @default - `upstream_oauth2.scopes`
+   */
+  readonly scopes?: readonly string[];
+}
+
+/** Access by a token of the gateway's platform. */
+export interface UpstreamWorkload {
+  /**
+   * The platform's token (a JWT) about the gateway, whose audience is the upstream's authorization server. Usually a
+   * file that the platform renews, such as a projected token of a Kubernetes service account: `assertion_ref:
+   * file:/var/run/secrets/tokens/upstream`, which is read again whenever it changes.
+   * @default - required, in one of its spellings
+   */
+  readonly assertion?: Secret;
 }
 
 /** A client that was registered at the upstream by hand. */
@@ -1064,6 +1112,13 @@ export interface UpstreamOauth2Credentials extends UpstreamOauth2Options {
    * @default - a public client
    */
   readonly clientSecret?: Secret;
+  /**
+   * Private key with which the gateway signs what proves it to be `clientId` (`private_key_jwt`), instead of a client
+   * secret: PKCS #8 in PEM. EC keys (P-256, P-384), RSA and Ed25519; the upstream's authorization server has the public
+   * key.
+   * @default - `clientSecret`, or a public client
+   */
+  readonly clientKey?: Secret;
 }
 
 /** The same with the endpoints known, so that nothing is discovered. */

@@ -4,7 +4,7 @@
  * Standards behaviour comes from oidc-provider; here are the users, the page to choose one, and the switches with which
  * tests make a provider do what providers do: disable people, change their groups, rotate tokens, go away.
  */
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -12,6 +12,7 @@ import type { ClientMetadata, Configuration, KoaContextWithOIDC } from "oidc-pro
 
 import { html } from "../../runtime/pages/html.ts";
 import { page, pageHeaders } from "../../runtime/pages/layout.ts";
+import { registerExchange, TOKEN_EXCHANGE, type TokenExchange } from "./identity-provider-exchange.ts";
 import { createTokenStorage } from "./identity-provider-storage.ts";
 
 export interface DemoUser {
@@ -48,6 +49,10 @@ export interface IdentityProviderOptions {
   readonly keyId?: string;
   /** Resources for which clients may ask (RFC 8707); their access tokens are JWTs. Default: none, tokens are opaque. */
   readonly resources?: readonly string[];
+  /** What clients get for a user's ID token (RFC 8693); absent: they cannot exchange any. */
+  readonly exchange?: TokenExchange;
+  /** Asked for each; default as `accessTokenSeconds`. */
+  readonly idTokenSeconds?: () => number;
 }
 
 export interface DemoClient {
@@ -129,8 +134,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const { Provider } = await importQuietly();
+  const { privateKey: key } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const provider = new Provider(issuer, {
-    ...baseConfiguration(options),
+    ...baseConfiguration(options, key),
     adapter: storage.adapter,
     // Access tokens for resources tell who their user is; nobody asks userinfo with them.
     extraTokenClaims: (_ctx, token) => {
@@ -143,6 +149,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     },
   });
 
+  if (options.exchange) registerExchange(provider, { key, keyId: options.keyId ?? "demo" }, options.exchange);
   const { scopesSupported } = options;
   if (scopesSupported !== undefined) {
     provider.use(async (ctx, next) => {
@@ -255,18 +262,15 @@ async function importQuietly(): Promise<typeof import("oidc-provider")> {
   }
 }
 
-function baseConfiguration(options: IdentityProviderOptions): Configuration {
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+function baseConfiguration(options: IdentityProviderOptions, key: KeyObject): Configuration {
   const lifetime = options.accessTokenSeconds ?? 3600;
   const further = (options.users ?? DEMO_USERS).flatMap(({ claims }) => Object.keys(claims ?? {}));
   return {
-    clients: options.clients.map(describeClient),
+    clients: options.clients.map((client) => describeClient(client, options.exchange !== undefined)),
     // The only signing key is an EC key, and clients ask for RS256 unless told otherwise.
     clientDefaults: { id_token_signed_response_alg: "ES256" },
     jwks: {
-      keys: [
-        { ...privateKey.export({ format: "jwk" }), kty: "EC", kid: options.keyId ?? "demo", use: "sig", alg: "ES256" },
-      ],
+      keys: [{ ...key.export({ format: "jwk" }), kty: "EC", kid: options.keyId ?? "demo", use: "sig", alg: "ES256" }],
     },
     cookies: {
       // Own names: on localhost cookies are shared by all ports, and the gateway sets some too.
@@ -300,7 +304,7 @@ function baseConfiguration(options: IdentityProviderOptions): Configuration {
     loadExistingGrant,
     ttl: {
       AccessToken: lifetime,
-      IdToken: lifetime,
+      IdToken: options.idTokenSeconds ?? (() => lifetime),
       AuthorizationCode: 60,
       Grant: 30 * 86_400,
       Interaction: 3600,
@@ -310,7 +314,7 @@ function baseConfiguration(options: IdentityProviderOptions): Configuration {
   };
 }
 
-function describeClient(client: DemoClient): ClientMetadata {
+function describeClient(client: DemoClient, exchanges: boolean): ClientMetadata {
   return {
     client_id: client.client_id,
     ...(client.client_secret === undefined
@@ -321,7 +325,7 @@ function describeClient(client: DemoClient): ClientMetadata {
     ...(client.backchannel_logout_uri === undefined
       ? {}
       : { backchannel_logout_uri: client.backchannel_logout_uri, backchannel_logout_session_required: true }),
-    grant_types: ["authorization_code", "refresh_token"],
+    grant_types: ["authorization_code", "refresh_token", ...(exchanges ? [TOKEN_EXCHANGE] : [])],
     response_types: ["code"],
   };
 }

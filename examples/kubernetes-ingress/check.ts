@@ -28,6 +28,8 @@ const manifests = readManifests(sources);
 // Made with kubectl, so in no file.
 const secrets: readonly Secret[] = [
   secretOf("github-oauth", { client_id: "gateway", client_secret: "the-client-secret" }),
+  secretOf("crm-oauth", { client_id: "gateway", client_secret: "the-crm-secret" }),
+  secretOf("builds-oauth", { client_id: "gateway", client_secret: "the-builds-secret" }),
   secretOf("backend-headers", { "X-Api-Key": "the-api-key" }),
   secretOf("backend-ca", { "ca.crt": "the-authorities" }),
   secretOf("backend-client", { "tls.crt": "the-certificate", "tls.key": "the-private-key" }),

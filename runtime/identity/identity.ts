@@ -16,6 +16,7 @@ import { currentPrincipal, type CurrentPrincipal } from "./current-principal.ts"
 import { createCookies } from "./cookie.ts";
 import { createCsrf } from "./csrf.ts";
 import { createExternalTokens, type ExternalTokens } from "./external-token.ts";
+import { createIdJags } from "./id-jags.ts";
 import { createIdentities } from "./identities.ts";
 import { createEntraGroups } from "./provider/entra-groups.ts";
 import { createAssertedUsers, type AssertedUsers } from "./issuers/asserted-users.ts";
@@ -39,6 +40,7 @@ import type {
   BrowserSessions,
   Csrf,
   Identities,
+  IdJags,
   ProgramCredentials,
   Revocations,
   SignIn,
@@ -83,6 +85,7 @@ export interface SessionModule extends Closable {
   readonly externalTokens: ExternalTokens;
   readonly revocations: Revocations;
   readonly identities: Identities;
+  readonly idJags: IdJags;
   readonly assertedUsers: AssertedUsers;
   readonly csrf: Csrf;
   readonly endpoints: readonly Endpoint[];
@@ -182,6 +185,7 @@ export function createSession(deps: SessionDeps): SessionModule {
     externalTokens,
     revocations,
     identities,
+    idJags: createIdJags({ records, identities, snapshots, discover, keys, clock }),
     assertedUsers: createAssertedUsers({ records, snapshots, revocations, clock }),
     csrf,
     endpoints: [

@@ -3,6 +3,7 @@ import type { CompiledRoute } from "../config/compiled.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { ExternalTokenClaims } from "./external-token.ts";
+import type { IdJagAnswer, WantedIdJag } from "./provider/id-jag-request.ts";
 import type { AuthResult, Principal, User } from "./principal.ts";
 
 /** The provider's tokens of a user, for `${gateway.access_token}` and `${gateway.id_token}`. "" when there is none. */
@@ -125,6 +126,13 @@ export interface Identities {
   ): Promise<
     { readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: "refused" | "unavailable" }
   >;
+}
+
+/** Identity assertion authorization grants of users who signed in here, from their identity provider. */
+export interface IdJags {
+  request(userId: string, wanted: WantedIdJag): Promise<IdJagAnswer>;
+  /** How often the user signed in: what a sign-in is needed for is tried again after one. 0: no ID token is known. */
+  signIns(userId: string): Promise<number>;
 }
 
 /** Anti-CSRF tokens of our own forms, bound to the browser session. */

@@ -35,6 +35,9 @@ export function attachInternalToken(deps: InternalTokenDeps): Step {
           return "next";
         case "connect":
         case "unavailable":
+        case "denied":
+        case "sign-in":
+        case "misconfigured":
           answerRefused(deps, context, attachment.kind);
           return "done";
         default:
@@ -83,23 +86,27 @@ export function refusalOf(
 /** No sign-in helps: credentials of the configuration are wrong or missing, or the upstream may not be discovered. */
 async function answerForOperator(
   deps: InternalTokenDeps,
-  { exchange, prepared, corsOrigin }: RequestContext,
+  context: RequestContext,
 ): Promise<{ readonly retry: false; readonly status: number }> {
-  const { route } = prepared;
+  const { exchange, prepared } = context;
   deps.log.warn(
-    { request: exchange.id, route: route.key },
+    { request: exchange.id, route: prepared.route.key },
     "an upstream wants credentials that nobody can give it by signing in: see upstream_oauth2, set_request_headers and mcp_allowed_as_metadata_domains",
   );
-  const message = `${route.name} does not accept the gateway's credentials: its operator has to change that`;
+  return { retry: false, status: respondUnauthorized(context) };
+}
+
+function respondUnauthorized({ exchange, prepared, corsOrigin }: RequestContext): number {
+  const message = `${prepared.route.name} does not accept the gateway's credentials: its operator has to change that`;
   respondError(exchange, 502, { code: "upstream.unauthorized", message }, routeCorsHeaders(corsOrigin));
-  return { retry: false, status: 502 };
+  return 502;
 }
 
 /** @returns the status that was answered */
 function answerRefused(
   deps: InternalTokenDeps,
   context: RequestContext,
-  why: "connect" | "forbidden" | "unavailable",
+  why: "connect" | "forbidden" | "unavailable" | "denied" | "sign-in" | "misconfigured",
 ): number {
   const { exchange, prepared } = context;
   const { route } = prepared;
@@ -148,6 +155,31 @@ function answerRefused(
         cors,
       );
       return 503;
+    case "denied":
+      respondError(
+        exchange,
+        403,
+        {
+          code: "upstream.not-permitted",
+          message: `Forbidden: the sign-in of your company does not give you access to ${route.name}`,
+        },
+        cors,
+      );
+      return 403;
+    case "sign-in":
+      // No challenge: an authorization without a new sign-in at the provider would change nothing.
+      respondError(
+        exchange,
+        403,
+        {
+          code: "upstream.sign-in-needed",
+          message: `Forbidden: ${route.name} needs a new sign-in of its user: sign out at ${route.origin}/.gateway/ and sign in again`,
+        },
+        cors,
+      );
+      return 403;
+    case "misconfigured":
+      return respondUnauthorized(context);
     default:
       return why satisfies never;
   }

@@ -7,12 +7,15 @@ export interface InternalToken {
   readonly authorization: string;
 }
 
+/** No token, and nothing to connect: this user may not, has to sign in again, or the operator must change something. */
+type Refused = "denied" | "sign-in" | "misconfigured";
+
 type Attachment =
-  | { readonly kind: "nothing" | "connect" | "unavailable" }
+  | { readonly kind: "nothing" | "connect" | "unavailable" | Refused }
   | ({ readonly kind: "token" } & InternalToken);
 
 type RefusalOutcome =
-  | { readonly kind: "connect" | "forbidden" | "unavailable" }
+  | { readonly kind: "connect" | "forbidden" | "unavailable" | Refused }
   | ({ readonly kind: "retry" } & InternalToken);
 
 /** An upstream's answer about the authorization it got. */

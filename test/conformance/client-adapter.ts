@@ -7,6 +7,7 @@
  * where the gateway connects the upstream.
  */
 import { startIdentityProvider } from "../../examples/demo/identity-provider.ts";
+import { TOKEN_EXCHANGE, type TokenExchange } from "../../examples/demo/identity-provider-exchange.ts";
 import { createBrowser, createSend, type Answer, type Browser } from "../support/browser.ts";
 import { startGateway } from "../support/gateway.ts";
 import { signInClient } from "../support/oauth-client.ts";
@@ -23,15 +24,51 @@ const revision = process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"] ?? "2025-11-25"
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const isModern = revision >= "2026-07-28";
 
-const credentials =
-  typeof context["client_id"] === "string"
-    ? `upstream_oauth2: ${JSON.stringify({ client_id: context["client_id"], client_secret: context["client_secret"] })}`
-    : "";
+const word = (name: string): string => {
+  const value = context[name];
+  return typeof value === "string" ? value : "";
+};
 
+/** What the route says of OAuth with the suite's server; its URLs stand for an operator's reading of each scenario. */
+function upstreamOAuth(): object | undefined {
+  const client = { client_id: word("client_id"), client_secret: context["client_secret"] };
+  switch (scenario) {
+    case "auth/enterprise-managed-authorization":
+      return { ...client, id_jag: {} };
+    case "auth/wif-jwt-bearer":
+      return { workload: { assertion: word("valid_jwt") } };
+    case "auth/client-credentials-basic":
+      return { ...client, client_credentials: true };
+    case "auth/client-credentials-jwt":
+      return { client_id: word("client_id"), client_key: word("private_key_pem"), client_credentials: true };
+    default:
+      return client.client_id === "" ? undefined : client;
+  }
+}
+
+/**
+ * The suite's own identity provider has no page to sign in at: people sign in at ours, which has the suite's exchange its
+ * user's ID token instead of theirs.
+ */
+const exchange: TokenExchange = async ({ parameters }) => {
+  const form = { ...parameters, subject_token: word("idp_id_token"), grant_type: TOKEN_EXCHANGE };
+  const answer = await send({
+    method: "POST",
+    url: word("idp_token_endpoint"),
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(form).toString(),
+  });
+  return { status: answer.status, body: answer.json() as object };
+};
+
+const oauth = upstreamOAuth();
+const credentials = oauth === undefined ? "" : `upstream_oauth2: ${JSON.stringify(oauth)}`;
+const send = createSend();
 const port = await freePort();
 const origin = `http://localhost:${port}`;
 const identityProvider = await startIdentityProvider({
   clients: [{ client_id: "gateway", client_secret: "secret", redirect_uris: [`${origin}/.gateway/callback`] }],
+  exchange,
 });
 const gateway = await startGateway({
   port,
@@ -54,7 +91,6 @@ routes:
     policy: [{ allow: { and: [{ authenticated_user: true }] } }]
 `,
 });
-const send = createSend();
 const browser = createBrowser(send);
 try {
   await converse(browser);

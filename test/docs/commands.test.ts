@@ -212,7 +212,7 @@ describe("run as they stand", { timeout: 60_000 }, () => {
       cpSync(join(root, "examples/kubernetes-ingress"), shell.directory, { recursive: true });
       const page = readPage("examples/kubernetes-ingress/README.md");
       const output = await shell.run(blockWith(page, "sh", "gateway ingress translate ingresses.yaml"));
-      expect(output).toContain("8 of 11 Ingresses served");
+      expect(output).toContain("8 of 13 Ingresses served");
       const slice = parse(readFileSync(join(shell.directory, "slices.yaml"), "utf8")) as { owner: string };
       expect(slice.owner).toBe("kubernetes.shop");
     });

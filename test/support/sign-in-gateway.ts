@@ -22,7 +22,10 @@ export interface SignInGatewayOptions extends TestGatewayOptions {
   readonly pagesHost?: string;
   /** The provider tells the gateway whom it signs out. */
   readonly backChannelLogout?: boolean;
-  readonly provider?: Pick<IdentityProviderOptions, "users" | "claimsInIdToken" | "resources">;
+  readonly provider?: Pick<
+    IdentityProviderOptions,
+    "users" | "claimsInIdToken" | "resources" | "exchange" | "idTokenSeconds"
+  >;
 }
 
 /** @param options `yaml` holds settings and routes; the flag and the provider's settings are added */

@@ -51,7 +51,7 @@ function withoutSecrets(document: Record<string, unknown>, inAttribute: ValueMap
   return { ...document, routes: Object.fromEntries(routes) };
 }
 
-const SECRETS = new Set(["client_secret", "secret"]);
+const SECRETS = new Set(["client_secret", "client_key", "assertion", "secret"]);
 
 describe("a bundle of any values", () => {
   test("is planned as it is written, and then not again: from its state, after reading, after importing", async () => {

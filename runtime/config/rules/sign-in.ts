@@ -5,8 +5,10 @@
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { hasProvider } from "../../features/sign-in/issuer-sign-in.ts";
+import { errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
 import type { ReadRoute } from "../read-slice.ts";
+import { hasSecret } from "../../settings/secret-spellings.ts";
 import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts";
 
 const PLAIN_HTTP_PROBLEM =
@@ -35,4 +37,19 @@ export function* signInRules(route: ReadRoute, settings: SettingsDoc): Iterable<
   // A route that lets nobody in has a warning of its own.
   if (allow.length === 0 || mayAllowAnonymous) return;
   yield errorAt(["from"], `${PLAIN_HTTP_PROBLEM}, or the route must be open to everybody`);
+}
+
+/** Routes whose users' ID tokens are exchanged at the identity provider: it must be there, know us, and renew them. */
+export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterable<UnplacedProblem> {
+  if (!valid.mcp?.server?.upstream_oauth2?.id_jag) return;
+  const path = ["mcp", "server", "upstream_oauth2", "id_jag"];
+  if (!hasProvider(settings)) {
+    yield errorAt(path, 'needs "idp_provider_url", or an issuer with the use "sign_in", where ID tokens are exchanged');
+    return;
+  }
+  if (settings.idp_provider_url === undefined) return;
+  if (!hasSecret(settings, "idp_client_secret"))
+    yield warningAt(path, 'needs "idp_client_secret" at most providers, which exchange tokens of known clients alone');
+  if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access"))
+    yield warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it');
 }

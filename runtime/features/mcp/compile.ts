@@ -1,10 +1,13 @@
 /** MCP settings of a route → their compiled form. */
 import type { McpDoc } from "./settings.ts";
-import type { McpClient, McpServer, UpstreamOAuth } from "./compiled.ts";
+import type { DirectGrant, McpClient, McpServer, UpstreamOAuth } from "./compiled.ts";
+import { type ClientKey, parseClientKey } from "./client-key.ts";
 import { parseExtraPath } from "./extra-paths.ts";
 import { DEFAULT_MAX_REQUEST_BYTES, type McpServerDoc } from "./settings.ts";
 import { type SecretSource, secretValues } from "../../settings/secret-spellings.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
+import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 
 export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource): McpServer | McpClient | undefined {
   if (doc.mcp?.client) return { kind: "client" };
@@ -31,9 +34,31 @@ function compileUpstreamOAuth(server: McpServerDoc, secrets: SecretSource): Upst
   return {
     clientId: oauth.client_id,
     clientSecret: secretValues(oauth, "client_secret", secrets)[0],
+    clientKey: compileClientKey(oauth, secrets),
     endpoint: endpoint && { authUrl: endpoint.auth_url, tokenUrl: endpoint.token_url },
     authStyle: endpoint?.auth_style,
     scopes: oauth.scopes ?? [],
     authorizationUrlParams: new Map(Object.entries(oauth.authorization_url_params ?? {})),
+    direct: compileDirect(oauth, secrets),
+    resource: oauth.resource,
   };
+}
+
+/** @throws GatewayError `config.secret` */
+function compileClientKey(oauth: UpstreamOAuthDoc, secrets: SecretSource): ClientKey | undefined {
+  const [pem] = secretValues(oauth, "client_key", secrets);
+  if (pem === undefined) return undefined;
+  const key = parseClientKey(pem);
+  if (key) return key;
+  const message = "must be a private key in PEM: EC on P-256 or P-384, RSA of 2048 bits or more, or Ed25519";
+  throw new GatewayError("config.secret", `Cannot use secret "client_key" of "upstream_oauth2": it ${message}`);
+}
+
+/** The rules let one of them be written. @throws GatewayError `config.secret` */
+function compileDirect(oauth: UpstreamOAuthDoc, secrets: SecretSource): DirectGrant | undefined {
+  const { id_jag: idJag, workload, client_credentials: credentials, scopes = [] } = oauth;
+  if (idJag) return { kind: "id_jag", scopes: idJag.scopes ?? scopes };
+  if (credentials === true) return { kind: "client_credentials" };
+  const [assertion] = workload ? secretValues(workload, "assertion", secrets) : [];
+  return assertion === undefined ? undefined : { kind: "workload", assertion };
 }

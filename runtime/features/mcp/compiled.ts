@@ -1,4 +1,5 @@
 /** MCP settings as requests read them. */
+import type { ClientKey } from "./client-key.ts";
 import type { ExtraPath } from "./extra-paths.ts";
 
 /** All in seconds. */
@@ -14,11 +15,26 @@ export interface Lifetimes {
 export interface UpstreamOAuth {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
+  /** Proves the client instead of a secret. */
+  readonly clientKey: ClientKey | undefined;
   readonly endpoint: { readonly authUrl: string; readonly tokenUrl: string } | undefined;
   readonly authStyle: "header" | "params" | undefined;
   readonly scopes: readonly string[];
   readonly authorizationUrlParams: ReadonlyMap<string, string>;
+  /** How tokens are got without anybody connecting an account; undefined: users connect theirs. */
+  readonly direct: DirectGrant | undefined;
+  /** `resource` of direct grants; undefined: as metadata has it. */
+  readonly resource: string | undefined;
 }
+
+/** A grant that needs no browser. */
+export type DirectGrant =
+  /** Per user, by the company's identity provider. `scopes`: asked of the provider. */
+  | { readonly kind: "id_jag"; readonly scopes: readonly string[] }
+  /** One for the route, by a token of the gateway's platform. */
+  | { readonly kind: "workload"; readonly assertion: string }
+  /** One for the route, by the client itself. */
+  | { readonly kind: "client_credentials" };
 
 export interface McpServer {
   readonly kind: "server";

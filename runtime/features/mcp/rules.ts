@@ -1,6 +1,7 @@
 /** Rules between the members of a route's `mcp` block, D5. */
-import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
+import { below, errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
 import type { McpDoc, McpServerDoc } from "./settings.ts";
+import type { UpstreamOAuthDoc } from "./upstream-oauth.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 
 /** Rules between the members of the block. */
@@ -8,16 +9,50 @@ export function* mcpRules(mcp: NonNullable<McpDoc["mcp"]>): Iterable<UnplacedPro
   if (mcp.server && mcp.client) yield errorAt(["mcp"], 'has both "server" and "client", must have exactly one');
   if (!mcp.server && !mcp.client) yield errorAt(["mcp"], 'is empty, must have "server" or "client"');
   const oauth = mcp.server?.upstream_oauth2;
-  if (!oauth) return;
-  const path = ["mcp", "server", "upstream_oauth2"];
-  if (hasSecret(oauth, "client_secret") && oauth.client_id === undefined)
-    yield errorAt(path, 'has "client_secret" but no "client_id"');
-  if (oauth.endpoint && oauth.client_id === undefined) {
-    yield errorAt(
-      [...path, "endpoint"],
-      'needs "client_id" beside it, or must be left out so that everything is discovered',
-    );
+  if (oauth) for (const problem of oauthRules(oauth)) yield below(OAUTH, problem);
+}
+
+const OAUTH = ["mcp", "server", "upstream_oauth2"];
+
+function* oauthRules(oauth: UpstreamOAuthDoc): Iterable<UnplacedProblem> {
+  const hasClient = oauth.client_id !== undefined;
+  const credentials = ["client_secret", "client_key"].filter((name) => hasSecret(oauth, name));
+  if (credentials.length > 0 && !hasClient) yield errorAt([], `has "${credentials[0]}" but no "client_id"`);
+  if (credentials.length > 1) yield errorAt([], 'has "client_secret" and "client_key", must have one of them');
+  if (oauth.endpoint && !hasClient && !oauth.workload) {
+    yield errorAt(["endpoint"], 'needs "client_id" beside it, or must be left out so that everything is discovered');
   }
+  const [direct, ...others] = DIRECT.filter((name) => oauth[name] !== undefined && oauth[name] !== false);
+  for (const other of others) yield errorAt([other], `stands beside "${direct}", must be the only one of them`);
+  if (direct === undefined) {
+    if (oauth.resource !== undefined)
+      yield errorAt(["resource"], `is for ${quotedList(DIRECT)}, one of which it needs`);
+    return;
+  }
+  if (oauth.authorization_url_params)
+    yield errorAt(["authorization_url_params"], `is for users who connect, whom "${direct}" does without`);
+  if (direct !== "workload" && !hasClient)
+    yield errorAt([direct], 'needs "client_id" beside it, as whom the gateway asks for tokens');
+  if (direct === "client_credentials" && hasClient && credentials.length === 0)
+    yield errorAt([direct], 'needs "client_secret" or "client_key" beside it');
+  if (oauth.workload && !hasSecret(oauth.workload, "assertion")) yield errorAt(["workload"], 'lacks "assertion"');
+  if (!oauth.id_jag) return;
+  // Whoever may write a route could have users' assertions for one server sent to another one, and tokens to any upstream.
+  for (const name of ["endpoint", "resource"] as const)
+    if (oauth[name] !== undefined) yield errorAt([name], 'stands beside "id_jag", for which it is always discovered');
+  const { scopes: granted } = oauth.id_jag;
+  const beyond = granted === undefined ? [] : (oauth.scopes ?? []).filter((scope) => !granted.includes(scope));
+  if (beyond.length > 0)
+    yield warningAt(["scopes"], `asks the upstream for ${quotedList(beyond)}, which "id_jag.scopes" does not ask for`);
+  if (credentials.length === 0)
+    yield warningAt(["id_jag"], 'has no "client_secret" or "client_key" beside it: most servers refuse such clients');
+}
+
+/** Ways without a user who connects. */
+const DIRECT = ["id_jag", "workload", "client_credentials"] as const;
+
+function quotedList(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
 }
 
 /** True when endpoints come from discovery rather than from the route. */

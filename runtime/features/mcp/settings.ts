@@ -5,88 +5,26 @@
  */
 import { quote } from "../../settings/problem.ts";
 import { hasUnsafeCharacter, parseOrigin, parseHttpUrl, parseRoutePath, type Reading } from "../../settings/values.ts";
-import { checkScope, quotedProblem, readable } from "../../settings/types/checks.ts";
+import { quotedProblem, readable } from "../../settings/types/checks.ts";
 import { extraPathProblem } from "./extra-paths.ts";
 import { block } from "../../settings/types/block.ts";
-import { choice, count, duration, flag, text, url } from "../../settings/types/scalar.ts";
+import { count, duration, flag, text, url } from "../../settings/types/scalar.ts";
 import { domainPatternList, textList } from "../../settings/types/list.ts";
-import { secret } from "../../settings/types/secret.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
-import { textMap } from "../../settings/types/map.ts";
 import { isServiceAccountName } from "../../shared/user-id.ts";
 import { ownerPatternProblem } from "../process/owners.ts";
+import { upstreamOAuthShape } from "./upstream-oauth.ts";
 
 const httpsOnly = (value: string): Reading<URL> => {
   const parsed = parseHttpUrl(value);
   return parsed.ok && parsed.value.protocol !== "https:" ? { ok: false, problem: "must begin with https://" } : parsed;
 };
 
-const endpointShape = {
-  auth_url: url({
-    doc: "Upstream authorization endpoint.",
-    required: true,
-    read: parseHttpUrl,
-    annotation: "mcp_server_upstream_oauth2_auth_url",
-  }),
-  token_url: url({
-    doc: "Upstream token endpoint.",
-    required: true,
-    read: parseHttpUrl,
-    annotation: "mcp_server_upstream_oauth2_token_url",
-  }),
-  auth_style: choice(["header", "params"], {
-    doc: "How client credentials are sent to the token endpoint: `header` (HTTP Basic) or `params` (form fields).",
-    unset: "`header`, or what the upstream's metadata says",
-    annotation: "mcp_server_upstream_oauth2_auth_style",
-  }),
-};
-
-const upstreamOAuthShape = {
-  client_id: text({
-    doc: "OAuth client identifier for the upstream service.",
-    unset: "the gateway registers itself",
-    check: (value) => (value === "" ? "is empty, must be a client identifier" : undefined),
-  }),
-  ...secret("client_secret", {
-    doc: "OAuth client secret. Never stored per user; read from the route at each token refresh.",
-    unset: "a public client",
-  }),
-  endpoint: block(endpointShape, {
-    doc: "Upstream OAuth endpoints.",
-    unset: "discovered through RFC 9728 metadata",
-  }),
-  scopes: textList({
-    doc: "Scopes requested from the upstream.",
-    unset: "what the upstream's metadata names",
-    annotation: "mcp_server_upstream_oauth2_scopes",
-    check: checkScope,
-  }),
-  authorization_url_params: textMap({
-    doc: "Extra query parameters on the authorization URL, for example to request offline access.",
-    unset: "none",
-    annotation: "mcp_server_upstream_oauth2_authorization_url_params",
-    checkName: (name) => (PROTOCOL_PARAMETERS.has(name) ? "is set by the gateway itself" : undefined),
-  }),
-};
-
-/** Setting one of these from outside would break or redirect the flow. @see RFC 6749 §4.1.1, RFC 7636 §4.3 */
-const PROTOCOL_PARAMETERS = new Set([
-  "client_id",
-  "client_secret",
-  "code_challenge",
-  "code_challenge_method",
-  "redirect_uri",
-  "resource",
-  "response_type",
-  "scope",
-  "state",
-]);
-
 export const DEFAULT_MAX_REQUEST_BYTES = 4096;
 
 const serverShape = {
   upstream_oauth2: block(upstreamOAuthShape, {
-    doc: "OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself.",
+    doc: "OAuth with the upstream service. With `client_id` and `endpoint` these are used as they are; without `endpoint` it is discovered; without `client_id` the gateway registers itself. Users connect their accounts, unless `id_jag`, `workload` or `client_credentials` says how tokens are got without them.",
     unset: "discovered when the upstream asks for it",
   }),
   max_request_bytes: count({

@@ -165,6 +165,18 @@ export const ROUTE_CODES = {
     means: "The server wants an account that this user, known by an issuer's assertion, has not connected",
     remedy: "The user signs in to the server in a browser once, with an MCP client that does so",
   },
+  "upstream.not-permitted": {
+    status: 403,
+    means: "The identity provider, or the upstream's authorization server, gives this user no access (`id_jag`)",
+    remedy:
+      "Assign the user to the upstream's application at the identity provider; read `an upstream token was refused to a user` in the log",
+  },
+  "upstream.sign-in-needed": {
+    status: 403,
+    means:
+      "The identity provider wants a new sign-in, or the caller has none: a machine, or a user known from an assertion alone (`id_jag`)",
+    remedy: "The user signs out at `/.gateway/` and signs in again; machines use another route",
+  },
   "upstream.insufficient-scope": {
     status: 403,
     means: "What the user granted at the upstream is not enough for this request",

@@ -13,7 +13,7 @@ import type { Clock } from "../../shared/clock.ts";
 import { BoundedCache, type Visited } from "../../shared/cache.ts";
 import type { ConnectionChanges } from "./changes.ts";
 import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
-import type { Held } from "./tokens/token-records.ts";
+import type { Held, Refused } from "./tokens/token-records.ts";
 import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
 /** What a request to an MCP server route gets. */
@@ -24,7 +24,9 @@ export type Attachment =
   /** The user has to connect first: the request must not be sent. */
   | { readonly kind: "connect" }
   /** The token has ended and cannot be renewed now. */
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "unavailable" }
+  /** Nobody has to connect, and there is no token: see `Refused`. */
+  | { readonly kind: Refused };
 
 export interface TokenAttacher {
   attach(userId: string, route: CompiledRoute): Attachment | Promise<Attachment>;
@@ -32,8 +34,11 @@ export interface TokenAttacher {
   forget(userId: string, target: UpstreamTarget): void;
 }
 
+/** Where tokens come from, whoever connected them. */
+export type TokenSource = Pick<UpstreamTokenStore, "hold" | "replace">;
+
 export interface AttachDeps {
-  readonly tokenStore: UpstreamTokenStore;
+  readonly tokenStore: TokenSource;
   readonly snapshots: Snapshots;
   readonly changes: Pick<ConnectionChanges, "subscribe" | "epoch">;
   readonly clock: Clock;
@@ -44,7 +49,7 @@ const SOFT_MS = 10_000;
 const HARD_MS = 20_000;
 /** How long a verified token goes on while the store cannot be read; as long as a session does. */
 const STALE_MS = 5 * 60_000;
-/** A user who has to connect is looked up at most so often: it may just have happened, at another replica. */
+/** A user who has no token is looked up at most so often: it may just have changed, at another replica. */
 const CONNECT_MS = 1_000;
 /** So long before its end a token is renewed, or half of its life before when that is less. */
 const RENEW_AHEAD_MS = 60_000;
@@ -80,13 +85,14 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
   /** @param renew an access token that should be replaced */
   const load = async (userId: string, target: UpstreamTarget, renew: string | undefined): Promise<Loaded> => {
     const { epoch } = changes;
-    if (!canConnect(target, deps.snapshots.current().settings))
+    if (!target.direct && !canConnect(target, deps.snapshots.current().settings))
       return { attachment: withoutToken(target), held: NONE, epoch };
     const held =
       renew === undefined
         ? await tokenStore.hold(userId, target)
         : await tokenStore.replace(userId, target, renew, false);
     if (held.kind === "unavailable") return { attachment: UNAVAILABLE, held, epoch };
+    if (held.kind === "refused") return { attachment: { kind: held.why }, held, epoch };
     if (held.kind === "none") return { attachment: withoutToken(target), held, epoch };
     const { accessToken } = held;
     return { attachment: { kind: "token", accessToken, authorization: `Bearer ${accessToken}` }, held, epoch };
@@ -100,7 +106,8 @@ export function createTokenAttacher(deps: AttachDeps): TokenAttacher {
       return;
     }
     const now = clock.now();
-    const endsAtMs = loaded.attachment.kind === "connect" ? now + CONNECT_MS : endOf(loaded.held);
+    const isAsked = loaded.attachment.kind === "connect" || loaded.held.kind === "refused";
+    const endsAtMs = isAsked ? now + CONNECT_MS : endOf(loaded.held);
     const news = {
       attachment: loaded.attachment,
       verifiedAtMs: now,

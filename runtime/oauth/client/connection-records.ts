@@ -27,7 +27,7 @@ export interface ClientReference {
   readonly registration?: string;
 }
 
-export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_post";
+export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
 /** `vault:<hash>`: the Internal Token of one user at one upstream. Tags `user:<id>`. */
 export interface UpstreamTokenRecord {

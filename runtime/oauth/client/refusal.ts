@@ -11,7 +11,9 @@ import type { TokenAttacher } from "./attach-token.ts";
 import { readChallenge } from "./discovery/bearer-challenge.ts";
 import type { Needs } from "./need.ts";
 import { scopeSet } from "./scopes.ts";
-import { canConnect, findTarget } from "./target.ts";
+import { canConnect, findTarget, type UpstreamTarget } from "./target.ts";
+import type { DirectTokens } from "./direct/direct-tokens.ts";
+import type { Held, Refused } from "./tokens/token-records.ts";
 import type { UpstreamTokenStore } from "./tokens/token-store.ts";
 
 /** An answer of an upstream, as far as it may be about authorization. */
@@ -30,7 +32,8 @@ export type RefusalOutcome =
   | { readonly kind: "connect" }
   /** Connecting again would not help. */
   | { readonly kind: "forbidden" }
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "unavailable" }
+  | { readonly kind: Refused };
 
 export interface RefusalHandler {
   /** Whether this answer is ours to handle; all others pass to the client unchanged. */
@@ -41,13 +44,28 @@ export interface RefusalHandler {
 
 export interface RefusalDeps {
   readonly tokenStore: UpstreamTokenStore;
+  readonly directTokens: DirectTokens;
   readonly needs: Needs;
   readonly attacher: TokenAttacher;
   readonly log: Log;
 }
 
 export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
-  const { tokenStore, needs, attacher, log } = deps;
+  const { tokenStore, directTokens, needs, attacher, log } = deps;
+
+  /** A token that nobody connected: a fresh one, once. What it is for is configured, so that asking for more helps nobody. */
+  const decideDirect = async (
+    userId: string,
+    target: UpstreamTarget,
+    { status, accessToken }: RefusedAnswer,
+    attempt: number,
+  ): Promise<RefusalOutcome> => {
+    if (status === 403) return FORBIDDEN;
+    if (accessToken === undefined) return UNAVAILABLE;
+    if (attempt === 1) return outcomeOf(await directTokens.replace(userId, target, accessToken, true), accessToken);
+    await directTokens.giveUp(userId, target, accessToken);
+    return { kind: "misconfigured" };
+  };
 
   const decide: RefusalHandler["handle"] = async (userId, route, answer, attempt) => {
     const target = findTarget(route);
@@ -56,6 +74,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
     const challenge = reading.kind === "bearer" ? reading.challenge : {};
     const { accessToken } = answer;
     attacher.forget(userId, target);
+    if (target.direct) return decideDirect(userId, target, answer, attempt);
 
     if (answer.status === 403) {
       const wanted = await tokenStore.wantScopes(userId, target, scopeSet(challenge.scope));
@@ -73,17 +92,7 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
       accessToken === undefined
         ? await tokenStore.hold(userId, target)
         : await tokenStore.replace(userId, target, accessToken, true);
-    switch (held.kind) {
-      case "none":
-        return CONNECT;
-      case "unavailable":
-        return UNAVAILABLE;
-      case "token":
-        if (held.accessToken === accessToken) return UNAVAILABLE;
-        return { kind: "retry", accessToken: held.accessToken, authorization: `Bearer ${held.accessToken}` };
-      default:
-        return held satisfies never;
-    }
+    return outcomeOf(held, accessToken);
   };
 
   return {
@@ -109,6 +118,23 @@ export function createRefusalHandler(deps: RefusalDeps): RefusalHandler {
       }
     },
   };
+}
+
+/** @param refused the token that the upstream would not take */
+function outcomeOf(held: Held, refused: string | undefined): RefusalOutcome {
+  switch (held.kind) {
+    case "none":
+      return CONNECT;
+    case "unavailable":
+      return UNAVAILABLE;
+    case "refused":
+      return { kind: held.why };
+    case "token":
+      if (held.accessToken === refused) return UNAVAILABLE;
+      return { kind: "retry", accessToken: held.accessToken, authorization: `Bearer ${held.accessToken}` };
+    default:
+      return held satisfies never;
+  }
 }
 
 const CONNECT: RefusalOutcome = { kind: "connect" };

@@ -1,7 +1,8 @@
 /** What of an MCP server route the upstream OAuth needs to know, worked out once per configuration. */
 import { matchesDomain } from "../../settings/domains.ts";
 import type { CompiledRoute, LiveSettings } from "../../config/compiled.ts";
-import type { McpServer, UpstreamOAuth } from "../../features/mcp/compiled.ts";
+import type { Snapshots } from "../../config/snapshot.ts";
+import type { DirectGrant, McpServer, UpstreamOAuth } from "../../features/mcp/compiled.ts";
 import type { UpstreamReach } from "../../features/connection/compiled.ts";
 import { hashSecret } from "../../shared/keys.ts";
 
@@ -18,6 +19,8 @@ export interface UpstreamTarget {
   readonly server: McpServer;
   readonly mode: CredentialMode;
   readonly oauth: UpstreamOAuth | undefined;
+  /** Tokens are got without anybody connecting an account. */
+  readonly direct: DirectGrant | undefined;
   /** Address of the upstream's MCP endpoint: first `to` and `mcp.server.path`, no trailing slash. */
   readonly url: string;
   /** Host name of `url`. */
@@ -42,6 +45,11 @@ export function findTarget(route: CompiledRoute): UpstreamTarget | undefined {
   return target;
 }
 
+/** The route as the configuration in force has it: its secrets may have changed since a request came in. */
+export function currentRoute(snapshots: Snapshots, { route }: UpstreamTarget): CompiledRoute {
+  return snapshots.current().routes.find(({ key }) => key === route.key) ?? route;
+}
+
 function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
   const oauth = server.upstreamOAuth;
   // Several `to` are replicas of one server: the first one stands for all.
@@ -51,13 +59,26 @@ function makeTarget(route: CompiledRoute, server: McpServer): UpstreamTarget {
     route,
     server,
     oauth,
-    mode: oauth?.clientId === undefined ? "discovery" : oauth.endpoint ? "static" : "credentials",
+    direct: oauth?.direct,
+    mode: modeOf(oauth),
     url: first.origin + first.basePath + server.path,
     hostname: new URL(first.origin).hostname,
     reach: first.connect?.reach,
     // Not the secret, which rotates, and not the scopes: a token with others is still a token.
-    generation: hashSecret(JSON.stringify([oauth?.clientId, oauth?.endpoint])).slice(0, 16),
+    generation: hashSecret(JSON.stringify([oauth?.clientId, oauth?.endpoint, ...directParts(oauth)])).slice(0, 16),
   };
+}
+
+function modeOf(oauth: UpstreamOAuth | undefined): CredentialMode {
+  if (oauth?.endpoint) return "static";
+  return oauth?.clientId === undefined && !oauth?.direct ? "discovery" : "credentials";
+}
+
+/** Nobody has to agree to another token: it is for exactly what is configured. */
+function directParts(oauth: UpstreamOAuth | undefined): readonly unknown[] {
+  if (!oauth?.direct) return [];
+  const { direct } = oauth;
+  return [direct.kind, oauth.resource, oauth.scopes, ...(direct.kind === "id_jag" ? [direct.scopes] : [])];
 }
 
 /** Whether somebody could ever be connected: without it a 401 of the upstream is none of our business. */

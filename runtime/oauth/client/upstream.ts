@@ -3,7 +3,8 @@
  *
  * The files beside: target and need (which route wants what), discover and metadata (where its authorization server is),
  * client-choice, register and client-document (who we are there), flow, journey and connect (the user's way),
- * guarded-oauth and token-endpoint (requests of ours), vault and vault-* (tokens), attach-token and refusal (requests of
+ * guarded-oauth and token-endpoint (requests of ours), tokens/ (what users connected), direct/ (what nobody has to connect),
+ * attach-token and refusal (requests of
  * others), changes (what replicas tell each other), records (what is kept).
  */
 import type { CompiledRoute } from "../../config/compiled.ts";
@@ -15,9 +16,9 @@ import type { Log } from "../../shared/log.ts";
 import type { Clock, Closable, TokenRefresh } from "../../shared/clock.ts";
 import type { Principal, User } from "../../identity/principal.ts";
 import type { Blocks } from "../../identity/blocks.ts";
-import type { BrowserSessions, Csrf } from "../../identity/interfaces.ts";
+import type { BrowserSessions, Csrf, IdJags } from "../../identity/interfaces.ts";
 import type { Store } from "../../store/store.ts";
-import { createTokenAttacher, type TokenAttacher } from "./attach-token.ts";
+import { createTokenAttacher, type TokenAttacher, type TokenSource } from "./attach-token.ts";
 import { createConnectionChanges } from "./changes.ts";
 import { createClientChooser } from "./connect/client-choice.ts";
 import { respondClientDocument } from "./connect/client-document.ts";
@@ -25,6 +26,7 @@ import { callback, connect } from "./connect/connect.ts";
 import { respondFailure } from "./connect/failure-page.ts";
 import { createFlows } from "./connect/flow.ts";
 import { createTickets } from "./connect/journey.ts";
+import { createDirectTokens } from "./direct/direct-tokens.ts";
 import { createNeeds } from "./need.ts";
 import { needKey, type UpstreamTokenRecord } from "./connection-records.ts";
 import { createRefusalHandler, type RefusalHandler } from "./refusal.ts";
@@ -45,6 +47,8 @@ export interface UpstreamDeps {
   readonly keys: Keys;
   readonly browser: BrowserSessions;
   readonly csrf: Csrf;
+  /** ID-JAGs of users, from their identity provider. */
+  readonly idJags: IdJags;
   /** Absent: nothing is ever blocked. */
   readonly blocks?: Pick<Blocks, "find">;
   readonly fetch: SafeFetch;
@@ -93,8 +97,19 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
   const needs = createNeeds(deps);
   const changes = createConnectionChanges(deps);
   const tokenStore = createUpstreamTokenStore({ ...deps, clients, changes });
-  const tokens = createTokenAttacher({ tokenStore, snapshots, changes, clock, log });
-  const refusals = createRefusalHandler({ tokenStore, needs, attacher: tokens, log });
+  const directTokens = createDirectTokens({ ...deps, clients, needs });
+  const source = (target: UpstreamTarget): TokenSource => (target.direct ? directTokens : tokenStore);
+  const tokens = createTokenAttacher({
+    tokenStore: {
+      hold: (userId, target) => source(target).hold(userId, target),
+      replace: (userId, target, ...of) => source(target).replace(userId, target, ...of),
+    },
+    snapshots,
+    changes,
+    clock,
+    log,
+  });
+  const refusals = createRefusalHandler({ tokenStore, directTokens, needs, attacher: tokens, log });
   /** Nothing is asked of the upstream of a blocked route, nor for it. */
   const isBlocked = (route: CompiledRoute): boolean => deps.blocks?.find({ routeKey: route.key }) !== undefined;
   const flows = createFlows({ ...deps, clients, needs, tokenStore, isBlocked });
@@ -104,7 +119,8 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
 
   /** Whether the user has something to connect there, as far as is known. */
   const isMissing = async (userId: string, target: UpstreamTarget): Promise<boolean> => {
-    if (!(await needs.isNeeded(target))) return false;
+    // There is nothing that a user could agree to.
+    if (target.direct || !(await needs.isNeeded(target))) return false;
     const record = await tokenStore.find(userId, target);
     return !isUsable(record, clock) || (record?.wantedScopes.length ?? 0) > 0;
   };
@@ -130,7 +146,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
 
   const stateOf = async (userId: string, route: CompiledRoute): Promise<ConnectionState> => {
     const target = findTarget(route);
-    if (!target || !(await needs.isNeeded(target))) return "not-needed";
+    if (!target || target.direct || !(await needs.isNeeded(target))) return "not-needed";
     return isUsable(await tokenStore.find(userId, target), clock) ? "connected" : "disconnected";
   };
 
@@ -187,7 +203,7 @@ export function createUpstream(deps: UpstreamDeps): UpstreamModule {
     disconnect,
     async close() {
       await changes.close();
-      await tokenStore.close();
+      await Promise.all([tokenStore.close(), directTokens.close()]);
     },
   };
 }

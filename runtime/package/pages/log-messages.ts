@@ -93,6 +93,10 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "Correct the route: clients get 502 `upstream.unauthorized`.",
     "an upstream token cannot be refreshed now":
       "The authorization server or the store does not answer: users get 503.",
+    "an upstream token cannot be obtained now":
+      "Of `id_jag`, `workload` or `client_credentials`: `reason` says who does not answer. Users get 503.",
+    "an upstream token cannot be obtained as the route is set up":
+      "`reason` says what the identity provider or the authorization server does not take. Users get 502 `upstream.unauthorized`; nobody is asked again for 30 seconds.",
     "an upstream connection cannot be read now": "The store does not answer: users get 503.",
     "an upstream's refusal cannot be handled now": "The store or discovery does not answer: users get 503.",
     "what an upstream wants cannot be kept now": "Nothing: learned anew at the next 401.",

@@ -97,6 +97,8 @@ const cases: readonly (readonly [string, readonly Field[], ReadonlyMap<string, P
   ["RouteRedirect", fieldsAt(routeFields, "redirect"), propsOf("RouteRedirect")],
   ["RouteResponse", fieldsAt(routeFields, "response"), propsOf("RouteResponse")],
   ["McpServerRouteProps", serverFields, serverProps],
+  ["UpstreamIdJag", fieldsAt(oauth, "id_jag"), propsOf("UpstreamIdJag")],
+  ["UpstreamWorkload", fieldsAt(oauth, "workload"), propsOf("UpstreamWorkload")],
   ["UpstreamOauth2Endpoint", fieldsAt(oauth, "endpoint"), propsOf("UpstreamOauth2Endpoint")],
   ["UpstreamOauth2Endpoints", oauth, propsOf("UpstreamOauth2Endpoints")],
 ];
@@ -137,6 +139,8 @@ test("every block of the Field tree is covered above", () => {
     "mcp",
     "server",
     "upstream_oauth2",
+    "id_jag",
+    "workload",
     "endpoint",
     "client",
     "rewrite_response_headers",

@@ -40,6 +40,7 @@ const secretAnnotations: readonly SecretAnnotation[] = [
     members: [
       { key: "client_id", path: [...OAUTH, "client_id"] },
       { key: "client_secret", path: [...OAUTH, "client_secret"], optional: true },
+      { key: "client_key", path: [...OAUTH, "client_key"], optional: true },
     ],
   },
   // Every key is the name of a header.

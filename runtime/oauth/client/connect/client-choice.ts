@@ -3,6 +3,7 @@
  * dynamic registration (MCP authorization, "Client Registration Approaches": in this order).
  */
 import type { CompiledRoute, LiveSettings } from "../../../config/compiled.ts";
+import type { ClientKey } from "../../../features/mcp/client-key.ts";
 import type { SafeFetch } from "../../../http/fetch/safe-fetch.ts";
 import type { Keys } from "../../../shared/keys.ts";
 import type { Log } from "../../../shared/log.ts";
@@ -40,8 +41,11 @@ export type ClientChoice =
 
 export interface ClientChooser {
   choose(target: UpstreamTarget, server: AuthorizationServer, settings: LiveSettings): Promise<ClientChoice>;
-  /** The secret as it is now: of the route, or of the registration. */
-  secretOf(client: ClientReference, route: CompiledRoute): Promise<string | undefined>;
+  /** What proves the client, as it is now: of the route, or of the registration. */
+  credentialsOf(
+    client: ClientReference,
+    route: CompiledRoute,
+  ): Promise<{ readonly clientSecret: string | undefined; readonly clientKey?: ClientKey | undefined }>;
   /** A flow of this client came back, so the server knows it. */
   answered(client: ClientReference): Promise<void>;
   /** The server does not know this registration any more: the next flow registers anew. */
@@ -132,9 +136,10 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
     async choose(target, server, settings) {
       const { oauth: configured, route } = target;
       if (configured?.clientId !== undefined) {
-        const hasSecret = configured.clientSecret !== undefined;
-        const authMethod = hasSecret ? (styleOf(target) ?? chooseAuthMethod(server, false)) : "none";
-        return { ok: true, client: { kind: "route", clientId: configured.clientId, authMethod } };
+        return {
+          ok: true,
+          client: { kind: "route", clientId: configured.clientId, authMethod: methodOf(target, server) },
+        };
       }
       const document = deps.clientDocumentUrl ?? route.origin + CLIENT_DOCUMENT_PATH;
       // "The client_id MUST be an https URL" (OAuth Client ID Metadata Document §3).
@@ -150,12 +155,15 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
       return running;
     },
 
-    async secretOf(client, route) {
-      if (client.kind === "route")
-        return route.mcp?.kind === "server" ? route.mcp.upstreamOAuth?.clientSecret : undefined;
+    async credentialsOf(client, route) {
+      if (client.kind === "route") {
+        const configured = route.mcp?.kind === "server" ? route.mcp.upstreamOAuth : undefined;
+        return { clientSecret: configured?.clientSecret, clientKey: configured?.clientKey };
+      }
       const key = client.registration;
       const sealed = key === undefined ? undefined : (await read(key))?.clientSecret;
-      return key === undefined || sealed === undefined ? undefined : sealer.open(sealed, key)?.toString();
+      const isSealed = key !== undefined && sealed !== undefined;
+      return { clientSecret: isSealed ? sealer.open(sealed, key)?.toString() : undefined };
     },
 
     answered: (client) =>
@@ -172,6 +180,12 @@ export function createClientChooser(deps: ClientChoiceDeps): ClientChooser {
 
 function referenceOf(record: RegistrationRecord, key: string): ClientReference {
   return { kind: "registered", clientId: record.clientId, authMethod: record.authMethod, registration: key };
+}
+
+/** Of the route's own client. */
+function methodOf(target: UpstreamTarget, server: AuthorizationServer): TokenAuthMethod {
+  if (target.oauth?.clientKey) return "private_key_jwt";
+  return target.oauth?.clientSecret === undefined ? "none" : (styleOf(target) ?? chooseAuthMethod(server, false));
 }
 
 function styleOf(target: UpstreamTarget): TokenAuthMethod | undefined {

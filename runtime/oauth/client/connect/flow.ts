@@ -15,9 +15,9 @@ import { epochSeconds } from "../../../shared/clock.ts";
 import type { Principal } from "../../../identity/principal.ts";
 import type { ClientChooser, ClientChoiceDeps } from "./client-choice.ts";
 import { discover, type DiscoverDeps, type DiscoverFailure } from "../discovery/discover.ts";
-import type { AuthorizationServer } from "../discovery/metadata.ts";
+import { type AuthorizationServer, configuredServer, referenceOf } from "../discovery/metadata.ts";
 import type { Needs } from "../need.ts";
-import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey, type ServerReference } from "../connection-records.ts";
+import { FLOW_SECONDS, flowKey, type FlowRecord, type Journey } from "../connection-records.ts";
 import { chooseScopes, joinScopes, scopeSet } from "../scopes.ts";
 import { callbackUrl, findTarget, type UpstreamTarget } from "../target.ts";
 import { exchangeCode } from "./token-endpoint.ts";
@@ -182,7 +182,7 @@ export function createFlows(deps: FlowDeps): Flows {
         {
           server: flow.server,
           client: flow.client,
-          clientSecret: await deps.clients.secretOf(flow.client, route),
+          ...(await deps.clients.credentialsOf(flow.client, route)),
           resource: flow.resource,
           upstreamUrl: flow.upstreamUrl,
           reach: target.reach,
@@ -250,26 +250,6 @@ function readAnswer(flow: FlowRecord, state: string, parameters: ReadonlyMap<str
     }
     return { ok: false, failure: "wrong-issuer", detail: "iss is missing or of another issuer", code: {} };
   }
-}
-
-function configuredServer(endpoint: { readonly authUrl: string; readonly tokenUrl: string }): AuthorizationServer {
-  return {
-    issuer: undefined,
-    authorizationEndpoint: endpoint.authUrl,
-    tokenEndpoint: endpoint.tokenUrl,
-    scopes: [],
-    tokenAuthMethods: undefined,
-    sendsIssuer: false,
-    readsClientDocuments: false,
-  };
-}
-
-function referenceOf(server: AuthorizationServer): ServerReference {
-  return {
-    ...(server.issuer === undefined ? {} : { issuer: server.issuer }),
-    tokenEndpoint: server.tokenEndpoint,
-    ...(server.revocationEndpoint === undefined ? {} : { revocationEndpoint: server.revocationEndpoint }),
-  };
 }
 
 function fail(failure: CompleteFailure, detail: string, journey?: Journey): Extract<CompleteResult, { ok: false }> {

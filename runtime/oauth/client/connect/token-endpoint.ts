@@ -7,6 +7,7 @@
 import * as oauth from "oauth4webapi";
 
 import type { LiveSettings } from "../../../config/compiled.ts";
+import type { ClientKey } from "../../../features/mcp/client-key.ts";
 import type { UpstreamReach } from "../../../features/connection/compiled.ts";
 import { matchesDomain } from "../../../settings/domains.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -35,14 +36,17 @@ export type TokenFailure =
 
 export type TokenResult =
   | { readonly ok: true; readonly tokens: TokenSet }
-  /** `detail` is for the log. */
+  /** `detail` is for the log; with `refused` it is the server's error code alone. */
   | { readonly ok: false; readonly failure: TokenFailure; readonly detail: string };
 
 /** Who asks, with the secret read just now. */
 export interface Asking {
   readonly server: ServerReference;
-  readonly client: ClientReference;
+  /** Absent: the grant itself says who asks, and the server knows no client. */
+  readonly client: ClientReference | undefined;
   readonly clientSecret: string | undefined;
+  /** For `private_key_jwt`. */
+  readonly clientKey?: ClientKey | undefined;
   readonly resource: string;
   /** Address of the upstream that the token is for: its own origin may speak its own scheme. */
   readonly upstreamUrl: string;
@@ -76,6 +80,16 @@ export function exchangeRefreshToken(
   return requestTokens(deps, asking, "refresh_token", { refresh_token: refreshToken });
 }
 
+/** A grant without a browser. @param parameters beside `grant_type` and `resource` */
+export function exchangeDirect(
+  deps: TokenEndpointDeps,
+  asking: Asking,
+  grantType: string,
+  parameters: Readonly<Record<string, string>>,
+): Promise<TokenResult> {
+  return requestTokens(deps, asking, grantType, parameters);
+}
+
 /** Best effort: the server may not revoke, and the token is forgotten here in any case. @returns whether it confirmed */
 export async function revokeToken(
   deps: TokenEndpointDeps,
@@ -86,16 +100,10 @@ export async function revokeToken(
   const call = oneCall(deps.fetch, asking);
   try {
     await oauth.processRevocationResponse(
-      await oauth.revocationRequest(
-        serverOf(asking),
-        { client_id: asking.client.clientId },
-        authOf(asking),
-        token.value,
-        {
-          ...call.options,
-          additionalParameters: { token_type_hint: token.hint },
-        },
-      ),
+      await oauth.revocationRequest(serverOf(asking), clientOf(asking), authOf(asking), token.value, {
+        ...call.options,
+        additionalParameters: { token_type_hint: token.hint },
+      }),
     );
     return true;
   } catch {
@@ -111,7 +119,7 @@ async function requestTokens(
 ): Promise<TokenResult> {
   if (!mayContact(asking)) return refuse("refused", "the issuer is no longer listed");
   const call = oneCall(deps.fetch, asking);
-  const client = { client_id: asking.client.clientId };
+  const client = clientOf(asking);
   const askedAt = epochSeconds(deps.clock);
   try {
     const response = await oauth.genericTokenEndpointRequest(
@@ -191,7 +199,17 @@ function serverOf({ server }: Asking): oauth.AuthorizationServer {
   };
 }
 
-function authOf({ client, clientSecret }: Asking): oauth.ClientAuth {
+/** The library wants a name; without a client it is sent nowhere. */
+function clientOf({ client }: Asking): oauth.Client {
+  return { client_id: client?.clientId ?? "none" };
+}
+
+function authOf({ client, clientSecret, clientKey }: Asking): oauth.ClientAuth {
+  if (client === undefined) return () => {};
+  if (client.authMethod === "private_key_jwt" && clientKey) {
+    const { key, way } = clientKey;
+    return oauth.PrivateKeyJwt(key.toCryptoKey(way, false, ["sign"]));
+  }
   if (client.authMethod === "none" || clientSecret === undefined || clientSecret === "") return oauth.None();
   return client.authMethod === "client_secret_post" ? oauth.ClientSecretPost(clientSecret) : basicAuth(clientSecret);
 }

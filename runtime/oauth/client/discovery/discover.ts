@@ -56,6 +56,8 @@ export interface DiscoverOptions {
   readonly resourceMetadata?: string | undefined;
   /** The upstream has asked for a token, so somebody must be there to give one. */
   readonly isChallenged: boolean;
+  /** What the authorization server must offer; absent: codes. */
+  readonly grantType?: string;
 }
 
 export async function discover(
@@ -68,7 +70,7 @@ export async function discover(
   if (found.ok) {
     const issuer = chooseIssuer(found.value, settings);
     if (!issuer.ok) return issuer;
-    const server = await findServer(deps, target, settings, issuer.value);
+    const server = await findServer(deps, target, settings, issuer.value, options.grantType);
     if (!server.ok) return server.failure === "not-found" ? { ...server, failure: "invalid" } : server;
     return pass({ server: server.value, resource: found.value.resource, resourceScopes: found.value.scopes });
   }
@@ -78,14 +80,14 @@ export async function discover(
   const without = { resource: target.url, resourceScopes: [] };
   const fallback = target.server.authorizationServerUrl;
   if (fallback !== undefined) {
-    const server = await findServer(deps, target, settings, fallback);
+    const server = await findServer(deps, target, settings, fallback, options.grantType);
     return server.ok ? pass({ ...without, server: server.value }) : server;
   }
   if (found.failure !== "not-found") return found;
 
   // MCP 2025-03-26: the MCP server's own origin is the authorization server, with or without metadata.
   const { origin } = new URL(target.url);
-  const server = await findServer(deps, target, settings, origin);
+  const server = await findServer(deps, target, settings, origin, options.grantType);
   if (server.ok) return pass({ ...without, server: server.value });
   if (server.failure !== "not-found" || !options.isChallenged) return server;
   return pass({ ...without, server: defaultServer(target.url) });
@@ -146,12 +148,13 @@ async function findServer(
   target: UpstreamTarget,
   settings: LiveSettings,
   issuer: string,
+  grantType: string | undefined,
 ): Promise<DiscoverResult<AuthorizationServer>> {
   const mayBeHttp = deps.development || isUpstreamOrigin(issuer, target);
   return firstDocument(
     serverMetadataUrls(issuer),
     (url) => fetchDocument(deps, url, targetOf(url, target, settings), saysServer),
-    (document) => parseServerMetadata(document, issuer, mayBeHttp),
+    (document) => parseServerMetadata(document, issuer, mayBeHttp, grantType),
     `there is no metadata of issuer ${JSON.stringify(issuer)}`,
   );
 }

@@ -6,11 +6,15 @@
  */
 import { isRecord, type Members } from "../../../shared/is-record.ts";
 import { trimSlash } from "../../../shared/http/trim-slash.ts";
+import type { ServerReference } from "../connection-records.ts";
+
+export const AUTHORIZATION_CODE = "authorization_code";
 
 /** What we use of an authorization server. */
 export interface AuthorizationServer {
   /** As the metadata has it; undefined for endpoints of the configuration. */
   readonly issuer: string | undefined;
+  /** "" where only grants without a browser are wanted and the server has none. */
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly registrationEndpoint?: string;
@@ -97,11 +101,15 @@ function coversUpstream(resource: string, upstreamUrl: string): boolean {
   );
 }
 
-/** @param development http endpoints are accepted */
+/**
+ * @param development http endpoints are accepted
+ * @param grantType what the server must offer: codes need an authorization endpoint and PKCE besides
+ */
 export function parseServerMetadata(
   document: unknown,
   issuer: string,
   development: boolean,
+  grantType = AUTHORIZATION_CODE,
 ): Reading<AuthorizationServer> {
   if (!isRecord(document)) return bad("the authorization server metadata is no JSON object");
   // RFC 8414 §3.3: the issuer MUST be identical to the one asked for, or the data MUST NOT be used.
@@ -120,25 +128,27 @@ export function parseServerMetadata(
   const registration = endpoint("registration_endpoint");
   const revocation = endpoint("revocation_endpoint");
   for (const each of [authorization, token, registration, revocation]) if (!each.ok) return each;
-  if (!authorization.ok || !token.ok || authorization.value === undefined || token.value === undefined) {
+  const isCode = grantType === AUTHORIZATION_CODE;
+  if (!authorization.ok || !token.ok || token.value === undefined || (isCode && authorization.value === undefined)) {
     return bad(`the metadata of ${quote(issuer)} lacks an authorization or token endpoint`);
   }
   // MCP authorization: clients MUST refuse to proceed where code_challenge_methods_supported is absent.
-  if (!textList(document, "code_challenge_methods_supported").includes("S256")) {
+  if (isCode && !textList(document, "code_challenge_methods_supported").includes("S256")) {
     return bad(`the metadata of ${quote(issuer)} does not offer PKCE with S256`);
   }
   if (
-    !supports(document, "response_types_supported", "code") ||
-    !supports(document, "grant_types_supported", "authorization_code")
+    (isCode && !supports(document, "response_types_supported", "code")) ||
+    !supports(document, "grant_types_supported", grantType)
   ) {
-    return bad(`${quote(issuer)} does not offer the authorization code grant`);
+    const name = isCode ? "the authorization code grant" : `the grant ${quote(grantType)}`;
+    return bad(`${quote(issuer)} does not offer ${name}`);
   }
   const methods = document["token_endpoint_auth_methods_supported"];
   return {
     ok: true,
     value: {
       issuer: stated,
-      authorizationEndpoint: authorization.value,
+      authorizationEndpoint: authorization.value ?? "",
       tokenEndpoint: token.value,
       ...(registration.ok && registration.value !== undefined ? { registrationEndpoint: registration.value } : {}),
       ...(revocation.ok && revocation.value !== undefined ? { revocationEndpoint: revocation.value } : {}),
@@ -164,6 +174,31 @@ export function defaultServer(upstreamUrl: string): AuthorizationServer {
     tokenAuthMethods: undefined,
     sendsIssuer: false,
     readsClientDocuments: false,
+  };
+}
+
+/** Endpoints of the configuration. */
+export function configuredServer(endpoint: {
+  readonly authUrl: string;
+  readonly tokenUrl: string;
+}): AuthorizationServer {
+  return {
+    issuer: undefined,
+    authorizationEndpoint: endpoint.authUrl,
+    tokenEndpoint: endpoint.tokenUrl,
+    scopes: [],
+    tokenAuthMethods: undefined,
+    sendsIssuer: false,
+    readsClientDocuments: false,
+  };
+}
+
+/** What is kept of a server that gave something. */
+export function referenceOf(server: AuthorizationServer): ServerReference {
+  return {
+    ...(server.issuer === undefined ? {} : { issuer: server.issuer }),
+    tokenEndpoint: server.tokenEndpoint,
+    ...(server.revocationEndpoint === undefined ? {} : { revocationEndpoint: server.revocationEndpoint }),
   };
 }
 

@@ -26,15 +26,28 @@ export type Held =
   /** The user has not connected, or has to connect again. */
   | { readonly kind: "none" }
   /** The server cannot be asked now, and what we have has expired. */
-  | { readonly kind: "unavailable" };
+  | { readonly kind: "unavailable" }
+  /** Of tokens that nobody connects. */
+  | { readonly kind: "refused"; readonly why: Refused };
+
+/** denied: this user may not. sign-in: after a new sign-in, perhaps. misconfigured: the operator has to change something. */
+export type Refused = "denied" | "sign-in" | "misconfigured";
 
 export const NONE: Held = { kind: "none" };
 export const UNAVAILABLE: Held = { kind: "unavailable" };
 
 export interface UpstreamTokenRecords {
   readonly read: (key: string) => Promise<StoredUpstreamTokens | undefined>;
-  /** @param ifVersion absent = whatever is there */
-  readonly put: (key: string, record: UpstreamTokenRecord, ifVersion?: number) => Promise<PutResult>;
+  /**
+   * @param ifVersion absent = whatever is there
+   * @param expiresAt of the record, epoch seconds; absent = while it is used
+   */
+  readonly put: (
+    key: string,
+    record: UpstreamTokenRecord,
+    ifVersion?: number,
+    expiresAt?: number,
+  ) => Promise<PutResult>;
   readonly seal: (key: string, tokens: SealedTokens) => string;
   /** @returns undefined when the connection ended or the seal is not ours */
   readonly open: (key: string, record: UpstreamTokenRecord) => SealedTokens | undefined;
@@ -60,10 +73,10 @@ export function createUpstreamTokenRecords(deps: {
     const bytes = record.tokens === undefined ? undefined : sealer.open(record.tokens, key);
     return bytes && (JSON.parse(bytes.toString()) as SealedTokens);
   };
-  const put: UpstreamTokenRecords["put"] = (key, record, ifVersion) =>
+  const put: UpstreamTokenRecords["put"] = (key, record, ifVersion, expiresAt) =>
     store.put(key, record, {
       ...(ifVersion === undefined ? {} : { ifVersion }),
-      expiresAt: epochSeconds(clock) + VAULT_SECONDS,
+      expiresAt: expiresAt ?? epochSeconds(clock) + VAULT_SECONDS,
       tags: [upstreamTokenTag(record.userId)],
     });
 

@@ -48,15 +48,15 @@ export interface Refresher {
 }
 
 /** Longer than a server may take to answer, so that a lease is lost only with its holder. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 const LEASE_POLL_MS = 50;
 const MAX_POLL_MS = 500;
 /** Refreshes of one process at once: a thousand connections that end in one second must not time each other out. */
-const AT_ONCE = 32;
+export const AT_ONCE = 32;
 /** A caller waits no longer for another holder. */
-const WAIT_MS = 15_000;
+export const WAIT_MS = 15_000;
 /** Between two attempts while the server is away. */
-const RETRY_MS = 2_000;
+export const RETRY_MS = 2_000;
 const MAX_CONFLICTS = 5;
 
 export function createRefresher(deps: RefreshDeps): Refresher {
@@ -198,7 +198,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   };
 }
 
-function* pollsUntil(giveUpAtMs: number): Iterable<number> {
+export function* pollsUntil(giveUpAtMs: number): Iterable<number> {
   for (let pollMs = LEASE_POLL_MS; performance.now() < giveUpAtMs; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
     yield pollMs;
   }

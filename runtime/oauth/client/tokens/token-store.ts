@@ -13,7 +13,7 @@ import { epochSeconds } from "../../../shared/clock.ts";
 import type { ConnectionChanges } from "../changes.ts";
 import { upstreamTokenKey, type FlowRecord, type UpstreamTokenRecord } from "../connection-records.ts";
 import { joinScopes } from "../scopes.ts";
-import type { UpstreamTarget } from "../target.ts";
+import { currentRoute, type UpstreamTarget } from "../target.ts";
 import { revokeToken, type Asking, type TokenSet } from "../connect/token-endpoint.ts";
 import { createUpstreamTokenRecords, NONE, type Held } from "./token-records.ts";
 import { createRefresher, type RefreshDeps } from "./token-refresh.ts";
@@ -60,16 +60,12 @@ export function createUpstreamTokenStore(deps: UpstreamTokenStoreDeps): Upstream
   const asking = async (target: UpstreamTarget, record: UpstreamTokenRecord): Promise<Asking> => ({
     server: record.server,
     client: record.client,
-    clientSecret: await deps.clients.secretOf(record.client, currentRoute(target)),
+    ...(await deps.clients.credentialsOf(record.client, currentRoute(deps.snapshots, target))),
     resource: record.resource,
     upstreamUrl: target.url,
     reach: target.reach,
     settings: deps.snapshots.current().settings,
   });
-
-  /** The route as the configuration in force has it: its secret may have changed since this request came in. */
-  const currentRoute = (target: UpstreamTarget) =>
-    deps.snapshots.current().routes.find(({ key }) => key === target.route.key) ?? target.route;
 
   const refresher = createRefresher({ ...deps, records, asking });
   const { replace } = refresher;

@@ -1,0 +1,125 @@
+/**
+ * Asks the identity provider for an identity assertion authorization grant (ID-JAG) in exchange for a user's ID token.
+ *
+ * Untrusted until checked: the answer. Promises: what comes out was given as an ID-JAG, for this one authorization server
+ * and resource, and has not ended; no text that comes out holds a token.
+ *
+ * @see draft-ietf-oauth-identity-assertion-authz-grant §4.3; MCP enterprise-managed authorization §4
+ */
+import * as jose from "jose";
+import * as openid from "openid-client";
+
+import type { IdpSettings } from "../../features/sign-in/compiled.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { epochSeconds, type Clock } from "../../shared/clock.ts";
+import { forGrants, type Discover } from "./idp-discovery.ts";
+import { detailOf } from "./idp-errors.ts";
+
+/** What for. */
+export interface WantedIdJag {
+  /** Issuer identifier of the authorization server that is to take it. */
+  readonly audience: string;
+  readonly resource: string;
+  /** Empty: none is named, the provider decides. */
+  readonly scopes: readonly string[];
+  /** As whom it is presented there. */
+  readonly clientId: string;
+}
+
+export type IdJagAnswer =
+  | { readonly ok: true; readonly idJag: string }
+  /**
+   * denied: this user may not. sign-in: after a new sign-in, perhaps. unavailable: the provider cannot be asked now.
+   * misconfigured: what it said is about us, or is not what was asked for. `detail` is for the log.
+   */
+  | {
+      readonly ok: false;
+      readonly reason: "denied" | "sign-in" | "unavailable" | "misconfigured";
+      readonly detail: string;
+    };
+
+const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG = "urn:ietf:params:oauth:token-type:id-jag";
+/** Token endpoints read forms of 16 KiB or little more. */
+const MAX_CHARACTERS = 16_384;
+
+/** @see RFC 6749 §5.2, OpenID Connect Core §3.1.2.6, draft §4.3.4 */
+const DENIED = new Set(["invalid_grant", "access_denied"]);
+const SIGN_IN = new Set(["insufficient_user_authentication", "login_required", "interaction_required"]);
+
+export async function requestIdJag(
+  deps: { readonly discover: Discover; readonly clock: Clock },
+  settings: IdpSettings,
+  idToken: string,
+  wanted: WantedIdJag,
+): Promise<IdJagAnswer> {
+  let answer: openid.TokenEndpointResponse;
+  try {
+    const configuration = await deps.discover(settings);
+    answer = await openid.genericGrantRequest(forGrants(configuration, settings), TOKEN_EXCHANGE, {
+      requested_token_type: ID_JAG,
+      subject_token: idToken,
+      subject_token_type: ID_TOKEN,
+      audience: wanted.audience,
+      resource: wanted.resource,
+      ...(wanted.scopes.length === 0 ? {} : { scope: wanted.scopes.join(" ") }),
+    });
+  } catch (error) {
+    return failure(error);
+  }
+  const problem = problemOf(answer, wanted, epochSeconds(deps.clock));
+  if (problem !== undefined) return refuse("misconfigured", `what the provider gave ${problem}`);
+  return { ok: true, idJag: answer.access_token };
+}
+
+/** @returns what is wrong with it; undefined: it may be presented */
+function problemOf(answer: openid.TokenEndpointResponse, wanted: WantedIdJag, now: number): string | undefined {
+  // "N_A" says that it is no access token; the library compares in lower case.
+  if (answer["issued_token_type"] !== ID_JAG) return "is not issued as an ID-JAG";
+  if (answer.token_type.toLowerCase() !== "n_a") return "is issued as an access token";
+  const { access_token: text } = answer;
+  if (text.length > MAX_CHARACTERS) return "is too long";
+  let claims: jose.JWTPayload;
+  let type: string | undefined;
+  try {
+    claims = jose.decodeJwt(text);
+    type = jose.decodeProtectedHeader(text).typ;
+  } catch {
+    return "is no JWT";
+  }
+  if (type?.toLowerCase() !== "oauth-id-jag+jwt") return "has another type of JWT";
+  // Whom it names could use it: exactly the one server, once. Who signed it is that server's question.
+  const { aud, exp, resource } = claims;
+  const [audience, ...more] = typeof aud === "string" ? [aud] : (aud ?? []);
+  if (audience !== wanted.audience || more.length > 0) return "is for another audience";
+  if (exp === undefined || exp <= now) return "has ended";
+  if (claims["client_id"] !== wanted.clientId) return "is for another client";
+  // Without the claim the request's own parameter binds the token.
+  const resources: readonly unknown[] = Array.isArray(resource) ? resource : [resource];
+  if (resource !== undefined && !resources.includes(wanted.resource)) return "is for another resource";
+  return undefined;
+}
+
+function failure(error: unknown): IdJagAnswer {
+  if (error instanceof openid.ResponseBodyError) {
+    const code = /^[a-z_]{1,60}$/.test(error.error) ? error.error : "an unknown error";
+    const detail = `the provider answered ${error.status} ${code}`;
+    if (error.status >= 500 || error.status === 429) return refuse("unavailable", detail);
+    if (DENIED.has(code)) return refuse("denied", detail);
+    return refuse(SIGN_IN.has(code) ? "sign-in" : "misconfigured", detail);
+  }
+  if (error instanceof openid.WWWAuthenticateChallengeError)
+    return refuse("misconfigured", `the provider answered ${error.status}`);
+  if (error instanceof GatewayError) return refuse("unavailable", error.message);
+  // The library's own words: it says what is wrong, and never quotes.
+  const code = error instanceof openid.ClientError ? error.code : undefined;
+  const isAnswer = code !== undefined && BAD_ANSWER.has(code);
+  return refuse(isAnswer ? "misconfigured" : "unavailable", `the provider: ${detailOf(error)}`);
+}
+
+const BAD_ANSWER = new Set(["OAUTH_INVALID_RESPONSE", "OAUTH_UNSUPPORTED_OPERATION", "OAUTH_PARSE_ERROR"]);
+
+function refuse(reason: Extract<IdJagAnswer, { ok: false }>["reason"], detail: string): IdJagAnswer {
+  return { ok: false, reason, detail };
+}

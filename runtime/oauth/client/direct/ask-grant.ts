@@ -1,0 +1,150 @@
+/**
+ * Asks an upstream's authorization server for a token that nobody connects: by an ID-JAG for a user, by a token of the
+ * gateway's platform, or as a client of its own.
+ *
+ * Untrusted input: every answer. Promises: a user's ID token goes to the identity provider alone, an assertion to the
+ * authorization server of its audience alone; a server that refuses is asked once more at most, with a fresh ID-JAG.
+ */
+import type { Snapshots } from "../../../config/snapshot.ts";
+import type { DirectGrant } from "../../../features/mcp/compiled.ts";
+import type { IdJags } from "../../../identity/interfaces.ts";
+import type { TokenRefresh } from "../../../shared/clock.ts";
+import type { ClientChooser } from "../connect/client-choice.ts";
+import {
+  exchangeDirect,
+  type Asking,
+  type TokenEndpointDeps,
+  type TokenResult,
+  type TokenSet,
+} from "../connect/token-endpoint.ts";
+import type { ClientReference, ServerReference } from "../connection-records.ts";
+import { referenceOf } from "../discovery/metadata.ts";
+import { canConnect, currentRoute, findTarget, type UpstreamTarget } from "../target.ts";
+import type { Refused } from "../tokens/token-records.ts";
+import { createAccessFinder, type FindAccessDeps } from "./find-access.ts";
+
+export interface AskGrantDeps extends FindAccessDeps, TokenEndpointDeps {
+  readonly snapshots: Snapshots;
+  readonly clients: ClientChooser;
+  readonly idJags: IdJags;
+  /** Called after each question. */
+  readonly onRefresh?: ((refresh: TokenRefresh) => void) | undefined;
+}
+
+export type Granted =
+  | {
+      readonly ok: true;
+      readonly tokens: TokenSet;
+      readonly server: ServerReference;
+      readonly client: ClientReference | undefined;
+      readonly resource: string;
+    }
+  /** `detail` is for the log. */
+  | { readonly ok: false; readonly why: Refused | "unavailable"; readonly detail: string };
+
+/** @param userId whom an ID-JAG is for; no matter for the others */
+export type AskGrant = (userId: string, target: UpstreamTarget, direct: DirectGrant) => Promise<Granted>;
+
+const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const CLIENT_CREDENTIALS = "client_credentials";
+
+export function createAskGrant(deps: AskGrantDeps): AskGrant {
+  const access = createAccessFinder(deps);
+
+  /** With what proves us as the configuration in force has it. */
+  const askingOf = async (
+    target: UpstreamTarget,
+    server: ServerReference,
+    client: ClientReference | undefined,
+    resource: string,
+  ): Promise<Asking> => ({
+    server,
+    client,
+    ...(client ? await deps.clients.credentialsOf(client, currentRoute(deps.snapshots, target)) : NO_CREDENTIALS),
+    resource,
+    upstreamUrl: target.url,
+    reach: target.reach,
+    settings: deps.snapshots.current().settings,
+  });
+
+  const ask: AskGrant = async (userId, target, direct) => {
+    const { settings } = deps.snapshots.current();
+    if (!canConnect(target, settings)) {
+      return refuse("misconfigured", `mcp_allowed_as_metadata_domains does not list "${target.hostname}"`);
+    }
+    const grantType = direct.kind === "client_credentials" ? CLIENT_CREDENTIALS : JWT_BEARER;
+    const found = await access.find(target, grantType);
+    if (!found.ok) return refuse(found.why, found.detail);
+    const { resource } = found;
+    const server = referenceOf(found.server);
+    const choice =
+      target.oauth?.clientId === undefined ? undefined : await deps.clients.choose(target, found.server, settings);
+    if (choice?.ok === false) return refuse("misconfigured", choice.detail);
+    const client = choice?.client;
+    const scope = (target.oauth?.scopes ?? []).join(" ");
+    const present = async (parameters: Readonly<Record<string, string>>): Promise<TokenResult> => {
+      const asking = await askingOf(target, server, client, resource);
+      return exchangeDirect(deps, asking, grantType, { ...parameters, ...(scope === "" ? {} : { scope }) });
+    };
+
+    let result: TokenResult;
+    switch (direct.kind) {
+      case "client_credentials":
+        result = await present({});
+        break;
+      case "workload":
+        result = await present({ assertion: currentAssertion(deps.snapshots, target) ?? direct.assertion });
+        break;
+      case "id_jag": {
+        // By its own metadata, which was read at this very address: nobody else is sent the assertion.
+        const audience = server.issuer ?? "";
+        const wanted = { audience, resource, scopes: direct.scopes, clientId: client?.clientId ?? "" };
+        const presentFresh = async (): Promise<TokenResult | Extract<Granted, { ok: false }>> => {
+          const answer = await deps.idJags.request(userId, wanted);
+          return answer.ok ? present({ assertion: answer.idJag }) : refuse(answer.reason, answer.detail);
+        };
+        let presented = await presentFresh();
+        // Each works once: it may have been used up by a request whose answer was lost.
+        if (isInvalidGrant(presented)) presented = await presentFresh();
+        if ("why" in presented) return presented;
+        if (isInvalidGrant(presented)) return refuse("denied", "the authorization server does not take an ID-JAG");
+        result = presented;
+        break;
+      }
+      default:
+        return direct satisfies never;
+    }
+    if (result.ok) return { ok: true, tokens: result.tokens, server, client, resource };
+    if (result.failure === "unavailable") return refuse("unavailable", result.detail);
+    access.forget(target);
+    return refuse("misconfigured", `the authorization server answered ${result.detail}`);
+  };
+
+  return async (userId, target, direct) => {
+    const startedMs = performance.now();
+    const granted = await ask(userId, target, direct);
+    deps.onRefresh?.({
+      of: "upstream",
+      route: target.route.key,
+      result: granted.ok ? "ok" : granted.why === "denied" || granted.why === "sign-in" ? "refused" : "unavailable",
+      tookMs: performance.now() - startedMs,
+    });
+    return granted;
+  };
+}
+
+const NO_CREDENTIALS = { clientSecret: undefined };
+
+/** Platforms renew their token every few minutes. */
+function currentAssertion(snapshots: Snapshots, target: UpstreamTarget): string | undefined {
+  const direct = findTarget(currentRoute(snapshots, target))?.direct;
+  return direct?.kind === "workload" ? direct.assertion : undefined;
+}
+
+function isInvalidGrant(result: TokenResult | Extract<Granted, { ok: false }>): boolean {
+  return "failure" in result && result.failure === "refused" && result.detail === "invalid_grant";
+}
+
+function refuse(why: Refused | "unavailable", detail: string): Extract<Granted, { ok: false }> {
+  return { ok: false, why, detail };
+}

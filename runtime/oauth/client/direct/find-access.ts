@@ -1,0 +1,60 @@
+/** Where a direct grant is presented, and for which resource: as configured, or discovered and remembered for a while. */
+import type { Snapshots } from "../../../config/snapshot.ts";
+import type { Clock } from "../../../shared/clock.ts";
+import { discover, type DiscoverDeps } from "../discovery/discover.ts";
+import { type AuthorizationServer, configuredServer } from "../discovery/metadata.ts";
+import type { Needs } from "../need.ts";
+import type { UpstreamTarget } from "../target.ts";
+
+export interface FindAccessDeps extends DiscoverDeps {
+  readonly needs: Pick<Needs, "beforeFlow">;
+  readonly snapshots: Snapshots;
+  readonly clock: Clock;
+}
+
+export type Access =
+  | { readonly ok: true; readonly server: AuthorizationServer; readonly resource: string }
+  /** `detail` is for the log. */
+  | { readonly ok: false; readonly why: "unavailable" | "misconfigured"; readonly detail: string };
+
+export interface AccessFinder {
+  find(target: UpstreamTarget, grantType: string): Promise<Access>;
+  /** Asks again next time: what it said does not work. */
+  forget(target: UpstreamTarget): void;
+}
+
+const KNOWN_MS = 5 * 60_000;
+
+export function createAccessFinder(deps: FindAccessDeps): AccessFinder {
+  /** A new configuration brings new targets. */
+  const known = new WeakMap<UpstreamTarget, { readonly access: Promise<Access>; readonly untilMs: number }>();
+
+  const ask = async (target: UpstreamTarget, grantType: string): Promise<Access> => {
+    const resource = target.oauth?.resource;
+    const endpoint = target.oauth?.endpoint;
+    if (endpoint) return { ok: true, server: configuredServer(endpoint), resource: resource ?? target.url };
+    const need = await deps.needs.beforeFlow(target);
+    // Without metadata nobody says who the server is: the fixed addresses of old servers are for people who consent.
+    const options = { resourceMetadata: need?.resourceMetadata, isChallenged: false, grantType };
+    const found = await discover(deps, target, deps.snapshots.current().settings, options);
+    if (!found.ok) {
+      const why = found.failure === "unavailable" ? "unavailable" : "misconfigured";
+      return { ok: false, why, detail: found.detail };
+    }
+    const { server } = found.value;
+    return { ok: true, server, resource: resource ?? found.value.resource };
+  };
+
+  return {
+    find(target, grantType) {
+      const before = known.get(target);
+      if (before && deps.clock.now() < before.untilMs) return before.access;
+      const asked = { access: ask(target, grantType), untilMs: deps.clock.now() + KNOWN_MS };
+      known.set(target, asked);
+      const drop = (): void => void (known.get(target) === asked && known.delete(target));
+      asked.access.then((access) => access.ok || drop(), drop);
+      return asked.access;
+    },
+    forget: (target) => void known.delete(target),
+  };
+}
