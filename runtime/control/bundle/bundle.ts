@@ -107,8 +107,9 @@ export async function openBundle(deps: BundleDeps): Promise<Bundle> {
   // Through the queue, like every later look: the poll may already ask for the next one.
   await reload();
   if (!current || !boot) {
-    await close();
+    // Before the end, which a look that is under way reports, too.
     const problems = report.status(undefined).lastError?.problems ?? [];
+    await close();
     throw new GatewayError("config.invalid", problems.join("\n"));
   }
 
