@@ -115,6 +115,12 @@ export function isOfAnother(earlier: IdentityRecord | undefined, { providerUrl }
   return earlier?.issuer !== undefined && earlier.providerUrl !== providerUrl;
 }
 
+/** The record of somebody whom the provider refused, or ended: nothing of theirs works before they sign in again. */
+export function refusedRecord(record: IdentityRecord, now: number): IdentityRecord {
+  const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = record;
+  return { ...rest, refusedAt: now };
+}
+
 /** Epoch seconds at which a record that is written now ends: after all that may be refreshed through it. */
 export function identityEnd({ cookie, lifetimes }: Pick<LiveSettings, "cookie" | "lifetimes">, now: number): number {
   return now + Math.max(cookie.expirationSeconds, lifetimes.refreshToken);

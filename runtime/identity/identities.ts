@@ -24,6 +24,7 @@ import {
   issuerOf,
   mergeIdentity,
   providerOf,
+  refusedRecord,
   RENEW_AHEAD_SECONDS,
   storedFacts,
   toUser,
@@ -33,7 +34,7 @@ import { createCooldowns } from "../shared/cooldown.ts";
 import { createLeasedRefreshes } from "../shared/leased-refresh.ts";
 import type { User } from "./principal.ts";
 import { withEarlierUnverified, type ProfileFacts } from "./provider/provider-claims.ts";
-import { userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
+import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "./identity-records.ts";
 import type { Identities, ProviderTokens, Revocations } from "./interfaces.ts";
 
 export type RefreshResult = Awaited<ReturnType<Identities["refresh"]>>;
@@ -119,7 +120,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
   };
 
   const put = (record: IdentityRecord, ifVersion: number) =>
-    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: [userTag(record.userId)] });
+    records.identities.put(record.userId, record, { ifVersion, expiresAt: lifetime(), tags: identityTags(record) });
 
   const refresh = (userId: string): Promise<RefreshResult> =>
     refreshes.once(userId, () =>
@@ -221,8 +222,7 @@ export function createIdentities(deps: IdentityDeps): IdentityService {
     }
     log.info({ user: userId, reason: error.message }, "the identity provider refused a user; sessions and grants end");
     if (current) {
-      const { refreshToken: _r, accessToken: _a, idToken: _i, refreshDueAt: _d, ...rest } = current.value;
-      const result = await put({ ...rest, refusedAt: epochSeconds(clock) }, current.version);
+      const result = await put(refusedRecord(current.value, epochSeconds(clock)), current.version);
       // Somebody wrote in this very moment: look again whether it was a sign-in.
       if (!result.ok) return refuse(stored, error);
     }

@@ -6,6 +6,7 @@
  */
 import type { LeftOut } from "../policy/facts.ts";
 import { firstFormats } from "../store/formats.ts";
+import { hashSecret } from "../shared/keys.ts";
 import type { UserId } from "../shared/user-id.ts";
 import type { Json, PutOptions, PutResult, Store, StoredRecord } from "../store/store.ts";
 
@@ -183,4 +184,13 @@ export const DEVICES_TAG = "devices";
 /** Lists and ends everything of one user. */
 export function userTag(userId: string): string {
   return `user:${userId}`;
+}
+
+/** Lists the users of an e-mail address, in whatever case it is written. */
+export function emailTag(email: string): string {
+  return `email:${hashSecret(email.toLowerCase())}`;
+}
+
+export function identityTags({ userId, email }: Pick<IdentityRecord, "userId" | "email">): readonly string[] {
+  return email === "" ? [userTag(userId)] : [userTag(userId), emailTag(email)];
 }

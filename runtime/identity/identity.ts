@@ -197,7 +197,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["GET"], path: "/.gateway/callback/*", handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
-      ...(issuerKeys ? logoutEndpoints({ store, revocations, issuerKeys, clock, log }) : []),
+      ...(issuerKeys ? logoutEndpoints({ store, records, snapshots, revocations, issuerKeys, clock, log }) : []),
       { methods: ["GET"], path: LOGIN_PATH, handle: login.handleLogin },
       { methods: ["GET", "POST"], path: APPROVE_PATH, handle: login.handleApprove },
       { methods: ["GET"], path: "/.gateway/signed_out", handle: signOut.handleSignedOut },

@@ -5,6 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type Browser, createBrowser, createSend, findForm, findLink } from "../support/browser.ts";
+import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { logoutClaims, signLogout } from "../support/logout-tokens.ts";
 import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { type LiveUpstream, openAnswer, startLiveUpstream } from "../support/live-upstream.ts";
 import { signInClient } from "../support/oauth-client.ts";
@@ -13,6 +15,7 @@ import { type SignInGateway, startSignInGateway } from "../support/sign-in-gatew
 
 const found = findPostgres();
 const WITHIN_2_S = { timeout: 2000, interval: 20 };
+const COMPANY = "https://company.example.com";
 const ALICE = "alice@example.com";
 
 describe.skipIf("missing" in found)("a logout at the provider", { timeout: 60_000 }, () => {
@@ -22,6 +25,7 @@ describe.skipIf("missing" in found)("a logout at the provider", { timeout: 60_00
   /** The provider knows its address. */
   let here: TestGateway;
   let there: TestGateway;
+  let key: SigningKey;
   let withTrust: (more?: string) => string;
 
   beforeAll(async () => {
@@ -37,8 +41,10 @@ routes:
     world = await startSignInGateway({ boot, yaml: routes("{origin}"), backChannelLogout: true });
     here = world.gateway;
     const { issuer } = world.identityProvider;
+    key = await makeSigningKey("ES256", "company");
+    const company = `{ issuer: "${COMPANY}", uses: [logout], logout_audiences: [gateway], jwks: '${JSON.stringify({ keys: [key.jwk] })}' }`;
     withTrust = (more = "") =>
-      `identity_issuers: { staff: { issuer: "${issuer}", uses: [logout]${more} } }\n${routes(here.origin)}`;
+      `identity_issuers: { staff: { issuer: "${issuer}", uses: [logout]${more} }, company: ${company} }\n${routes(here.origin)}`;
     await world.reconfigure(withTrust());
     there = await startGateway({ boot, yaml: world.withProvider(withTrust()) });
   }, 60_000);
@@ -111,5 +117,20 @@ routes:
     await expect.poll(ended, WITHIN_2_S).toBe(true);
     expect([await ping(here, token), await ping(there, token)]).toEqual([401, 401]);
     await world.reconfigure(withTrust());
+  });
+
+  test("counts once at both together", async () => {
+    const post = async (gateway: TestGateway, token: string): Promise<number> => {
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const body = new URLSearchParams({ logout_token: token }).toString();
+      const url = `${here.origin}/.gateway/backchannel_logout`;
+      return (await createSend({ via: gateway.port })({ method: "POST", url, headers, body })).status;
+    };
+    for (let round = 0; round < 5; round += 1) {
+      const token = await signLogout(logoutClaims(COMPANY, Date.now(), { sub: "nobody" }), key);
+      const statuses = await Promise.all([here, there, here, there].map((gateway) => post(gateway, token)));
+      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+      expect(statuses.filter((status) => status === 400)).toHaveLength(3);
+    }
   });
 });

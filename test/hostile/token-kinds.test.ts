@@ -20,6 +20,7 @@ import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts"
 import { IDP, idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
+import { logoutClaims, signLogout } from "../support/logout-tokens.ts";
 import { clientProof, createPkce, REDIRECT_URI, signInClient, type SignedInClient } from "../support/oauth-client.ts";
 import { type SignInGateway, startSignInGateway } from "../support/sign-in-gateway.ts";
 import { startUpstreamService, type UpstreamService } from "../support/upstream-service.ts";
@@ -71,7 +72,7 @@ beforeAll(async () => {
   world = await startSignInGateway({
     boot: { storage_url: storage },
     yaml: `
-identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag], jwks: '${jwks}' } }
+identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag, logout], logout_audiences: [gateway], jwks: '${jwks}' } }
 routes:
   - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
@@ -178,6 +179,9 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     parameters: { prompt: "consent" },
     decision: "look",
   });
+  const revocationAddress = `${origin}/.gateway/global_token_revocation`;
+  const statement = (claims: Readonly<Record<string, unknown>>, typ: string): Promise<string> =>
+    signLogout(logoutClaims(IDP, Date.now(), { sub: "nobody", ...claims }), company, { typ });
   const consent = asked.at === "page" ? findForm(asked.page, "/.gateway/mcp/consent") : undefined;
   if (asked.at !== "page" || !consent) throw new Error("No consent page");
   const consentPage = asked.page;
@@ -194,6 +198,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "access token of the host": String(wide.json()["access_token"]),
     "ID-JAG": await idJag(registration.client_id),
     "access token of an ID-JAG": String(exchanged.json()["access_token"]),
+    "logout token": await statement({}, "logout+jwt"),
+    "bearer of a global revocation": await statement({ aud: revocationAddress }, "global-token-revocation+jwt"),
     "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
     "service account token": serviceToken,
     "programmatic token": programToken,
@@ -498,6 +504,23 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         return answer.status === 200;
       },
     },
+    "back-channel logout": {
+      opensFor: ["logout token"],
+      isOpen: async (credential) => {
+        const url = `${origin}/.gateway/backchannel_logout`;
+        const body = form({ logout_token: credential });
+        return (await send({ method: "POST", url, headers: FORM, body })).status === 200;
+      },
+    },
+    "global token revocation": {
+      opensFor: ["bearer of a global revocation"],
+      isOpen: async (credential) => {
+        const headers = { "content-type": "application/json", ...bearer(credential) };
+        const body = JSON.stringify({ sub_id: { format: "iss_sub", iss: IDP, sub: "nobody" } });
+        // Of whom nobody knows anything.
+        return (await send({ method: "POST", url: revocationAddress, headers, body })).status === 404;
+      },
+    },
     "the admin listener": {
       opensFor: ["admin token"],
       isOpen: async (credential) => {
@@ -569,6 +592,8 @@ const DOORS = [
   "the provider's callback",
   "the way back from the sign-in",
   "the sign-in",
+  "back-channel logout",
+  "global token revocation",
   "the admin listener",
   "the consent form",
 ];

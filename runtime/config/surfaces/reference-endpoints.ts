@@ -33,6 +33,12 @@ export const PUBLIC_ENDPOINTS: readonly ReferenceEndpoint[] = [
     about:
       "OIDC back-channel logout, on the host of `authenticate_service_url`, from issuers with the use `logout`: register it at the provider. 200 says that everything named has ended, also where there was nothing; 400 that it was no good logout token; 503 that it is to be sent again.",
   },
+  {
+    path: "/.gateway/global_token_revocation",
+    methods: ["POST"],
+    about:
+      "Global token revocation (Okta Universal Logout), there too and from the same issuers: ends everything of a user, who has to sign in again. JSON `sub_id` with `format` `iss_sub` or `email`; the bearer is a JWT of type `global-token-revocation+jwt` whose audience is this address. 204 done; 400 body; 401 bearer; 403 not a user of this issuer or of its `email_domains`; 404 user unknown; 422 another format; 503 to be sent again.",
+  },
   { path: "/.gateway/sign_out", methods: ["GET", "POST"], about: "Asks, then ends the session." },
   {
     path: "/.gateway/signed_out",

@@ -3,7 +3,7 @@ import type { Snapshots } from "../../config/snapshot.ts";
 import { epochSeconds, type Clock } from "../../shared/clock.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { findProvider, identityEnd, issuerOf, toUser } from "../claims-record.ts";
-import { userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
+import { identityTags, userTag, type IdentityRecord, type SessionRecords } from "../identity-records.ts";
 import type { Revocations } from "../interfaces.ts";
 import type { User } from "../principal.ts";
 import { assertedRecord, standsBeside, type AssertedUser } from "./asserted.ts";
@@ -49,7 +49,7 @@ export function createAssertedUsers({ records, snapshots, revocations, clock }: 
         const put = await records.identities.put(userId, value, {
           ifVersion: stored?.version ?? 0,
           expiresAt: identityEnd(settings, now),
-          tags: [userTag(userId)],
+          tags: identityTags(value),
         });
         if (put.ok) return userOf(value);
       }

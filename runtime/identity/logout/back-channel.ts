@@ -46,6 +46,7 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
     deps,
     { exchange, settings, token },
     {
+      kind: "back-channel",
       isType: isLogoutType,
       checkClaims: (claims, entry) => checkLogout(claims, { entry, audiences: logoutAudiences(entry, settings), now }),
     },

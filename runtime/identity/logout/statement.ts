@@ -19,6 +19,8 @@ export interface StatementDeps {
 }
 
 export interface Expectation<T> {
+  /** Bad ones of each kind are counted by themselves. */
+  readonly kind: "back-channel" | "global-revocation";
   /** Whether `typ` of the header is one of this kind. */
   readonly isType: (type: unknown) => boolean;
   readonly checkClaims: (claims: Claims, entry: TrustedIssuer) => Checked<T>;
@@ -45,7 +47,7 @@ export async function verifyStatement<T>(
   }: { readonly exchange: Exchange; readonly settings: LiveSettings; readonly token: string },
   expected: Expectation<T>,
 ): Promise<StatementResult<T>> {
-  const sender = `${networkOf(exchange.remoteAddress)} logout`;
+  const sender = `${networkOf(exchange.remoteAddress)} ${expected.kind}`;
   const seconds = deps.failedProofs.take(sender);
   if (seconds > 0) return { ok: false, reason: "too-many", seconds, detail: "too many bad statements of one peer" };
   const result = await verify(deps.issuerKeys, settings, token, expected);

@@ -74,6 +74,8 @@ export const LOG_MESSAGES: Readonly<Record<string, Readonly<Record<string, strin
       "`issuer` is its name in `identity_issuers`, `reason` what its address answered. The last keys go on for a day; without any its assertions get 503.",
     "a back-channel logout was refused":
       "Nothing ended. `issuer` is its name in `identity_issuers` where that is known, `reason` what was wrong: mostly the client identifier (`logout_audiences`), the issuer's spelling or a clock.",
+    "a global token revocation was refused":
+      "Nothing ended. `reason` says why: mostly the audience, which is the endpoint's own address, or a user of another issuer or domain (`email_domains`).",
     "an issuer's logout cannot be taken now":
       "The provider was told to send it again, and some do not: end what it meant with `gateway sessions revoke --user`. `reason` says what is away.",
     "the groups of a user are unknown: they cannot be asked for":

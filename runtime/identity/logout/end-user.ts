@@ -1,0 +1,70 @@
+/** Ends everything of a user: sessions, what MCP clients may do, and the provider's tokens, so that they must sign in again. */
+import type { Snapshots } from "../../config/snapshot.ts";
+import { epochSeconds } from "../../shared/clock.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import type { UserId } from "../../shared/user-id.ts";
+import { identityEnd, issuerOf, refusedRecord } from "../claims-record.ts";
+import {
+  emailTag,
+  identityTags,
+  SESSIONS_TAG,
+  userTag,
+  type IdentityRecord,
+  type SessionRecord,
+  type SessionRecords,
+} from "../identity-records.ts";
+import type { EndDeps } from "./end-access.ts";
+import { noteSignedOut } from "./signed-out.ts";
+
+export interface EndUserDeps extends EndDeps {
+  readonly records: Pick<SessionRecords, "identities">;
+  readonly snapshots: Pick<Snapshots, "current">;
+}
+
+const MAX_CONFLICTS = 8;
+
+/**
+ * @param issuedAt epoch seconds, by the issuer's clock: sign-ins and assertions from before count no more
+ * @returns false when nothing is known of the user
+ * @throws GatewayError `store.unavailable`: something may not have ended, and the same is to be asked again
+ */
+export async function endUser(deps: EndUserDeps, userId: UserId, issuedAt: number): Promise<boolean> {
+  await noteSignedOut(deps, { kind: "user", userId }, issuedAt);
+  await noteSignedOut(deps, { kind: "grants", userId }, issuedAt);
+  const isKnown = await forgetProvider(deps, userId);
+  if (!isKnown && (await deps.store.list(userTag(userId))).length === 0) return false;
+  await deps.revocations.revoke(userTag(userId));
+  return true;
+}
+
+/** As if the provider had refused them: its tokens are of no use before the next sign-in. @returns whether they are known */
+async function forgetProvider({ records, snapshots, clock }: EndUserDeps, userId: UserId): Promise<boolean> {
+  for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+    const stored = await records.identities.get(userId);
+    if (stored?.value.issuer !== issuerOf(userId) || stored === undefined) return false;
+    const now = epochSeconds(clock);
+    const put = await records.identities.put(userId, refusedRecord(stored.value, now), {
+      ifVersion: stored.version,
+      expiresAt: identityEnd(snapshots.current().settings, now),
+      tags: identityTags(stored.value),
+    });
+    if (put.ok) return true;
+  }
+  throw new GatewayError("identity.conflict", "Cannot end a user: the record keeps changing");
+}
+
+/** Users who have an address, whichever issuer they come from; the case of letters is passed over. */
+export async function findUsersByEmail(deps: EndUserDeps, email: string): Promise<readonly UserId[]> {
+  const hasEmail = (record: IdentityRecord): boolean => record.email.toLowerCase() === email.toLowerCase();
+  const tagged = await deps.store.list<IdentityRecord>(emailTag(email));
+  const found = tagged.filter(({ key, value }) => key.startsWith("identity:") && hasEmail(value));
+  if (found.length > 0) return found.map(({ value }) => value.userId);
+  // Older programs wrote no such tag: those who are signed in are looked at.
+  const sessions = await deps.store.list<SessionRecord>(SESSIONS_TAG);
+  const users: UserId[] = [];
+  for (const userId of new Set(sessions.map(({ value }) => value.userId))) {
+    const identity = await deps.records.identities.get(userId);
+    if (identity && hasEmail(identity.value)) users.push(userId);
+  }
+  return users;
+}
