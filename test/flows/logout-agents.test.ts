@@ -65,7 +65,7 @@ function exchange(idJag: string): Promise<Answer> {
 }
 
 /** An agent at work: its token, and a stream that it holds open. */
-async function work(sub: string): Promise<{ calls(): Promise<number>; streams(): boolean }> {
+async function work(sub: string): Promise<{ readonly calls: () => Promise<number>; readonly streams: () => boolean }> {
   const token = String((await exchange(await assertion(sub))).json()["access_token"]);
   const authorization = `Bearer ${token}`;
   const stream = await openAnswer(world.gateway.port, `${origin}/live`, { authorization });
