@@ -11,6 +11,7 @@ import { traceSeries } from "./control/admin/trace-series.ts";
 import { openAdminCertificates } from "./control/admin/tls.ts";
 import { createMintedTokens } from "./control/admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "./control/admin/publish-tokens.ts";
+import { createPublishWorkloads } from "./control/admin/publish-workloads.ts";
 import { sliceEndpoint } from "./control/admin/slices.ts";
 import { readBoot } from "./control/bundle/boot.ts";
 import { openBundle, type BundleStatus } from "./control/bundle/bundle.ts";
@@ -257,9 +258,9 @@ async function openAdmin(
   const opened = await openAdminCertificates(boot.adminTls, log);
   const certificates = opened && own(opened);
   const { adminAddress: address, adminHosts: hosts, adminToken: token, publishTokens } = boot;
-  const access = { hosts, certificates, token, publishTokens, mintedTokens };
-  const listener = { address, ...access, endpoints, maxConnections, log };
-  const admin = own(await createAdmin({ ...pagesDeps, ...listener }));
+  const workloads = createPublishWorkloads(boot, { clock, log });
+  const access = { hosts, certificates, token, publishTokens, mintedTokens, workloads };
+  const admin = own(await createAdmin({ ...pagesDeps, address, ...access, endpoints, maxConnections, log }));
   return { admin, pages: admin.pages };
 }
 

@@ -47,8 +47,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   "control/bundle": { may: ["shared", "settings", "features", "config", "store"], why: "where snapshots come from" },
   "control/admin": {
-    may: ["shared", "policy", "settings", "features", "config", "http", "store", "control/bundle"],
-    why: "its own listener",
+    may: ["shared", "policy", "settings", "features", "config", "http", "store", "identity", "control/bundle"],
+    why: "its own listener; jobs publish with the token of their platform",
   },
   "control/workers": {
     may: ["shared", "config", "store", "control/bundle", "control/admin", "gateway", "record-kinds"],
@@ -111,6 +111,9 @@ const BETWEEN_FEATURES = new Set([
   "routing/from",
   "routing/own-paths",
   "routing/path-rewrite",
+  "sign-in/claim-problems",
+  "sign-in/claim-rules",
+  "sign-in/issuer-checks",
 ]);
 
 /** Packages whose use is confined to one place. */

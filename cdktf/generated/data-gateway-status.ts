@@ -14,7 +14,7 @@ export interface DataGatewayStatusConfig extends cdktf.TerraformMetaArguments {
   */
   readonly url: string;
   /**
-  * Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
+  * Where Terraform reads the admin token, or the owner's publish token, on the machine where it runs: `env:NAME` or `file:/path`; for `gateway_publish_token` also the token that a platform gives the job (`publish_workloads` of the owner), of GitHub Actions by `github:AUDIENCE`. Default: `admin_token` of the provider, else the environment variable `GATEWAY_ADMIN_TOKEN`.
   *
   */
   readonly tokenRef?: string;

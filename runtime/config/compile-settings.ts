@@ -15,6 +15,7 @@ import { withDefaults } from "../settings/types/registry.ts";
 import type { BootDoc, SettingsDoc } from "./settings.ts";
 import { randomBytes } from "node:crypto";
 
+import { compilePublishWorkloads } from "../features/process/publish-workloads.ts";
 import { compileAdminTokens } from "../features/process/admin-tokens.ts";
 import type { BootSettings, LiveSettings } from "./compiled.ts";
 import { canonicalHost, parseDomainPattern } from "../settings/domains.ts";
@@ -64,6 +65,7 @@ export function compileBoot(doc: BootDoc, secrets: SecretSource): BootSettings {
       clientCaFile: doc.admin_tls.client_ca_file,
     },
     ...compileAdminTokens(doc, secrets),
+    publishWorkloads: compilePublishWorkloads(doc.owners),
     sharedSecrets,
     signingKeys: secretValues(doc, "signing_key", secrets).map((value) => signingKey(value)),
     storageUrl: secretValues(doc, "storage_url", secrets)[0] ?? keys.storage_url,

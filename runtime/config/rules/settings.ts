@@ -4,6 +4,7 @@ import { groupsResolver, openidScope } from "../../features/sign-in/rules.ts";
 import { trustedIssuers } from "../../features/sign-in/trusted-issuers.ts";
 import type { BootDoc, SettingsDoc } from "../settings.ts";
 import { adminTokenRules } from "../../features/process/admin-tokens.ts";
+import { publishWorkloadProblems } from "../../features/process/publish-workloads.ts";
 import { hostCertificateRules } from "../../features/listener/host-certificates.ts";
 import { errorAt, type UnplacedProblem } from "../../settings/problem.ts";
 import { sharedSecrets, tracingHeaders } from "../../features/process/rules.ts";
@@ -14,6 +15,7 @@ export function* settingsRules(settings: Partial<BootDoc & SettingsDoc>): Iterab
   yield* trustedIssuers(settings);
   yield* sharedSecrets(settings);
   yield* adminTokenRules(settings);
+  yield* publishWorkloadProblems(settings.owners);
   yield* developmentListeners(settings);
   yield* tlsListener(settings);
   yield* proxyHeaders(settings);

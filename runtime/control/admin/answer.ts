@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { TokenRefusal } from "./gate.ts";
 import type { PublishScope } from "./publish-scope.ts";
+import type { WorkloadRight } from "./publish-workloads.ts";
 
 export interface AdminRequest {
   readonly method: string;
@@ -13,6 +14,8 @@ export interface AdminRequest {
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of the token, which the boot file has; undefined: it was minted for minutes. */
   readonly token: string | undefined;
+  /** Present: of a job with its platform's token. */
+  readonly rights?: readonly WorkloadRight[] | undefined;
   /**
    * The whole body; undefined when it is longer.
    *
@@ -46,6 +49,8 @@ export interface AdminEndpoint {
   readonly anyHost?: boolean;
   /** Also for tokens of owners: it keeps to `scope` of the request. */
   readonly forOwners?: boolean;
+  /** Also for jobs with the token of their platform: it keeps to `rights` of the request. */
+  readonly forWorkloads?: boolean;
   answer(request: AdminRequest): Promise<Answer>;
 }
 

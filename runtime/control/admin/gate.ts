@@ -8,9 +8,11 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 
 import type { PublishToken } from "../../features/process/compiled.ts";
+import { matchesOwner } from "../../features/process/owners.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { type PublishScope, publishScope } from "./publish-scope.ts";
+import type { PublishWorkloads, WorkloadRight } from "./publish-workloads.ts";
 
 /** Who has a token. */
 export interface Caller {
@@ -18,6 +20,8 @@ export interface Caller {
   readonly scope: PublishScope | undefined;
   /** SHA-256 (base64url) of a token of the boot file; undefined: it is one that was minted for minutes. */
   readonly token: string | undefined;
+  /** Present: a job with its platform's token, which mints tokens by these rights and does nothing else. */
+  readonly rights?: readonly WorkloadRight[];
 }
 
 /** "unavailable": the store is down, which knows the tokens that were minted. */
@@ -39,6 +43,7 @@ export function createTokenGate(
   operator: string | undefined,
   publishers: readonly PublishToken[],
   minted?: Pick<MintedTokens, "find">,
+  workloads?: PublishWorkloads,
 ): TokenGate {
   const entryOf = (token: string, scope: PublishScope | undefined) => ({
     digest: digest(token),
@@ -53,22 +58,36 @@ export function createTokenGate(
     try {
       const found = await minted?.find(text);
       const by = found && known.find(({ caller }) => caller.token === found.by)?.caller;
-      if (!found || !by || by.scope?.covers(found.owner) === false) return "wrong";
+      const right = found && workloads?.rights.find((each) => each.by === found.by);
+      if (!found || (!by && !right)) return "wrong";
+      if (by?.scope?.covers(found.owner) === false || (right && !matchesOwner(right.entry, found.owner)))
+        return "wrong";
       return { scope: publishScope(found.owner), token: undefined };
     } catch {
       return "unavailable";
     }
   };
+  /** @returns undefined when it is nobody's */
+  const findWorkload = async (text: string): Promise<Caller | TokenRefusal | undefined> => {
+    const rights = (await workloads?.find(text)) ?? [];
+    if (rights === "unavailable") return "unavailable";
+    return rights.length === 0 ? undefined : { scope: scopeOf(rights), token: undefined, rights };
+  };
   return async (header) => {
-    if (known.length === 0) return "no-token-set";
+    if (known.length === 0 && (workloads?.rights.length ?? 0) === 0) return "no-token-set";
     const text = /^Bearer +([^\s]+)$/i.exec(header ?? "")?.[1];
     if (text === undefined) return "missing";
     const given = digest(text);
     let found: Caller | undefined;
     // Hashes have one length, and all are compared, so the time tells nothing about a token, nor which one it was.
     for (const each of known) if (timingSafeEqual(given, each.digest)) found = each.caller;
-    return found ?? findMinted(text);
+    return found ?? (await findWorkload(text)) ?? findMinted(text);
   };
+}
+
+function scopeOf(rights: readonly WorkloadRight[]): PublishScope {
+  const entries = [...new Set(rights.map(({ entry }) => entry))];
+  return { entry: entries.join(", "), covers: (owner) => entries.some((entry) => matchesOwner(entry, owner)) };
 }
 
 function digest(text: string): Buffer {

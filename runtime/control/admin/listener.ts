@@ -16,6 +16,7 @@ import { takeInTurn, TCP_KEEP_ALIVE } from "../../http/listener/connections-h1.t
 import type { Log } from "../../shared/log.ts";
 import type { Closable } from "../../shared/clock.ts";
 import { json, TokenRefused, type AdminEndpoint, type AdminRequest, type Answer } from "./answer.ts";
+import type { PublishWorkloads } from "./publish-workloads.ts";
 import { type Caller, createTokenGate, hostAllowed, type TokenGate, type TokenRefusal } from "./gate.ts";
 import type { MintedTokens } from "./minted-tokens.ts";
 import { outsideScope, scopedStatus } from "./publish-scope.ts";
@@ -41,6 +42,8 @@ export interface AdminListenerDeps {
   readonly publishTokens?: readonly PublishToken[] | undefined;
   /** Those that were minted for minutes. */
   readonly mintedTokens?: Pick<MintedTokens, "find"> | undefined;
+  /** Jobs that may have one minted. */
+  readonly workloads?: PublishWorkloads | undefined;
   readonly pages: AdminPages;
   readonly endpoints?: readonly AdminEndpoint[];
   /** Open connections; more are closed at once. Default: no limit but the system's. */
@@ -130,6 +133,7 @@ function createAnswers(
     token,
     publishTokens = [],
     mintedTokens,
+    workloads,
     pages,
     hosts = new Set(),
     certificates,
@@ -139,7 +143,7 @@ function createAnswers(
 ): (request: IncomingMessage) => Promise<Answer> {
   const names = host === "" ? hosts : new Set([...hosts, host]);
   const asksForCertificate = certificates?.clients !== undefined;
-  const callerOf = createTokenGate(token, publishTokens, mintedTokens);
+  const callerOf = createTokenGate(token, publishTokens, mintedTokens, workloads);
   return async (request) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     const certificateMissing = asksForCertificate && !(request.socket as TLSSocket).authorized;
@@ -163,6 +167,11 @@ function createAnswers(
     if (refusal) return tokenRefused(refusal);
     const isForOwners = isOpen || path === "/status" || endpoint?.forOwners === true;
     if (scope && !isForOwners) return outsideScope(scope);
+    if (caller?.rights && !isOpen && endpoint?.forWorkloads !== true)
+      return json(403, {
+        error: "token",
+        message: "the token of a platform makes publish tokens and does nothing else",
+      });
     if (endpoint) {
       try {
         return await endpoint.answer(readable(request, path, caller, callerOf));
@@ -219,6 +228,7 @@ function readable(
     headers: request.headers,
     scope: caller?.scope,
     token: caller?.token,
+    rights: caller?.rights,
     async readBody(maxBytes) {
       const chunks: Buffer[] = [];
       let length = 0;

@@ -6,7 +6,7 @@
  * all, so that none outlives the run that was given it.
  */
 import { isRecord } from "../../shared/is-record.ts";
-import { isOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
+import { isOwner, matchesOwner, OWNER_EXPECTED } from "../../features/process/owners.ts";
 import { DEFAULT_TOKEN_LIFETIME, parseTokenLifetime } from "../../settings/values.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -21,13 +21,15 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
   return {
     anyHost: true,
     forOwners: true,
+    forWorkloads: true,
     handles: (path) => path === TOKENS || path.startsWith(`${TOKENS}/`),
     async answer(request) {
-      const { token, scope, path, method } = request;
-      if (token === undefined) return json(403, { error: "token", message: "a token for minutes makes no other ones" });
+      const { token, rights = [], scope, path, method } = request;
+      if (token === undefined && rights.length === 0)
+        return json(403, { error: "token", message: "a token for minutes makes no other ones" });
       const isCovered = (owner: string): boolean => scope?.covers(owner) ?? true;
       try {
-        if (path === TOKENS) return method === "POST" ? await mint(request, token) : notAllowed("POST");
+        if (path === TOKENS) return method === "POST" ? await mint(request) : notAllowed("POST");
         const id = path.slice(TOKENS.length + 1);
         if (method === "POST") {
           const renewed = await tokens.renew(id, isCovered);
@@ -46,10 +48,13 @@ export function publishTokenEndpoint(tokens: MintedTokens, log: Log): AdminEndpo
     },
   };
 
-  async function mint(request: AdminRequest, by: string): Promise<Answer> {
+  async function mint(request: AdminRequest): Promise<Answer> {
     const wanted = readMintRequest(await request.readBody(MAX_BODY_BYTES));
     if (typeof wanted === "string") return json(400, { error: "body", message: wanted });
     if (request.scope && !request.scope.covers(wanted.owner)) return outsideScope(request.scope);
+    const right = request.rights?.find(({ entry }) => matchesOwner(entry, wanted.owner));
+    const by = request.token ?? right?.by;
+    if (by === undefined) return json(403, { error: "owner", message: "this token is for other owners" });
     const minted = await tokens.mint({ ...wanted, by });
     if (!minted) {
       const message = `this token has minted ${MOST_MINTED} that have not ended: end those that no run needs`;

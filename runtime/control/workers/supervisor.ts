@@ -10,6 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createAdminListener } from "../admin/listener.ts";
 import { createMintedTokens } from "../admin/minted-tokens.ts";
 import { publishTokenEndpoint } from "../admin/publish-tokens.ts";
+import { createPublishWorkloads } from "../admin/publish-workloads.ts";
 import { sliceEndpoint } from "../admin/slices.ts";
 import { openAdminCertificates } from "../admin/tls.ts";
 import { readBoot, type Boot } from "../bundle/boot.ts";
@@ -101,6 +102,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
         token: settings.adminToken,
         publishTokens: settings.publishTokens,
         mintedTokens,
+        workloads: createPublishWorkloads(settings, { clock: systemClock, log }),
         pages,
         endpoints: [
           sliceEndpoint(publisher, (text, owner) => validator.parse(text, owner)),

@@ -1,4 +1,5 @@
 /** Settings of the process as it reads them. */
+import type { PublishWorkload } from "./publish-workloads.ts";
 
 /** A token with which owners publish. */
 export interface PublishToken {
@@ -14,6 +15,8 @@ export interface ProcessSettings {
   readonly adminToken: string | undefined;
   /** Good for some owners' slices only. */
   readonly publishTokens: readonly PublishToken[];
+  /** Jobs that get such tokens for minutes. */
+  readonly publishWorkloads: readonly PublishWorkload[];
   /** Current first, then previous ones; raw bytes. */
   readonly sharedSecrets: readonly Buffer[];
   /** PEM of the assertion keys, first signs; [] = derived from shared_secret. */

@@ -1,5 +1,6 @@
 /** Settings of the process: secrets and keys, storage, stopping, log and tracing, whose slices it takes. */
 import { ownerPatternProblem } from "./owners.ts";
+import { publishWorkloadsShape } from "./publish-workloads.ts";
 import { isHeaderName } from "../../shared/http/header-syntax.ts";
 import { quote } from "../../settings/problem.ts";
 import { decodeBase64, parseHttpUrl } from "../../settings/values.ts";
@@ -105,6 +106,7 @@ export const ownersShape = (liveNames: readonly string[]) => ({
         unset: "the slice is published with `admin_token` alone",
         many: true,
       }),
+      publish_workloads: publishWorkloadsShape,
       allowed_from: domainPatternList({ doc: "Hosts its routes may have in `from`.", unset: "any host" }),
       allow_local_upstreams: flag({
         doc: "Upstreams of its routes may be on the gateway's own machine, by whatever name or address. Link-local and cloud metadata addresses never are. Judged on the address that a connection is opened to.",

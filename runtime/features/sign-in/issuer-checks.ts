@@ -1,8 +1,10 @@
-/** Checks of single values of `identity_issuers`. */
+/** Single values of `identity_issuers`: their checks, and where keys come from. */
+import type { JSONWebKeySet } from "jose";
+
 import { canonicalHost } from "../../settings/domains.ts";
 import { quote } from "../../settings/problem.ts";
 import { quotedProblem, readable } from "../../settings/types/checks.ts";
-import { overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
+import { accepted, overTlsOrLoopback, parseHttpUrl } from "../../settings/values.ts";
 import { FIRST_PROVIDER, isIssuerName } from "../../shared/user-id.ts";
 import { kidProblem, parseKeySet } from "../../shared/key-set.ts";
 
@@ -54,4 +56,22 @@ export function hostProblem(value: string): string | undefined {
 export function oneOf(values: readonly string[], what: string): (value: string) => string | undefined {
   return (value) =>
     values.includes(value) ? undefined : quotedProblem(value, `must be ${what}: ${values.join(", ")}`);
+}
+
+export type IssuerKeySource =
+  | { readonly kind: "discovery" }
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "static"; readonly keys: JSONWebKeySet };
+
+/** Of settings that were accepted. */
+export function keySource({
+  jwks,
+  jwks_url: url,
+}: {
+  readonly jwks?: string;
+  readonly jwks_url?: string;
+}): IssuerKeySource {
+  if (url !== undefined) return { kind: "url", url };
+  if (jwks === undefined) return { kind: "discovery" };
+  return { kind: "static", keys: accepted(parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS)) };
 }

@@ -3,7 +3,6 @@
  *
  * A use that is not named is refused: who may say which machine calls must not thereby be able to make people.
  */
-import type { JSONWebKeySet } from "jose";
 
 import { errorAt, quote, type UnplacedProblem, type ValuePath } from "../../settings/problem.ts";
 import { labelled } from "../../settings/types/block.ts";
@@ -11,7 +10,7 @@ import { textList } from "../../settings/types/list.ts";
 import { type ShapeDoc, withDefaults } from "../../settings/types/registry.ts";
 import { choice, duration, flag, text } from "../../settings/types/scalar.ts";
 import { accepted, parseDuration } from "../../settings/values.ts";
-import { parseKeySet, SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
+import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 import {
   addressProblem,
@@ -19,7 +18,8 @@ import {
   hostProblem,
   issuerProblem,
   keysProblem,
-  MAX_ISSUER_KEYS,
+  keySource,
+  type IssuerKeySource,
   nameProblem,
   oneOf,
 } from "./issuer-checks.ts";
@@ -189,11 +189,6 @@ export interface TrustedIssuer {
   readonly logoutEndsGrants: boolean;
 }
 
-export type IssuerKeySource =
-  | { readonly kind: "discovery" }
-  | { readonly kind: "url"; readonly url: string }
-  | { readonly kind: "static"; readonly keys: JSONWebKeySet };
-
 export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDoc>): Iterable<UnplacedProblem> {
   const names = new Map<string, string>();
   for (const [name, doc] of Object.entries(issuers ?? {})) {
@@ -278,10 +273,4 @@ export function issuersFor(
   if (issuers.length === 0) return issuers;
   const { hostname } = new URL(origin);
   return issuers.filter((each) => each.uses.has(use) && (each.hosts === undefined || each.hosts.has(hostname)));
-}
-
-function keySource({ jwks, jwks_url: url }: IssuerDoc): IssuerKeySource {
-  if (url !== undefined) return { kind: "url", url };
-  if (jwks === undefined) return { kind: "discovery" };
-  return { kind: "static", keys: accepted(parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS)) };
 }

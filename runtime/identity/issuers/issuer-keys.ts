@@ -28,9 +28,12 @@ export type SignatureResult =
   /** bad: it says nothing. unavailable: without the keys nobody can tell. `detail` is for the log. */
   | { readonly ok: false; readonly reason: "bad" | "unavailable"; readonly detail: string };
 
+/** Whose keys, from where. */
+export type KeyOwner = Pick<TrustedIssuer, "name" | "issuer" | "keys" | "algorithms">;
+
 export interface IssuerKeys {
   /** Whether a key of this issuer signed the compact JWS, and what it says; nothing else of it is checked. */
-  verify(issuer: TrustedIssuer, token: string): Promise<SignatureResult>;
+  verify(issuer: KeyOwner, token: string): Promise<SignatureResult>;
 }
 
 export interface IssuerKeysDeps {
@@ -59,7 +62,7 @@ interface Known {
 
 export function createIssuerKeys({ fetch, clock, log }: IssuerKeysDeps): IssuerKeys {
   const known = new Map<string, Known>();
-  const fixed = new WeakMap<TrustedIssuer, FindKey>();
+  const fixed = new WeakMap<KeyOwner, FindKey>();
   const cooldowns = createCooldowns(clock);
 
   const stateOf = (key: string): Known => {
@@ -74,7 +77,7 @@ export function createIssuerKeys({ fetch, clock, log }: IssuerKeysDeps): IssuerK
   };
 
   /** @returns true when they were read; false as well when it is too early */
-  const readAgain = (issuer: TrustedIssuer, key: string, state: Known): Promise<boolean> => {
+  const readAgain = (issuer: KeyOwner, key: string, state: Known): Promise<boolean> => {
     if (state.reading) return state.reading;
     if (cooldowns.has(key)) return Promise.resolve(false);
     cooldowns.begin(key, RETRY_MS);
@@ -146,7 +149,7 @@ function bad(error: unknown): SignatureResult {
 
 type ReadKeys = { readonly ok: true; readonly find: FindKey } | { readonly ok: false; readonly problem: string };
 
-async function readKeys(fetch: SafeFetch, issuer: TrustedIssuer): Promise<ReadKeys> {
+async function readKeys(fetch: SafeFetch, issuer: KeyOwner): Promise<ReadKeys> {
   const place = issuer.keys.kind === "url" ? { url: issuer.keys.url, target: WRITTEN } : await discover(fetch, issuer);
   if (typeof place === "string") return { ok: false, problem: place };
   const document = await readJson(fetch, place.url, place.target, KEY_SET_BYTES);
@@ -162,7 +165,7 @@ const WRITTEN: FetchTarget = { kind: "configured" };
 /** Where the keys are, by OpenID Connect Discovery §4. @returns what is wrong, as text */
 async function discover(
   fetch: SafeFetch,
-  { issuer }: TrustedIssuer,
+  { issuer }: KeyOwner,
 ): Promise<{ readonly url: string; readonly target: FetchTarget } | string> {
   const read = await readJson(fetch, `${trimSlash(issuer)}/.well-known/openid-configuration`, WRITTEN, METADATA_BYTES);
   if (!read.ok) return read.problem;

@@ -13,7 +13,7 @@ import type { WorkloadRule } from "../../features/sign-in/workload-rules.ts";
 import { hashSecret } from "../../shared/keys.ts";
 import { workloadUserId, type UserId } from "../../shared/user-id.ts";
 import { readTimes } from "./assertion-times.ts";
-import type { IssuerKeys } from "./issuer-keys.ts";
+import type { IssuerKeys, KeyOwner } from "./issuer-keys.ts";
 import { readUnverified } from "./read-unverified.ts";
 
 export interface Workload {
@@ -51,6 +51,46 @@ export async function verifyWorkload(
   { entries, audiences, now }: WorkloadTokenPlace,
   token: string,
 ): Promise<WorkloadResult> {
+  const verified = await verifyPlatformToken(keys, entries, token, (entry) => ({
+    audiences: entry.audiences ?? audiences,
+    maxAgeSeconds: entry.maxAssertionAgeSeconds.workload,
+    now,
+  }));
+  if (!verified.ok) return verified;
+  const { entry, claims, subject, expiresAt, hash } = verified;
+  const made = workloadUserId(entry.name, subject);
+  if (!made.ok) return bad(`sub ${made.problem}`);
+  const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
+  if (rules.length === 0) return bad(`fits no rule of ${entry.name}`);
+  return { ok: true, workload: { entry, userId: made.id, rules, expiresAt, hash } };
+}
+
+export interface PlatformTokenTerms {
+  readonly audiences: readonly string[];
+  /** Longest time between issue and end. */
+  readonly maxAgeSeconds: number;
+  /** Epoch seconds. */
+  readonly now: number;
+}
+
+export type PlatformTokenResult<Entry> =
+  | {
+      readonly ok: true;
+      readonly entry: Entry;
+      readonly claims: Claims;
+      readonly subject: string;
+      readonly expiresAt: number;
+      readonly hash: string;
+    }
+  | Extract<WorkloadResult, { ok: false }>;
+
+/** What a platform says of a workload, for whatever it is presented. @param termsOf what its issuer's entry asks of it */
+export async function verifyPlatformToken<Entry extends KeyOwner>(
+  keys: IssuerKeys,
+  entries: readonly Entry[],
+  token: string,
+  termsOf: (entry: Entry) => PlatformTokenTerms,
+): Promise<PlatformTokenResult<Entry>> {
   // Its kind, before anything of it is believed.
   if (token.length > MAX_CHARACTERS) return bad("too long");
   const claimed = readUnverified(token);
@@ -65,31 +105,25 @@ export async function verifyWorkload(
   const signed = await keys.verify(entry, token);
   if (!signed.ok) return signed;
   const { claims } = signed;
-  const problem = kindProblem(claims) ?? audienceProblem(claims, entry.audiences ?? audiences);
+  const { audiences, maxAgeSeconds, now } = termsOf(entry);
+  const problem = kindProblem(claims) ?? audienceProblem(claims, audiences);
   if (problem !== undefined) return bad(problem);
   // Without tolerance at its end: what is given for it ends with it.
-  const times = readTimes(claims, now, entry.maxAssertionAgeSeconds.workload, 0);
+  const times = readTimes(claims, now, maxAgeSeconds, 0);
   if (!times.ok) return bad(times.problem);
 
-  // Who it is, and what a rule says of it.
   const { sub, jti } = claims;
   if (typeof sub !== "string") return bad("sub is missing");
-  const made = workloadUserId(entry.name, sub);
-  if (!made.ok) return bad(`sub ${made.problem}`);
   if (jti !== undefined && (typeof jti !== "string" || jti === "" || jti.length > MAX_ID_CHARACTERS))
     return bad("no usable jti");
-  const rules = entry.workloadRules.filter((rule) => matchesClaims(rule.claims, claims));
-  if (rules.length === 0) return bad(`fits no rule of ${entry.name}`);
   return {
     ok: true,
-    workload: {
-      entry,
-      userId: made.id,
-      rules,
-      expiresAt: Math.ceil(times.exp),
-      // Without the signature, which a holder of the token could write in another way.
-      hash: hashSecret(JSON.stringify([entry.issuer, jti ?? token.slice(0, token.lastIndexOf("."))])),
-    },
+    entry,
+    claims,
+    subject: sub,
+    expiresAt: Math.ceil(times.exp),
+    // Without the signature, which a holder of the token could write in another way.
+    hash: hashSecret(JSON.stringify([entry.issuer, jti ?? token.slice(0, token.lastIndexOf("."))])),
   };
 }
 
@@ -108,6 +142,6 @@ function audienceProblem({ aud }: Claims, audiences: readonly string[]): string 
   return areOurs ? undefined : "aud is not ours alone";
 }
 
-function bad(detail: string): WorkloadResult {
+function bad(detail: string): Extract<WorkloadResult, { ok: false }> {
   return { ok: false, reason: "bad", detail };
 }

@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 
 import { errorText, GatewayError } from "../../shared/errors.ts";
+import { githubToken } from "./github-token.ts";
 import { isUnknown, type Value } from "../protocol/value.ts";
 
 export const TOKEN_VARIABLE = "GATEWAY_ADMIN_TOKEN";
@@ -17,8 +18,13 @@ export interface Connection {
   clientKey: Value;
 }
 
-/** @param ref `env:NAME` or `file:/path` on the machine where Terraform runs; null when there is none */
+/** Before an audience: the token of the job of GitHub Actions in which Terraform runs. */
+export const GITHUB_REFERENCE = "github:";
+
+/** @param ref `env:NAME`, `file:/path` or `github:AUDIENCE` on the machine where Terraform runs; null when there is none */
 export async function adminToken(ref: Value, connection: Connection): Promise<string> {
+  if (typeof ref === "string" && ref.startsWith(GITHUB_REFERENCE))
+    return githubToken(ref.slice(GITHUB_REFERENCE.length), process.env);
   if (typeof ref === "string") return readReference(ref, 'admin token ("token_ref")');
   if (typeof connection.adminToken === "string" && connection.adminToken !== "") return connection.adminToken;
   const fromEnvironment = process.env[TOKEN_VARIABLE];

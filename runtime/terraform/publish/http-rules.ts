@@ -4,6 +4,7 @@ import { isAbsolute } from "node:path";
 
 import type { AttributePath, Diagnostic } from "../protocol/diagnostics.ts";
 import { isMap, type Value, type ValueMap } from "../protocol/value.ts";
+import { GITHUB_REFERENCE } from "./admin-token.ts";
 
 /** @param file the other target, beside which there is none */
 export function* httpProblems(http: Value | undefined, file: Value | undefined): Iterable<Diagnostic> {
@@ -33,10 +34,14 @@ export function* addressProblems({ url, token_ref: ref }: ValueMap): Iterable<Ad
       yield { severity: "warning", attribute: "url", detail };
     }
   }
-  if (typeof ref === "string" && !isReference(ref)) {
-    const detail = '"token_ref" must be "env:NAME" or "file:/absolute/path".';
+  if (typeof ref === "string" && !isReference(ref) && !isGithubReference(ref)) {
+    const detail = '"token_ref" must be "env:NAME", "file:/absolute/path" or "github:AUDIENCE".';
     yield { severity: "error", attribute: "token_ref", detail };
   }
+}
+
+function isGithubReference(ref: string): boolean {
+  return ref.startsWith(GITHUB_REFERENCE) && ref.length > GITHUB_REFERENCE.length;
 }
 
 /** What an address of a gateway must be; undefined when it is. */
