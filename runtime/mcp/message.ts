@@ -163,8 +163,11 @@ const METHOD = /^[\x21-\x7e]{1,256}$/;
 const RECOMMENDED_TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 function isToolName(name: string, options: MessageOptions): boolean {
-  if (options.toolNames === "recommended") return RECOMMENDED_TOOL_NAME.test(name);
-  return name !== "";
+  return options.toolNames === "recommended" ? isRecommendedToolName(name) : name !== "";
+}
+
+export function isRecommendedToolName(name: string): boolean {
+  return RECOMMENDED_TOOL_NAME.test(name);
 }
 
 function isVersion2(bytes: Buffer, span: Span | undefined): boolean {

@@ -160,24 +160,37 @@ export class JsonScanner {
     this.pos = pos;
   }
 
-  private skipArray(): void {
+  /** Where the next value begins, or what was just read has ended. */
+  get position(): number {
+    return this.pos;
+  }
+
+  /** Enters an array, and stands before its first element. @returns false when it is empty, and was left */
+  openArray(): boolean {
     this.pos++;
     if (++this.depth > MAX_DEPTH) throw new ScanError("too-deep");
     this.skipSpace();
-    if (this.byte() === 0x5d) {
-      this.pos++;
-      this.depth--;
-      return;
-    }
-    for (;;) {
-      this.skipValue();
-      this.skipSpace();
-      const byte = this.byte();
-      this.pos++;
-      if (byte === 0x5d) break;
-      if (byte !== 0x2c) throw new ScanError("malformed-json");
-    }
+    if (this.byte() !== 0x5d) return true;
+    this.pos++;
     this.depth--;
+    return false;
+  }
+
+  /** Behind an element: goes on to the next one. @returns false when the array ended */
+  nextElement(): boolean {
+    this.skipSpace();
+    const byte = this.byte();
+    this.pos++;
+    if (byte === 0x2c) return true;
+    if (byte !== 0x5d) throw new ScanError("malformed-json");
+    this.depth--;
+    return false;
+  }
+
+  private skipArray(): void {
+    if (!this.openArray()) return;
+    do this.skipValue();
+    while (this.nextElement());
   }
 
   /** From behind the opening quote to behind the closing one. */

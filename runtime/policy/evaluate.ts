@@ -31,6 +31,8 @@ export interface CompiledPolicy extends PolicyTree {
   readonly needsTool: boolean;
   /** Has an `idp` criterion. */
   readonly needsProvider: boolean;
+  /** Has a criterion about messages, those about tools included. */
+  readonly needsMessage: boolean;
   /** Has a `device` criterion. */
   readonly needsDevice: boolean;
   /** Has an `http_path` criterion. */
@@ -72,6 +74,7 @@ export function compilePolicy(doc: PolicyDoc | undefined): CompiledPolicy {
     ...tree,
     doc: rules,
     needsTool: isAbout("tool"),
+    needsMessage: isAbout("tool") || isAbout("message"),
     needsDevice: isAbout("device"),
     needsProvider: hasKey("idp"),
     needsPath: hasKey("http_path"),

@@ -12,6 +12,8 @@ export interface PreparedRoute extends PreparedHeaders {
   /** Scheme of the route's public origin, for X-Forwarded-Proto. */
   readonly scheme: "http" | "https";
   readonly isMcpServer: boolean;
+  /** MCP server route: what a caller may not use is left out of lists. */
+  readonly filtersLists: boolean;
   /** Set on MCP server routes. */
   readonly mcpPaths: McpPaths | undefined;
   readonly isMcpClient: boolean;
@@ -31,6 +33,7 @@ export function prepareRoute(route: CompiledRoute, settings: LiveSettings): Prep
     balancer: createBalancer(route),
     scheme,
     isMcpServer: route.mcp?.kind === "server",
+    filtersLists: route.mcp?.kind === "server" && route.mcp.filtersLists && route.policy.needsMessage,
     mcpPaths: route.mcp?.kind === "server" ? createMcpPaths(route, route.mcp) : undefined,
     isMcpClient: route.mcp?.kind === "client",
   };

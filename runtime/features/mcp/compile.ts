@@ -19,6 +19,7 @@ export function compileMcp(doc: McpDoc, address: string, secrets: SecretSource):
     path,
     extraPaths: (server.extra_paths ?? []).map(parseExtraPath),
     maxRequestBytes: server.max_request_bytes ?? DEFAULT_MAX_REQUEST_BYTES,
+    filtersLists: server.filter_lists ?? true,
     resource: address + path,
     upstreamOAuth: compileUpstreamOAuth(server, secrets),
     authorizationServerUrl: server.authorization_server_url,

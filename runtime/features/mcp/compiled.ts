@@ -43,6 +43,8 @@ export interface McpServer {
   /** Below the base, see extra-paths.ts. */
   readonly extraPaths: readonly ExtraPath[];
   readonly maxRequestBytes: number;
+  /** What a caller may not use is left out of lists. */
+  readonly filtersLists: boolean;
   /** The protected resource and listed URL: `from` + prefix + `path`, no trailing slash unless it is a bare origin. */
   readonly resource: string;
   readonly upstreamOAuth: UpstreamOAuth | undefined;

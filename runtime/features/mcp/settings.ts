@@ -34,6 +34,11 @@ const serverShape = {
     min: 1,
     max: 64 * 1024 * 1024,
   }),
+  filter_lists: flag({
+    doc: "Whether lists (tools, prompts, resources, resource templates) leave out what the policy would refuse its user whatever the arguments are, where the policy has `mcp_` criteria. What is left out cannot be used either way.",
+    default: true,
+    annotation: "mcp_server_filter_lists",
+  }),
   path: text({
     doc: "Sub-path appended to the upstream URL for the MCP endpoint.",
     unset: "the path of `to`",

@@ -15,6 +15,7 @@ import { isGrpcWebCall } from "../../http/grpc.ts";
 import { respondError } from "../../http/respond.ts";
 import type { MessageAddresses } from "../../mcp/message-address.ts";
 import { announcementReader } from "../announced-address.ts";
+import { listReaderFor, type ListDeps, type ListReader, type ListReceiver } from "../list-reader.ts";
 import type { Transport, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from "../../upstreams/transport-types.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import { answerFailure } from "./failure.ts";
@@ -30,7 +31,7 @@ import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admis
 import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
-export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps {
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps {
   readonly transport: Transport;
   readonly messageAddresses: MessageAddresses;
   /** Makes an upstream's MCP session id ours. */
@@ -83,7 +84,7 @@ function begin(deps: ForwardDeps, context: RequestContext): void {
 }
 
 /** One request under way. */
-class Forwarding implements UpstreamReceiver {
+class Forwarding implements ListReceiver {
   readonly #deps: ForwardDeps;
   readonly #context: RequestContext;
   readonly #admission: StreamAdmission;
@@ -92,6 +93,9 @@ class Forwarding implements UpstreamReceiver {
   #body: Buffer | Readable | undefined;
   #declaredLength: string | undefined;
   #call: UpstreamCall | undefined;
+  /** Between the upstream and this. */
+  #lists: ListReader | undefined;
+  #asksAgain = false;
   #status = 0;
   #head: AnswerHead | undefined;
   /** The head waits for a short body, to leave with it in one write. */
@@ -146,6 +150,9 @@ class Forwarding implements UpstreamReceiver {
       exchange.header("accept")?.includes("text/event-stream") === true;
     this.#attempts += 1;
     this.#admission.track(this.#upstream);
+    if (!this.#asksAgain)
+      this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
+    const receiver = this.#lists ?? this;
     const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
     this.#call = this.#deps.transport.send(
       {
@@ -160,7 +167,7 @@ class Forwarding implements UpstreamReceiver {
         // Between two events of a stream any time may pass.
         idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
       },
-      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, this) : this,
+      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver) : receiver,
     );
   }
 
@@ -180,10 +187,27 @@ class Forwarding implements UpstreamReceiver {
     }
   }
 
-  /** What came must not go on. */
-  refuseAnswer(why: string): void {
+  refuseAnswer(why: string, last?: Buffer): void {
     this.#call?.abort();
-    this.onFailure("protocol", why);
+    const { exchange } = this.#context;
+    if (last === undefined || !exchange.started || this.#admission.isFinished) return this.onFailure("protocol", why);
+    // Whoever waits for this answer hears that there is none: a stream that only ends would be opened again.
+    this.#admission.failed("protocol");
+    this.#admission.report("protocol", why, this.#upstream);
+    this.#admission.finish(this.#status);
+    exchange.end(last);
+  }
+
+  askAgain(message: Buffer): void {
+    this.leaveAnswer();
+    this.#asksAgain = true;
+    this.sendGuarded(message);
+    this.#asksAgain = false;
+  }
+
+  leaveAnswer(): void {
+    this.#call?.abort();
+    this.#admission.endAttempt(200);
   }
 
   onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
@@ -307,6 +331,7 @@ class Forwarding implements UpstreamReceiver {
   /** @param status as answered; 0 for none */
   #giveUp(status: number): void {
     if (this.#admission.isFinished) return;
+    this.#lists?.close();
     this.#call?.abort();
     this.#admission.finish(status);
   }

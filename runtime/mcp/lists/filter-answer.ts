@@ -1,0 +1,94 @@
+/**
+ * A list answer without the items that its caller may not use. What is kept stays byte for byte: members that nobody here
+ * knows, the spelling of numbers, the order.
+ */
+import type { ListedItem } from "../../policy/reach.ts";
+import { spanText } from "../scan.ts";
+import type { FoundItem, ListAnswer, ListKind } from "./list-answer.ts";
+
+/** Lists go stale with the rules that they were filtered by. */
+const MAX_TTL_MS = 60_000;
+
+export interface FilterOptions {
+  /** Whether the caller may use it. */
+  readonly keeps: (item: ListedItem) => boolean;
+  /** Revision 2026-07-28: says for whom and how long clients may keep the list. */
+  readonly isModern: boolean;
+}
+
+export interface FilteredAnswer {
+  readonly bytes: Buffer;
+  readonly hidden: number;
+  readonly shown: number;
+  /** Cursor of the next page. */
+  readonly nextCursor: string | undefined;
+}
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly pieces: readonly Buffer[];
+}
+
+export function filterAnswer(bytes: Buffer, answer: ListAnswer, options: FilterOptions): FilteredAnswer {
+  const edits: Edit[] = options.isModern ? [...cacheEdits(bytes, answer)] : [];
+  let hidden = 0;
+  let shown = 0;
+  for (const { kind, items, start, end } of answer.lists) {
+    const kept = items.filter((item) => mayKeep(kind, item, options));
+    hidden += items.length - kept.length;
+    shown += kept.length;
+    if (kept.length === items.length) continue;
+    const pieces = kept.flatMap((item) => [COMMA, bytes.subarray(item.start, item.end)]).slice(1);
+    edits.push({ start: start + 1, end: end - 1, pieces });
+  }
+  const { nextCursor } = answer;
+  return {
+    bytes: edits.length === 0 ? bytes : splice(bytes, edits),
+    hidden,
+    shown,
+    nextCursor: nextCursor?.kind === "text" ? spanText(bytes, nextCursor) : undefined,
+  };
+}
+
+function mayKeep(kind: ListKind, { name }: FoundItem, { keeps }: FilterOptions): boolean {
+  // Who has no name cannot be called by it.
+  if (name === undefined) return false;
+  switch (kind) {
+    case "tool":
+    case "prompt":
+      return keeps({ kind, name });
+    case "resource":
+      return keeps({ kind, uri: name });
+    case "template":
+      return keeps({ kind, uriTemplate: name });
+  }
+  return kind satisfies never;
+}
+
+/** The list is this caller's: kept for all, it would be shown to others. On every page, also where nothing was hidden. */
+function* cacheEdits(bytes: Buffer, { cacheScope, ttlMs, resultStart }: ListAnswer): Iterable<Edit> {
+  const at = (start: number, end: number, text: string): Edit => ({ start, end, pieces: [Buffer.from(text)] });
+  if (cacheScope === undefined) yield at(resultStart, resultStart, '"cacheScope":"private",');
+  else if (cacheScope.kind === "text") yield at(cacheScope.start, cacheScope.end, "private");
+  else yield at(cacheScope.start, cacheScope.end, '"private"');
+  if (ttlMs !== undefined && !(Number(bytes.toString("latin1", ttlMs.start, ttlMs.end)) <= MAX_TTL_MS))
+    yield at(
+      ttlMs.kind === "text" ? ttlMs.start - 1 : ttlMs.start,
+      ttlMs.kind === "text" ? ttlMs.end + 1 : ttlMs.end,
+      String(MAX_TTL_MS),
+    );
+}
+
+function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  const pieces: Buffer[] = [];
+  let position = 0;
+  for (const { start, end, pieces: put } of edits.toSorted((one, other) => one.start - other.start)) {
+    pieces.push(bytes.subarray(position, start), ...put);
+    position = end;
+  }
+  pieces.push(bytes.subarray(position));
+  return Buffer.concat(pieces);
+}
+
+const COMMA = Buffer.from(",");

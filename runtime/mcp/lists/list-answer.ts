@@ -1,0 +1,172 @@
+/**
+ * Where the lists stand in an answer of an MCP server, and what each of their items is called.
+ *
+ * Untrusted input: the bytes. Promise: what is read here every client reads alike, so that nothing is in the list for a
+ * client that was not in it for us; an answer that could be read otherwise is unreadable. Pure.
+ */
+import { isUtf8 } from "node:buffer";
+
+import type { ListedItem } from "../../policy/reach.ts";
+import { foldCase } from "../members.ts";
+import { ScanError } from "../scan-error.ts";
+import { JsonScanner, spanText, type Span } from "../scan.ts";
+
+/** What lists an MCP server has: the method that asks, where the items stand, and what names one. */
+export const LISTS = [
+  { method: "tools/list", member: "tools", kind: "tool", name: "name" },
+  { method: "prompts/list", member: "prompts", kind: "prompt", name: "name" },
+  { method: "resources/list", member: "resources", kind: "resource", name: "uri" },
+  { method: "resources/templates/list", member: "resourceTemplates", kind: "template", name: "uriTemplate" },
+] as const satisfies readonly { method: string; member: string; kind: ListedItem["kind"]; name: string }[];
+
+export type ListKind = ListedItem["kind"];
+
+export interface FoundItem {
+  /** The item's bytes. */
+  readonly start: number;
+  readonly end: number;
+  /** Its name or address; undefined when it has none that everybody reads alike. */
+  readonly name: string | undefined;
+}
+
+export interface FoundList {
+  readonly kind: ListKind;
+  readonly start: number;
+  readonly end: number;
+  readonly items: readonly FoundItem[];
+}
+
+export interface ListAnswer {
+  /** JSON text of the id. */
+  readonly id: string | undefined;
+  /** Behind the brace that opens the result. */
+  readonly resultStart: number;
+  readonly lists: readonly FoundList[];
+  readonly nextCursor: Span | undefined;
+  readonly cacheScope: Span | undefined;
+  readonly ttlMs: Span | undefined;
+}
+
+/** More items than anybody can choose from. */
+const MAX_ITEMS = 10_000;
+
+// Kept between answers for its arrays; nothing of an answer stays in it, and no call interleaves with another.
+const scanner = new JsonScanner();
+
+/** @returns "none" for messages without a list: notifications, requests, errors, other results */
+export function readListAnswer(bytes: Buffer): ListAnswer | "none" | "unreadable" {
+  if (!isUtf8(bytes)) return "unreadable";
+  try {
+    scanner.start(bytes);
+    if (scanner.peek() !== "object") return "unreadable";
+    const answer = readMessage(bytes);
+    scanner.finish();
+    return answer;
+  } catch (error) {
+    if (error instanceof ScanError) return "unreadable";
+    throw error;
+  } finally {
+    scanner.release();
+  }
+}
+
+const ENVELOPE = ["jsonrpc", "id", "method", "params", "result", "error"];
+const RESULT = [...LISTS.map(({ member }) => member), "nextCursor", "cacheScope", "ttlMs"];
+const FOLDED: ReadonlySet<string> = new Set([...ENVELOPE, ...RESULT, ...LISTS.map(({ name }) => name)].map(foldCase));
+
+/** The key, and whether a client that reads loosely could take it for a known one. */
+function isLookAlike(key: string, known: readonly string[]): boolean {
+  return !known.includes(key) && FOLDED.has(foldCase(key));
+}
+
+function readMessage(bytes: Buffer): ListAnswer | "none" | "unreadable" {
+  let id: Span | undefined;
+  let result: Omit<ListAnswer, "id"> | "other" | undefined;
+  let isAnswer = true;
+  let isSound = true;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    const key = scanner.key();
+    if (isLookAlike(key, ENVELOPE)) isSound = false;
+    if (key === "result" && scanner.peek() === "object") {
+      const read = readResult(bytes);
+      if (read === undefined) isSound = false;
+      result = read;
+      continue;
+    }
+    if (key === "method" || key === "error") isAnswer = false;
+    if (key === "id") id = scanner.take();
+    else scanner.skipValue();
+  }
+  if (result === undefined || result === "other") return isSound ? "none" : "unreadable";
+  // A result beside a method or an error has no one meaning.
+  if (!isSound || !isAnswer) return "unreadable";
+  return { id: id && rawText(bytes, id), ...result };
+}
+
+/** @returns undefined when it could be read otherwise */
+function readResult(bytes: Buffer): Omit<ListAnswer, "id"> | "other" | undefined {
+  let isSound = true;
+  const lists: FoundList[] = [];
+  const hints: { nextCursor?: Span; cacheScope?: Span; ttlMs?: Span } = {};
+  const mark = scanner.openObject();
+  const resultStart = scanner.position;
+  while (scanner.nextKey(mark)) {
+    const key = scanner.key();
+    const list = LISTS.find(({ member }) => member === key);
+    if (list !== undefined) {
+      const read = scanner.peek() === "array" ? readItems(bytes, list) : undefined;
+      if (read) lists.push(read);
+      else isSound = false;
+      if (!read) scanner.skipValue();
+    } else if (key === "nextCursor" || key === "cacheScope" || key === "ttlMs") {
+      hints[key] = scanner.take();
+    } else {
+      if (isLookAlike(key, RESULT)) isSound = false;
+      scanner.skipValue();
+    }
+  }
+  if (!isSound) return undefined;
+  const { nextCursor, cacheScope, ttlMs } = hints;
+  return lists.length === 0 ? "other" : { resultStart, lists, nextCursor, cacheScope, ttlMs };
+}
+
+function readItems(bytes: Buffer, { kind, name }: (typeof LISTS)[number]): FoundList {
+  scanner.peek();
+  const start = scanner.position;
+  const items: FoundItem[] = [];
+  if (scanner.openArray()) {
+    do {
+      const isObject = scanner.peek() === "object";
+      const itemStart = scanner.position;
+      const found = isObject ? readName(bytes, name) : undefined;
+      if (!isObject) scanner.skipValue();
+      if (items.length === MAX_ITEMS) throw new ScanError("too-many-members");
+      items.push({ start: itemStart, end: scanner.position, name: found });
+    } while (scanner.nextElement());
+  }
+  return { kind, start, end: scanner.position, items };
+}
+
+function readName(bytes: Buffer, wanted: string): string | undefined {
+  let name: string | undefined;
+  let isSound = true;
+  const mark = scanner.openObject();
+  while (scanner.nextKey(mark)) {
+    const key = scanner.key();
+    if (key === wanted) {
+      const span = scanner.take();
+      name = span.kind === "text" ? spanText(bytes, span) : undefined;
+      continue;
+    }
+    // Comparing lengths first: most keys are not looked at any further.
+    if (key.length === wanted.length && foldCase(key) === foldCase(wanted)) isSound = false;
+    scanner.skipValue();
+  }
+  return isSound ? name : undefined;
+}
+
+/** As it stands in the message, quotes included. */
+function rawText(bytes: Buffer, { kind, start, end }: Span): string {
+  return kind === "text" ? bytes.toString("utf8", start - 1, end + 1) : bytes.toString("utf8", start, end);
+}

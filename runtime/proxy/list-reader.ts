@@ -1,0 +1,291 @@
+/**
+ * Lists of an MCP server on their way to a client: tools, prompts and resources that the caller may not use are left out,
+ * by the same policy that decides about their use.
+ *
+ * Untrusted input: the upstream's answer. Promises: an answer to a list request passes filtered or not at all; a request is
+ * always answered; a page on which all is hidden is filled from those behind it, since some clients read only one.
+ */
+import { filterAnswer, type FilteredAnswer } from "../mcp/lists/filter-answer.ts";
+import { EventBlocks, renderEvent, type EventBlock } from "../mcp/lists/event-blocks.ts";
+import { LISTS, readListAnswer } from "../mcp/lists/list-answer.ts";
+import { isRecommendedToolName, type McpMessage } from "../mcp/message.ts";
+import type { Blocks } from "../identity/blocks.ts";
+import { mayUse, type ListedItem } from "../policy/reach.ts";
+import { isJsonMediaType } from "../mcp/message-headers.ts";
+import { upstreamHeader, type UpstreamHeaders, type UpstreamReceiver } from "../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../features/connection/failure.ts";
+import type { RequestContext } from "./request-context.ts";
+import { isEventStream } from "./forwarding/response-headers.ts";
+
+/** Whoever passes the answer on to the client. */
+export interface ListReceiver extends UpstreamReceiver {
+  /** What came must not go on. @param last ends an event stream that has begun */
+  refuseAnswer(why: string, last?: Buffer): void;
+  /** Leaves the answer under way, and asks the same upstream with another message. */
+  askAgain(message: Buffer): void;
+  /** Leaves the answer under way. */
+  leaveAnswer(): void;
+}
+
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
+/** Requests for one list, and the time for all behind the first. */
+const MAX_PAGES = 8;
+const MAX_REFILL_MS = 5_000;
+
+/** They say something of bytes that are not those that leave. */
+const OF_OTHER_BYTES: ReadonlySet<string> = new Set([
+  "content-length",
+  "etag",
+  "digest",
+  "content-digest",
+  "repr-digest",
+  "content-md5",
+  "accept-ranges",
+]);
+
+interface Head {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+}
+
+/** @returns undefined where nothing would be left out */
+export function listReaderFor(
+  { blocks }: ListDeps,
+  { exchange, prepared, message, principal }: RequestContext,
+  next: ListReceiver,
+): ListReader | undefined {
+  const { route } = prepared;
+  if (!prepared.filtersLists && blocks?.hasTools(route.key) !== true) return undefined;
+  // Answers that were missed come again in streams that are opened by GET.
+  const isStream = exchange.method === "GET";
+  const isList = message?.kind === "request" && LISTS.some(({ method }) => method === message.facts.method);
+  if (!isStream && !isList) return undefined;
+  const { user, clientId, grantId } = principal ?? {};
+  const keeps = (item: ListedItem): boolean => {
+    if (!mayUse(route.policy, user, item)) return false;
+    if (item.kind !== "tool") return true;
+    // A call by such a name is refused where rules speak of tools.
+    if (route.policy.needsTool && !isRecommendedToolName(item.name)) return false;
+    return blocks?.find({ user, clientId, grantId, routeKey: route.key, tool: item.name }) === undefined;
+  };
+  return new ListReader(isStream ? undefined : message, keeps, next);
+}
+
+export interface ListDeps {
+  /** Absent: nothing is ever blocked. */
+  readonly blocks?: Pick<Blocks, "find" | "hasTools">;
+}
+
+/** A page on which nothing is left, as it goes to the client when no other one comes. */
+interface EmptyPage {
+  readonly bytes: Buffer;
+  readonly others: readonly string[];
+}
+
+export class ListReader implements UpstreamReceiver {
+  readonly #message: McpMessage | undefined;
+  readonly #keeps: (item: ListedItem) => boolean;
+  readonly #next: ListReceiver;
+  /** What comes now. */
+  #mode: "plain" | "body" | "events" = "plain";
+  /** What the client gets; undefined until it is known. */
+  #clientMode: "body" | "events" | undefined;
+  #head: Head | undefined;
+  #body: Buffer[] = [];
+  #bodyBytes = 0;
+  #events = new EventBlocks(MAX_LIST_BYTES);
+  #emptyPage: EmptyPage | undefined;
+  #pages = 1;
+  #timer: NodeJS.Timeout | undefined;
+  #isDone = false;
+
+  /** @param message the request for a list; undefined: an event stream, in which answers may come again */
+  constructor(message: McpMessage | undefined, keeps: (item: ListedItem) => boolean, next: ListReceiver) {
+    this.#message = message;
+    this.#keeps = keeps;
+    this.#next = next;
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    const [type = ""] = upstreamHeader(headers, "content-type");
+    const isCoded = upstreamHeader(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+    this.#mode = isWhole ? "plain" : isEventStream(type) ? "events" : isJsonMediaType(type) ? "body" : "plain";
+    if (this.#emptyPage !== undefined) {
+      this.#body = [];
+      this.#bodyBytes = 0;
+      this.#events = new EventBlocks(MAX_LIST_BYTES);
+      if (status !== 200 || isCoded || this.#mode === "plain") this.#answerEmptyPage();
+      return;
+    }
+    // We ask for none (request-headers.ts), and nobody could read it on its way.
+    if (isCoded && this.#mode !== "plain")
+      return this.#refuse("an answer with a content coding, although none was asked for");
+    // What is not listed here clients do not take for an answer; that one asks for a token is for others to see.
+    if (this.#mode === "plain" && status < 300 && !isWhole && this.#message !== undefined && status !== 202)
+      return this.#refuse("an answer to a list request that is neither JSON nor an event stream");
+    if (status === 401) this.#mode = "plain";
+    if (this.#mode === "body" && this.#message !== undefined) {
+      this.#clientMode = "body";
+      this.#head = { status, headers };
+      return;
+    }
+    if (this.#mode === "body") this.#mode = "plain";
+    if (this.#mode === "events") this.#clientMode = "events";
+    this.#next.onHead(status, this.#mode === "events" ? withoutThose(headers) : headers, isWhole);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isDone) return;
+    if (this.#mode === "plain") return this.#next.onData(chunk);
+    if (this.#mode === "events") return this.#readEvents(chunk);
+    this.#body.push(chunk);
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes <= MAX_LIST_BYTES) return;
+    if (this.#emptyPage) this.#answerEmptyPage();
+    else this.#refuse(`an answer to a list request of more than ${MAX_LIST_BYTES} bytes`);
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#isDone) return;
+    if (this.#mode === "plain") return this.#next.onEnd(trailers);
+    if (this.#mode === "body") return this.#readBody();
+    if (this.#emptyPage) return this.#answerEmptyPage();
+    this.#finish();
+    this.#next.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (this.#isDone) return;
+    if (this.#emptyPage) return this.#answerEmptyPage();
+    this.#finish();
+    this.#next.onFailure(failure, detail);
+  }
+
+  /** What stands before this one refuses the stream. */
+  refuseAnswer(why: string): void {
+    this.close();
+    this.#next.refuseAnswer(why);
+  }
+
+  /** Nobody waits for more. */
+  close(): void {
+    this.#finish();
+  }
+
+  #readBody(): void {
+    const whole = Buffer.concat(this.#body);
+    const bytes = whole.subarray(0, 3).equals(BYTE_ORDER_MARK) ? whole.subarray(3) : whole;
+    const filtered = this.#filter(bytes);
+    const isError = (this.#head?.status ?? 200) >= 300;
+    if (filtered === "none" || (filtered === "unreadable" && isError)) {
+      if (this.#emptyPage) return this.#answerEmptyPage();
+      return this.#answer(whole);
+    }
+    if (filtered === "unreadable") {
+      if (this.#emptyPage) return this.#answerEmptyPage();
+      return this.#refuse("an answer to a list request that cannot be read");
+    }
+    if (this.#isRefilled(filtered, [])) return;
+    this.#answer(filtered.bytes, []);
+  }
+
+  #readEvents(chunk: Buffer): void {
+    const blocks = this.#events.push(chunk);
+    if (blocks === undefined) return this.#refuse(`an event of more than ${MAX_LIST_BYTES} bytes`);
+    for (const block of blocks) {
+      if (this.#isDone || this.#mode !== "events") return;
+      this.#readEvent(block);
+    }
+  }
+
+  #readEvent(block: EventBlock): void {
+    // An answer of which the client waits for a body has no place for what comes beside it.
+    const pass = (raw: Buffer): void => void (this.#clientMode === "events" && this.#next.onData(raw));
+    if (block.kind === "filler" || block.data.length === 0) return pass(block.raw);
+    // Where clients of old servers send their messages; no message itself.
+    if (this.#message === undefined && block.others.includes("event: endpoint")) return pass(block.raw);
+    const filtered = this.#filter(block.data);
+    if (filtered === "none") return pass(block.raw);
+    if (filtered === "unreadable") {
+      if (this.#emptyPage) return this.#answerEmptyPage();
+      return this.#refuse("an event that cannot be read, among the answers to a list request");
+    }
+    if (this.#isRefilled(filtered, block.others)) return;
+    if (this.#clientMode === "body") return this.#answer(filtered.bytes);
+    this.#emptyPage = undefined;
+    pass(renderEvent(block.others, filtered.bytes.toString("utf8")));
+  }
+
+  #filter(bytes: Buffer): FilteredAnswer | "none" | "unreadable" {
+    const answer = readListAnswer(bytes);
+    if (typeof answer === "string") return answer;
+    // Somebody else's answer, which no client waits for here.
+    if (this.#message !== undefined && answer.id !== this.#message.id) return "unreadable";
+    return filterAnswer(bytes, answer, { keeps: this.#keeps, isModern: this.#message?.isModern === true });
+  }
+
+  /** Nothing is left of the page, and there are others: asks for the next one. */
+  #isRefilled({ bytes, shown, hidden, nextCursor }: FilteredAnswer, others: readonly string[]): boolean {
+    const message = this.#message;
+    if (message === undefined || shown > 0 || hidden === 0 || nextCursor === undefined) return false;
+    this.#emptyPage = { bytes, others };
+    if (this.#pages === MAX_PAGES) {
+      this.#answerEmptyPage();
+      return true;
+    }
+    this.#pages += 1;
+    this.#timer ??= setTimeout(() => this.#answerEmptyPage(), MAX_REFILL_MS);
+    this.#mode = "plain";
+    this.#next.askAgain(nextPage(message, nextCursor));
+    return true;
+  }
+
+  #answerEmptyPage(): void {
+    const page = this.#emptyPage;
+    if (this.#isDone || page === undefined) return;
+    this.#next.leaveAnswer();
+    this.#answer(page.bytes, page.others);
+  }
+
+  /** The whole answer to the request. */
+  #answer(bytes: Buffer, others: readonly string[] = []): void {
+    this.#finish();
+    if (this.#clientMode === "events") {
+      this.#next.onData(renderEvent(others, bytes.toString("utf8")));
+    } else {
+      const { status, headers } = this.#head ?? { status: 200, headers: [] };
+      this.#next.onHead(status, [...withoutThose(headers), "content-length", String(bytes.length)]);
+      this.#next.onData(bytes);
+    }
+    this.#next.onEnd();
+  }
+
+  #refuse(why: string): void {
+    this.#finish();
+    const { id } = this.#message ?? {};
+    const message = "The service behind this address gave no valid answer";
+    const error = { code: -32603, message, data: { reason: "upstream.protocol" } };
+    const last = `{"jsonrpc":"2.0","id":${id ?? "null"},"error":${JSON.stringify(error)}}`;
+    this.#next.refuseAnswer(why, id === undefined ? undefined : renderEvent([], last));
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    clearTimeout(this.#timer);
+  }
+}
+
+/** The same request for another page. */
+function nextPage({ bytes, id, facts }: McpMessage, cursor: string): Buffer {
+  const { params } = JSON.parse(bytes.toString("utf8")) as { readonly params?: object };
+  const method = JSON.stringify(facts.method);
+  return Buffer.from(
+    `{"jsonrpc":"2.0","id":${id},"method":${method},"params":${JSON.stringify({ ...params, cursor })}}`,
+  );
+}
+
+function withoutThose(headers: UpstreamHeaders): string[] {
+  return headers.filter((_, index) => !OF_OTHER_BYTES.has(headers[index - (index % 2)] as string));
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

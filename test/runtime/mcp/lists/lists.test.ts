@@ -1,0 +1,231 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { EventBlocks, renderEvent, type EventBlock } from "../../../../runtime/mcp/lists/event-blocks.ts";
+import { filterAnswer } from "../../../../runtime/mcp/lists/filter-answer.ts";
+import { readListAnswer, type ListAnswer } from "../../../../runtime/mcp/lists/list-answer.ts";
+
+function read(text: string): ListAnswer {
+  const answer = readListAnswer(Buffer.from(text));
+  if (typeof answer === "string") throw new Error(`${answer}: ${text}`);
+  return answer;
+}
+
+function filter(text: string, keep: readonly string[], isModern = false): string {
+  return filterAnswer(Buffer.from(text), read(text), {
+    keeps: (item) => keep.includes("name" in item ? item.name : "uri" in item ? item.uri : item.uriTemplate),
+    isModern,
+  }).bytes.toString();
+}
+
+describe("readListAnswer()", () => {
+  test.each([
+    ["a notification", '{"jsonrpc":"2.0","method":"notifications/progress","params":{"tools":[]}}'],
+    ["a request", '{"jsonrpc":"2.0","id":4,"method":"sampling/createMessage","params":{}}'],
+    ["an error", '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x","data":{"tools":[]}}}'],
+    ["another result", '{"jsonrpc":"2.0","id":1,"result":{"content":[{"tools":[]}]}}'],
+    ["a result that is no object", '{"jsonrpc":"2.0","id":1,"result":[{"tools":[]}]}'],
+  ])("finds no list in %s", (_, text) => {
+    expect(readListAnswer(Buffer.from(text))).toBe("none");
+  });
+
+  test.each([
+    ["no JSON", "tools"],
+    ["a broken end", '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}'],
+    ["a batch", '[{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}]'],
+    ["text behind it", '{"result":{"tools":[]}} {}'],
+    ["a list twice", '{"id":1,"result":{"tools":[],"tools":[{"name":"x"}]}}'],
+    ["a result twice", '{"id":1,"result":{"tools":[]},"result":{"tools":[]}}'],
+    ["a name twice in one item", '{"id":1,"result":{"tools":[{"name":"a","name":"b"}]}}'],
+    ["a name twice, once in escapes", '{"id":1,"result":{"tools":[{"name":"a","n\\u0061me":"b"}]}}'],
+    ["a list that is none", '{"id":1,"result":{"tools":{"0":{"name":"a"}}}}'],
+    ["a result beside an error", '{"id":1,"result":{"tools":[]},"error":{"code":1,"message":""}}'],
+    ["a result beside a method", '{"id":1,"method":"x","result":{"tools":[]}}'],
+    ["a result in another case", '{"id":1,"result":{"tools":[]},"Result":{"tools":[{"name":"x"}]}}'],
+    ["a list in another case", '{"id":1,"result":{"tools":[],"Tools":[{"name":"x"}]}}'],
+    ["only a list in another case", '{"id":1,"result":{"TOOLS":[{"name":"x"}]}}'],
+    ["a name that is no UTF-8", Buffer.from([...Buffer.from('{"id":1,"result":{"tools":[{"name":"'), 0xff, 0x22])],
+    ["depth", `{"id":1,"result":{"tools":[{"name":"a","x":${"[".repeat(80)}${"]".repeat(80)}}]}}`],
+    ["too many items", `{"id":1,"result":{"tools":[${Array.from({ length: 10_001 }, () => "{}").join(",")}]}}`],
+  ])("cannot read %s", (_, text) => {
+    expect(readListAnswer(Buffer.from(text))).toBe("unreadable");
+  });
+
+  test("keeps the id as it was written", () => {
+    expect(read('{"id":9007199254740993,"result":{"tools":[]}}').id).toBe("9007199254740993");
+    expect(read('{"result":{"prompts":[]},"id":"a\\u0062"}').id).toBe('"a\\u0062"');
+    expect(read('{"result":{"resources":[]}}').id).toBeUndefined();
+  });
+});
+
+describe("filterAnswer()", () => {
+  const tools = '{"name":"a", "x":1.0e2},{"y":[{"name":"c"}],"name":"b"},{"name":"c","description":"é\\n"}';
+
+  test.each([
+    [["a", "b", "c"], tools],
+    [["b"], '{"y":[{"name":"c"}],"name":"b"}'],
+    [["c", "a"], '{"name":"a", "x":1.0e2},{"name":"c","description":"é\\n"}'],
+    [[], ""],
+  ])("keeps %j byte for byte", (keep, left) => {
+    const around = (items: string): string =>
+      `{ "jsonrpc":"2.0","result":{"_meta":{"a":1},"tools": [${items}],"nextCursor":""},"id":1 }`;
+    expect(filter(around(tools), keep)).toBe(around(left));
+  });
+
+  test("hides what has no name, or one that others read elsewhere", () => {
+    const items = [
+      '{"title":"a"}',
+      '{"name":1}',
+      '"a"',
+      "null",
+      '{"name":"a","NAME":"z"}',
+      '{"NAME":"a"}',
+      '{"name":"a"}',
+    ];
+    expect(filter(`{"id":1,"result":{"tools":[${items.join(" , ")}]}}`, ["a"])).toBe(
+      '{"id":1,"result":{"tools":[{"name":"a"}]}}',
+    );
+  });
+
+  test("knows prompts, resources and templates by what names them, and all lists of one answer", () => {
+    const text =
+      '{"id":1,"result":{"prompts":[{"name":"p"},{"name":"q"}],"resources":[{"uri":"x:1","name":"p"},{"uri":"x:2"}],' +
+      '"resourceTemplates":[{"uriTemplate":"x:{a}"},{"uriTemplate":"y:{a}"}]}}';
+    expect(filter(text, ["p", "x:2", "y:{a}"])).toBe(
+      '{"id":1,"result":{"prompts":[{"name":"p"}],"resources":[{"uri":"x:2"}],"resourceTemplates":[{"uriTemplate":"y:{a}"}]}}',
+    );
+  });
+
+  test("names in escapes are the same names", () => {
+    expect(filter('{"id":1,"result":{"tools":[{"n\\u0061me":"\\u0061"},{"name":"b"}]}}', ["a"])).toBe(
+      '{"id":1,"result":{"tools":[{"n\\u0061me":"\\u0061"}]}}',
+    );
+  });
+
+  test.each([
+    ['"cacheScope":"public","ttlMs":300000', '"cacheScope":"private","ttlMs":60000'],
+    ['"ttlMs":5,"cacheScope":"private"', '"ttlMs":5,"cacheScope":"private"'],
+    ['"cacheScope":null,"ttlMs":"soon"', '"cacheScope":"private","ttlMs":60000'],
+    ['"cacheScope":"p\\u0075blic","ttlMs":1e9', '"cacheScope":"private","ttlMs":60000'],
+  ])("says for whom a modern client may keep it, on every page: %s", (written, left) => {
+    const page = (hints: string): string => `{"id":1,"result":{${hints},"tools":[{"name":"a"}]}}`;
+    expect(filter(page(written), ["a"], true)).toBe(page(left));
+    expect(filter(page(written), ["a"], false)).toBe(page(written));
+  });
+
+  test("a modern page that says nothing is said to be private", () => {
+    expect(filter('{"id":1,"result":{"tools":[]}}', [], true)).toBe(
+      '{"id":1,"result":{"cacheScope":"private","tools":[]}}',
+    );
+  });
+
+  test("leaves what JSON.parse and a filter would leave, whatever stands around", () => {
+    const name = fc.constantFrom("a", "b", "\u00e9", 'q"', "\\");
+    const item = fc
+      .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
+      .chain((rest) => name.map((own) => ({ ...rest, name: own })));
+    const answer = fc.record({
+      tools: fc.array(item, { maxLength: 6 }),
+      _meta: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+    });
+    fc.assert(
+      fc.property(answer, fc.boolean(), (result, isPretty) => {
+        const text = JSON.stringify({ jsonrpc: "2.0", id: 1, result }, null, isPretty ? 2 : undefined);
+        const found = readListAnswer(Buffer.from(text));
+        // Keys that somebody could take for known ones come up as well.
+        if (typeof found === "string") return;
+        const { bytes } = filterAnswer(Buffer.from(text), found, {
+          keeps: (each) => "name" in each && each.name !== "a",
+          isModern: false,
+        });
+        const kept = result.tools.filter(
+          (each) => each.name !== "a" && !Object.keys(each).some((key) => key !== "name" && /^name$/i.test(key)),
+        );
+        expect(JSON.parse(bytes.toString())).toEqual(
+          JSON.parse(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { ...result, tools: kept } })),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("EventBlocks", () => {
+  function all(text: string, cuts: readonly number[] = []): EventBlock[] {
+    const bytes = Buffer.from(text);
+    const blocks = new EventBlocks(10_000);
+    const ends = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length)), bytes.length].sort(
+      (one, other) => one - other,
+    );
+    let start = 0;
+    return ends.flatMap((end) => {
+      const read = blocks.push(bytes.subarray(start, end)) ?? [];
+      start = end;
+      return [...read];
+    });
+  }
+  const dataOf = (blocks: readonly EventBlock[]): string[] =>
+    blocks.flatMap((block) => (block.kind === "event" ? [block.data.toString()] : []));
+
+  test.each([
+    ["LF", "\n"],
+    ["CR", "\r"],
+    ["CRLF", "\r\n"],
+  ])("reads events with %s", (_, end) => {
+    const text = [
+      ": hi",
+      "",
+      "id: 7",
+      "event: message",
+      "data: {",
+      "data:}",
+      "retry: 5",
+      "",
+      "data",
+      "",
+      "data: x",
+      "",
+    ].join(end);
+    const blocks = all(`${text}${end}`);
+    expect(blocks.map(({ kind }) => kind)).toEqual(["filler", "filler", "event", "event", "event"]);
+    expect(dataOf(blocks)).toEqual(["{\n}", "", "x"]);
+    expect(blocks[2]).toMatchObject({ others: ["id: 7", "event: message", "retry: 5"] });
+  });
+
+  test("says the same however the bytes are cut", () => {
+    const text = "\ufeffdata: a\r\n\r\n: c\r\rid: 1\ndata: b\ndata: \u00e9\n\r\ndata: d\r\n\r\n";
+    const whole = all(text);
+    expect(dataOf(whole)).toEqual(["a", "b\n\u00e9", "d"]);
+    const size = Buffer.byteLength(text);
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: size }), { maxLength: size }), (cuts) => {
+        const blocks = all(text, cuts);
+        expect(dataOf(blocks)).toEqual(dataOf(whole));
+        expect(Buffer.concat(blocks.map(({ raw }) => raw))).toEqual(Buffer.concat(whole.map(({ raw }) => raw)));
+      }),
+    );
+    expect(
+      dataOf(
+        all(
+          text,
+          Array.from({ length: size }, (_, index) => index),
+        ),
+      ),
+    ).toEqual(dataOf(whole));
+  });
+
+  test("passes comments before the blank line, drops an event without one, and bounds each", () => {
+    const blocks = new EventBlocks(64);
+    expect(blocks.push(Buffer.from(": ping\n"))).toEqual([{ kind: "filler", raw: Buffer.from(": ping\n") }]);
+    expect(blocks.push(Buffer.from("data: x\n"))).toEqual([]);
+    expect(blocks.push(Buffer.from(`data: ${"y".repeat(64)}`))).toBeUndefined();
+    expect(new EventBlocks(4).push(Buffer.from("data: 1\n\ndata: 2\n\n"))).toHaveLength(2);
+  });
+
+  test("renderEvent() gives data back that reads as the same", () => {
+    const data = '{\r"a":\n1,\r\n"b":2}';
+    const [block] = all(renderEvent(["id: 7"], data).toString());
+    expect(block).toMatchObject({ kind: "event", others: ["id: 7"] });
+    expect(JSON.parse(dataOf(block ? [block] : [])[0] ?? "")).toEqual({ a: 1, b: 2 });
+  });
+});
