@@ -41,6 +41,7 @@ export class McpServerRoute extends Route {
       authorizationServerUrl,
       allowedApplications,
       introspectionAccounts,
+      filterLists,
       ...route
     } = props;
     const server = {
@@ -51,6 +52,7 @@ export class McpServerRoute extends Route {
       authorizationServerUrl,
       allowedApplications,
       introspectionAccounts,
+      filterLists,
     } satisfies Record<keyof McpServerSettings | "path" | "upstreamOauth2", unknown>;
     super(scope, id, route, { server });
   }

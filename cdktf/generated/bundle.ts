@@ -5471,6 +5471,11 @@ export interface BundleRouteMcpServer {
   */
   readonly maxRequestBytes?: number;
   /**
+  * Whether lists (tools, prompts, resources, resource templates) leave out what the policy would refuse its user whatever the arguments are, where the policy has `mcp_` criteria. What is left out cannot be used either way. Default: `true`.
+  *
+  */
+  readonly filterLists?: boolean | cdktf.IResolvable;
+  /**
   * Sub-path appended to the upstream URL for the MCP endpoint. Default: the path of `to`
   *
   */
@@ -5509,6 +5514,7 @@ export function bundleRouteMcpServerToTerraform(struct?: BundleRouteMcpServer | 
   }
   return {
     max_request_bytes: cdktf.numberToTerraform(struct!.maxRequestBytes),
+    filter_lists: cdktf.booleanToTerraform(struct!.filterLists),
     path: cdktf.stringToTerraform(struct!.path),
     extra_paths: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.extraPaths),
     allowed_applications: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.allowedApplications),
@@ -5530,6 +5536,12 @@ export function bundleRouteMcpServerToHclTerraform(struct?: BundleRouteMcpServer
       isBlock: false,
       type: "simple",
       storageClassType: "number",
+    },
+    filter_lists: {
+      value: cdktf.booleanToHclTerraform(struct!.filterLists),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
     },
     path: {
       value: cdktf.stringToHclTerraform(struct!.path),
@@ -5595,6 +5607,10 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.maxRequestBytes = this._maxRequestBytes;
     }
+    if (this._filterLists !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.filterLists = this._filterLists;
+    }
     if (this._path !== undefined) {
       hasAnyValues = true;
       internalValueResult.path = this._path;
@@ -5627,6 +5643,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = false;
       this.resolvableValue = undefined;
       this._maxRequestBytes = undefined;
+      this._filterLists = undefined;
       this._path = undefined;
       this._extraPaths = undefined;
       this._allowedApplications = undefined;
@@ -5642,6 +5659,7 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
       this.isEmptyObject = Object.keys(value).length === 0;
       this.resolvableValue = undefined;
       this._maxRequestBytes = value.maxRequestBytes;
+      this._filterLists = value.filterLists;
       this._path = value.path;
       this._extraPaths = value.extraPaths;
       this._allowedApplications = value.allowedApplications;
@@ -5665,6 +5683,22 @@ export class BundleRouteMcpServerOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get maxRequestBytesInput() {
     return this._maxRequestBytes;
+  }
+
+  // filter_lists - computed: false, optional: true, required: false
+  private _filterLists?: boolean | cdktf.IResolvable; 
+  public get filterLists() {
+    return this.getBooleanAttribute('filter_lists');
+  }
+  public set filterLists(value: boolean | cdktf.IResolvable) {
+    this._filterLists = value;
+  }
+  public resetFilterLists() {
+    this._filterLists = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get filterListsInput() {
+    return this._filterLists;
   }
 
   // path - computed: false, optional: true, required: false

@@ -1014,6 +1014,12 @@ export interface McpServerSettings {
    */
   readonly maxRequestBytes?: number;
   /**
+   * Whether lists (tools, prompts, resources, resource templates) leave out what the policy would refuse its user
+   * whatever the arguments are, where the policy has `mcp_` criteria. What is left out cannot be used either way.
+   * @default true
+   */
+  readonly filterLists?: boolean | IResolvable;
+  /**
    * Paths below the base of the route that go upstream in addition to the MCP endpoint: `/sse` is that path alone,
    * `/files/*` what lies below it. All others are answered 404. `mcp_tool` judges messages: requests without one (GET,
    * DELETE) pass by who their user is.

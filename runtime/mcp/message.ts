@@ -99,16 +99,18 @@ function validateShape(bytes: Buffer, envelope: Envelope, options: MessageOption
   return { ok: true, kind, id, facts, isModern: false, bytes, argumentsSpan };
 }
 
-/** What a message that calls no tool is about. */
+/** What a message that calls no tool is about. One that names nothing is about nothing: the upstream says so. */
 function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | RefusalReason {
   switch (method) {
     case "prompts/get": {
+      if (!envelope.name) return { method };
       const prompt = plainText(bytes, envelope.name);
       return prompt === undefined ? "mcp-invalid-message" : { method, prompt };
     }
     case "resources/read":
     case "resources/subscribe":
     case "resources/unsubscribe": {
+      if (!envelope.uri) return { method };
       const resource = plainText(bytes, envelope.uri);
       return resource === undefined ? "mcp-invalid-message" : { method, resource };
     }
@@ -121,7 +123,8 @@ function factsOf(bytes: Buffer, method: string, envelope: Envelope): McpFacts | 
 
 /** A completion tells values of the prompt or the resource template that it is for. */
 function completedFacts(bytes: Buffer, method: string, span: Span | undefined): McpFacts | RefusalReason {
-  if (span?.kind !== "object") return "mcp-invalid-message";
+  if (!span) return { method };
+  if (span.kind !== "object") return "mcp-invalid-message";
   const ref = JSON.parse(bytes.toString("utf8", span.start, span.end)) as Readonly<Record<string, unknown>>;
   if (Object.keys(ref).some((key) => !REF_MEMBERS.has(key) && REF_MEMBERS.has(foldCase(key))))
     return "mcp-look-alike-key";

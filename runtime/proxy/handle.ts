@@ -32,7 +32,8 @@ import {
   requireClientCertificate,
   type ClientCertificateDeps,
 } from "./first-checks.ts";
-import { forward, type ForwardDeps } from "./forwarding/forward.ts";
+import { forward } from "./forwarding/forward.ts";
+import type { ForwardDeps } from "./forwarding/forwarding.ts";
 import { createHopCounter } from "./forwarding/hop-count.ts";
 import { fetchProviderTokens } from "./forwarding/provider-tokens.ts";
 import type { RequestHeaderDeps } from "./forwarding/request-headers.ts";

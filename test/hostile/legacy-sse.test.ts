@@ -107,7 +107,7 @@ routes:
     const client = new Client({ name: "old", version: "1" });
     const before = old.calls.length;
     await client.connect(transport);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["echo", "delete_all"]);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["echo"]);
     expect(JSON.stringify(await client.callTool({ name: "echo" }))).toContain("echo done");
     await expect(client.callTool({ name: "delete_all" })).rejects.toThrow(/403.*denied/);
     expect(JSON.stringify(await client.callTool({ name: "echo" }))).toContain("echo done");

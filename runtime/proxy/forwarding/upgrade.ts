@@ -16,7 +16,7 @@ import { headerTraits } from "../../shared/http/header-traits.ts";
 import type { UpgradeOffer } from "../../http/exchange.ts";
 import { acceptOf, HANDSHAKE_NAMES, newKey, WEBSOCKET_VERSION } from "../../http/listener/websocket.ts";
 import { answerFailure } from "./failure.ts";
-import type { ForwardDeps } from "./forward.ts";
+import type { ForwardDeps } from "./forwarding.ts";
 import type { UpstreamFailure } from "../../features/connection/failure.ts";
 import type { UpstreamHeaders } from "../../upstreams/transport-types.ts";
 import type { RequestContext } from "../request-context.ts";

@@ -1,0 +1,330 @@
+/**
+ * Sends one decided request upstream and passes the answer back, both ways at the speed of the slower side.
+ * One state machine: each request is in one of its steps at any time.
+ *
+ * Untrusted input: the upstream's answer, as far as its framing goes. Promises: an answer that breaks off does not look
+ * complete; a client that goes away takes its upstream request with it; nothing but a request without effects is sent twice.
+ */
+import type { Readable } from "node:stream";
+
+import type { Upstream } from "../../features/connection/compiled.ts";
+import { TOO_MANY_TRAILERS } from "../../shared/http/trailers.ts";
+import { errorText } from "../../shared/errors.ts";
+import { isGrpcWebCall } from "../../http/grpc.ts";
+import { respondError } from "../../http/respond.ts";
+import type { MessageAddresses } from "../../mcp/message-address.ts";
+import { announcementReader } from "../announced-address.ts";
+import { listReaderFor, type ListDeps, type ListReader, type ListReceiver } from "../list-reader.ts";
+import type { Transport, UpstreamCall, UpstreamHeaders } from "../../upstreams/transport-types.ts";
+import type { UpstreamFailure } from "../../features/connection/failure.ts";
+import { answerFailure } from "./failure.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { HandleRefusal } from "../internal-token.ts";
+import { RequestBody } from "./request-body.ts";
+import { ringAt, type GrpcCall } from "./grpc-call.ts";
+import { requestHeaders, type RequestHeaderDeps } from "./request-headers.ts";
+import { responseHeaders, type AnswerHead } from "./response-headers.ts";
+import { RequestLoop } from "./hop-count.ts";
+import { refuseEnded, StreamAdmission, type AdmissionDeps } from "./stream-admission.ts";
+import { announcedByClient, announcedByUpstream, requestTrailers, responseTrailers } from "./trailers.ts";
+import { upstreamPath } from "./upstream-path.ts";
+
+export interface ForwardDeps extends RequestHeaderDeps, AdmissionDeps, ListDeps {
+  readonly transport: Transport;
+  readonly messageAddresses: MessageAddresses;
+  /** Makes an upstream's MCP session id ours. */
+  readonly sealSession: (context: RequestContext, upstreamSession: string) => string | undefined;
+  /** What follows when the upstream refuses the Internal Token, or asks for one; undefined when the answer is the client's. */
+  refusalOf(context: RequestContext, status: number, headers: UpstreamHeaders): HandleRefusal | undefined;
+}
+
+/** Answers up to here that come in one piece are sent in one write with their head. */
+const WHOLE_ANSWER_BYTES = 16_384;
+
+/** One request under way. */
+export class Forwarding implements ListReceiver {
+  readonly #deps: ForwardDeps;
+  readonly #context: RequestContext;
+  readonly #admission: StreamAdmission;
+  readonly #isGrpc: boolean;
+  #upstream: Upstream;
+  #body: Buffer | Readable | undefined;
+  #declaredLength: string | undefined;
+  #call: UpstreamCall | undefined;
+  /** Between the upstream and this. */
+  #lists: ListReader | undefined;
+  #asksAgain = false;
+  #status = 0;
+  #head: AnswerHead | undefined;
+  /** The head waits for a short body, to leave with it in one write. */
+  #held = false;
+  #heldChunk: Buffer | undefined;
+  /** Trailers may pass, either way. */
+  #mayTrail = false;
+  /** As it came; kept where trailers may pass. */
+  #upstreamHead: UpstreamHeaders = [];
+  #attempts = 0;
+  /** How often the request was sent as far as its authorization goes. */
+  #authorizations = 1;
+
+  constructor(deps: ForwardDeps, context: RequestContext, upstream: Upstream, grpc: GrpcCall | undefined) {
+    this.#deps = deps;
+    this.#context = context;
+    this.#upstream = upstream;
+    this.#isGrpc = grpc !== undefined;
+    this.#admission = new StreamAdmission(deps, context, this);
+    const timer = grpc && ringAt(grpc, () => this.#passDeadline());
+    context.exchange.onClose((complete) => {
+      clearTimeout(timer);
+      if (!complete) this.#giveUp(0);
+    });
+  }
+
+  get isEndless(): boolean {
+    return this.#context.exchange.method === "GET" && this.#head?.isEventStream === true;
+  }
+
+  /** @param declaredLength Content-Length of a stream body, when the client gave one */
+  send(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    if (this.#admission.isFinished) return;
+    // The client may have held its body back, and a token of the upstream may have been waited for.
+    if (!this.#mayGoOn(body)) return;
+    this.#body = body;
+    this.#declaredLength = declaredLength;
+    const { exchange, prepared } = this.#context;
+    const { timeoutMs, idleTimeoutMs } = prepared.route;
+    this.#admission.attempt(this.#upstream);
+    const headers = requestHeaders(this.#deps, this.#context, this.#upstream);
+    if (declaredLength !== undefined) headers.push("content-length", declaredLength);
+    // Both ends know of them in HTTP/2, and nobody has to ask.
+    const isHttp2 = exchange.httpVersion === "2" && this.#upstream.connect?.http2 === true;
+    this.#mayTrail = this.#context.takesTrailers || (isHttp2 && !prepared.isMcpServer);
+    const announced = this.#mayTrail && declaredLength === undefined ? announcedByClient(this.#context) : "";
+    if (announced !== "") headers.push("trailer", announced);
+    const isStream =
+      prepared.isMcpServer ||
+      this.#isGrpc ||
+      isGrpcWebCall(exchange) ||
+      exchange.header("accept")?.includes("text/event-stream") === true;
+    this.#attempts += 1;
+    this.#admission.track(this.#upstream);
+    if (!this.#asksAgain)
+      this.#lists = prepared.isMcpServer ? listReaderFor(this.#deps, this.#context, this) : undefined;
+    const receiver = this.#lists ?? this;
+    const isMcpStream = prepared.isMcpServer && exchange.method === "GET";
+    this.#call = this.#deps.transport.send(
+      {
+        upstream: this.#upstream,
+        method: exchange.method,
+        path: upstreamPath(this.#context, this.#upstream),
+        headers,
+        body,
+        ...(this.#mayTrail && exchange.hasBody && { trailers: () => requestTrailers(this.#context) }),
+        headTimeoutMs: timeoutMs,
+        bodyTimeoutMs: this.#isGrpc ? (idleTimeoutMs ?? 0) : undefined,
+        // Between two events of a stream any time may pass.
+        idleTimeoutMs: idleTimeoutMs ?? (isStream ? 0 : timeoutMs),
+      },
+      isMcpStream ? announcementReader(this.#deps.messageAddresses, this.#context, this.#upstream, receiver) : receiver,
+    );
+  }
+
+  /** For callers that nobody catches: what the header settings throw is a failure of this request only. */
+  sendGuarded(body: Buffer | Readable | undefined, declaredLength?: string): void {
+    try {
+      this.send(body, declaredLength);
+    } catch (error) {
+      if (error instanceof RequestLoop) {
+        this.onFailure("loop", error.message);
+        return;
+      }
+      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
+      this.#admission.finish(500);
+      const message = "The gateway failed to handle the request";
+      respondError(this.#context.exchange, 500, { code: "internal", message });
+    }
+  }
+
+  refuseAnswer(why: string, last?: Buffer): void {
+    this.#call?.abort();
+    const { exchange } = this.#context;
+    if (last === undefined || !exchange.started || this.#admission.isFinished) return this.onFailure("protocol", why);
+    // Whoever waits for this answer hears that there is none: a stream that only ends would be opened again.
+    this.#admission.failed("protocol");
+    this.#admission.report("protocol", why, this.#upstream);
+    this.#admission.finish(this.#status);
+    exchange.end(last);
+  }
+
+  askAgain(message: Buffer): void {
+    this.leaveAnswer();
+    this.#asksAgain = true;
+    this.sendGuarded(message);
+    this.#asksAgain = false;
+  }
+
+  leaveAnswer(): void {
+    this.#call?.abort();
+    this.#admission.endAttempt(200);
+  }
+
+  onHead(status: number, headers: UpstreamHeaders, isWhole = false): void {
+    this.#context.prepared.balancer.reached(this.#upstream);
+    this.#admission.answered(status);
+    if (this.#isGrpc && this.#body instanceof RequestBody) this.#body.rest();
+    const refusal = this.#deps.refusalOf(this.#context, status, headers);
+    if (refusal) {
+      this.#call?.abort();
+      this.#admission.endAttempt(status);
+      void this.#settle(refusal);
+      return;
+    }
+    this.#status = status;
+    const head = responseHeaders(this.#context, status, headers, this.#deps.sealSession);
+    this.#head = head;
+    const hasNoBody = isWhole || status === 204 || status === 304 || this.#context.exchange.method === "HEAD";
+    if (this.#mayTrail) {
+      this.#upstreamHead = headers;
+      const announced = hasNoBody || head.length !== undefined ? "" : announcedByUpstream(this.#context, headers);
+      if (announced !== "") head.headers.push("trailer", announced);
+    }
+    this.#held = hasNoBody || (head.length !== undefined && head.length <= WHOLE_ANSWER_BYTES && !head.isEventStream);
+    if (!this.#held) this.#start();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#admission.isFinished) return;
+    if (this.#held) {
+      if (this.#heldChunk === undefined && chunk.length === this.#head?.length) {
+        this.#heldChunk = chunk;
+        return;
+      }
+      this.#held = false;
+      if (!this.#start()) return;
+    }
+    if (this.#context.exchange.write(chunk)) return;
+    this.#call?.pause();
+    this.#context.exchange.onDrain(() => this.#call?.resume());
+  }
+
+  onEnd(trailers?: UpstreamHeaders): void {
+    if (this.#admission.isFinished) return;
+    const passed = trailers && this.#mayTrail ? responseTrailers(this.#context, trailers, this.#upstreamHead) : [];
+    if (passed === undefined) return this.onFailure("protocol", TOO_MANY_TRAILERS);
+    if (this.#held && !this.#admission.isGood) return this.#giveUp(refuseEnded(this.#context.exchange));
+    this.#admission.finish(this.#status);
+    if (this.#held) this.#context.exchange.respond(this.#status, this.#head?.headers ?? [], this.#heldChunk, passed);
+    else this.#context.exchange.end(undefined, passed);
+  }
+
+  onFailure(failure: UpstreamFailure, detail: string): void {
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#context;
+    this.#admission.failed(failure);
+    if (this.#retry(failure)) return;
+    this.#admission.report(failure, detail, this.#upstream);
+    if (exchange.started) {
+      this.#admission.finish(0);
+      // Silence for longer than it may last: an event stream has an end, not a break.
+      if (failure === "timeout" && this.#head?.isEventStream === true) exchange.end();
+      else exchange.abort();
+      return;
+    }
+    this.#admission.finish(answerFailure(this.#context, failure));
+  }
+
+  /** The right to this answer has ended: an event stream is closed, anything else is broken off. */
+  end(): void {
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#context;
+    // An upload may be under way; a gRPC client reads its status all the same.
+    if (this.#isGrpc && !exchange.started) return this.#giveUp(refuseEnded(exchange));
+    this.#giveUp(0);
+    if (exchange.started && this.#head?.isEventStream === true) exchange.end();
+    else exchange.abort();
+  }
+
+  /** The client's own deadline, which it mostly sees to by itself: no failure of the upstream, whatever it was doing. */
+  #passDeadline(): void {
+    if (this.#admission.isFinished) return;
+    const { exchange } = this.#context;
+    this.#giveUp(exchange.started ? 0 : 504);
+    const message = "The deadline of this call has passed";
+    if (exchange.started) exchange.abort();
+    else respondError(exchange, 504, { code: "request.deadline", message });
+  }
+
+  /** An upload is as open as an answer is: its end, which makes the upstream act, may come long after the right to it. */
+  #mayGoOn(body: Buffer | Readable | undefined): boolean {
+    const admission = this.#admission;
+    if (!(body instanceof RequestBody) || admission.isRegistered ? admission.isGood : admission.register()) return true;
+    this.#giveUp(refuseEnded(this.#context.exchange));
+    return false;
+  }
+
+  /** @returns false when the answer was refused */
+  #start(): boolean {
+    const refused = this.#admission.admit();
+    if (refused === undefined) this.#context.exchange.start(this.#status, this.#head?.headers ?? [], this.#mayTrail);
+    else this.#giveUp(refused);
+    return refused === undefined;
+  }
+
+  /** Sends once more with another token, or answers for the upstream. */
+  async #settle(refusal: HandleRefusal): Promise<void> {
+    try {
+      const outcome = await refusal(this.#authorizations);
+      if (this.#admission.isFinished) return;
+      if (!outcome.retry) return void this.#admission.finish(outcome.status);
+      this.#authorizations += 1;
+      // MCP messages are whole, so they can be sent again; a 401 means that nothing was done with the first one.
+      this.sendGuarded(this.#body);
+    } catch (error) {
+      this.#deps.log.error({ request: this.#context.exchange.id, reason: errorText(error) }, "request failed");
+      this.#admission.finish(0);
+      this.#context.exchange.abort();
+    }
+  }
+
+  /** @param status as answered; 0 for none */
+  #giveUp(status: number): void {
+    if (this.#admission.isFinished) return;
+    this.#lists?.close();
+    this.#call?.abort();
+    this.#admission.finish(status);
+  }
+
+  /** Sends again when nothing can have happened yet, or when the request has no effects. */
+  #retry(failure: UpstreamFailure): boolean {
+    const { exchange, prepared } = this.#context;
+    if (exchange.started || this.#head !== undefined) return false;
+    const isUntaken = this.#body instanceof RequestBody ? !this.#body.taken : true;
+    if ((failure === "unreachable" || failure === "connect-timeout") && isUntaken) {
+      prepared.balancer.failed(this.#upstream, this.#deps.clock.now());
+      if (!this.#pickAnother()) return false;
+    } else if (failure === "overloaded" && isUntaken) {
+      if (!this.#pickAnother()) return false;
+    } else if (
+      !(failure === "reset" && this.#attempts === 1 && isWithoutEffects(exchange.method) && !exchange.hasBody)
+    ) {
+      // A reset GET has most likely met a connection that the upstream was closing just then.
+      return false;
+    }
+    const again = this.#body instanceof RequestBody ? new RequestBody(exchange, this.#isGrpc) : this.#body;
+    this.sendGuarded(again, this.#declaredLength);
+    return true;
+  }
+
+  #pickAnother(): boolean {
+    const { prepared } = this.#context;
+    if (this.#attempts >= prepared.route.to.length || this.#context.messageAddress !== undefined) return false;
+    const other = prepared.balancer.pick(this.#deps.clock, this.#context, this.#upstream);
+    if (other === undefined) return false;
+    this.#upstream = other;
+    return true;
+  }
+}
+
+function isWithoutEffects(method: string): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
+}
