@@ -229,7 +229,7 @@ export interface BundleConfig extends cdktf.TerraformMetaArguments {
   */
   readonly idpGroupsResolver?: BundleIdpGroupsResolver;
   /**
-  * Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403. Without the entry or its use, what it gave access to ends at once. Default: none
+  * Issuers whose signed statements about users and workloads are accepted, by a name of lower-case letters, digits and dashes that becomes part of their ids. Users known from an assertion alone have unknown groups and claims and no tokens of the provider: rules that ask for groups or other claims do not decide, so that a route with such an allow or deny rule refuses; `${gateway.access_token}` and `${gateway.id_token}` are empty; a server whose account they would have to connect first answers 403, and so does one with `upstream_oauth2.id_jag`, which needs the ID token of a sign-in; `workload` and `client_credentials` there are as for everybody. Without the entry or its use, what it gave access to ends at once. Default: none
   *
   */
   readonly identityIssuers?: { [key: string]: BundleIdentityIssuers } | cdktf.IResolvable;
