@@ -130,7 +130,8 @@ routes:
       const token = await signLogout(logoutClaims(COMPANY, Date.now(), { sub: "nobody" }), key);
       const statuses = await Promise.all([here, there, here, there].map((gateway) => post(gateway, token)));
       expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-      expect(statuses.filter((status) => status === 400)).toHaveLength(3);
+      for (const status of statuses) expect([200, 400, 503]).toContain(status);
+      expect([await post(here, token), await post(there, token)]).toEqual([400, 400]);
     }
   });
 });

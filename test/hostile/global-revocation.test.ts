@@ -122,7 +122,8 @@ describe("a good revocation", () => {
       [bench.firstPort, other.port, other.port].map((port) => post(port, token, bySub("u-alice"))),
     );
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(2);
+    for (const { status } of answers) expect([204, 401, 503]).toContain(status);
+    expect((await post(bench.firstPort, token, bySub("u-alice"))).status).toBe(401);
     expect(await isSignedIn(browser)).toBe(false);
     await untilNextSecond();
   });

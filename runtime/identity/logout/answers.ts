@@ -12,6 +12,9 @@ export function respondAgain(exchange: Exchange): void {
   respondJson(exchange, 503, UNAVAILABLE, AGAIN_LATER);
 }
 
+/** Of a statement that another request, here or elsewhere, is at: should that fail, this one must not have been refused. */
+export const BUSY = "the same statement is being carried out";
+
 interface NotNow {
   /** Name of the entry. */
   readonly issuer?: string;

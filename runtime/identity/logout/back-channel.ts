@@ -12,7 +12,7 @@ import { respondBytes, respondJson } from "../../http/respond.ts";
 import { epochSeconds } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import { findSite } from "../sites.ts";
-import { respondNotNow, respondNotThere } from "./answers.ts";
+import { BUSY, respondNotNow, respondNotThere } from "./answers.ts";
 import { logoutAudiences } from "./audiences.ts";
 import { endByLogout, type EndDeps } from "./end-access.ts";
 import { checkLogout } from "./logout-claims.ts";
@@ -58,12 +58,12 @@ export async function handleBackChannelLogout(deps: LogoutDeps, exchange: Exchan
 
   const { entry, value: statement } = verified;
   const { issuer, name, logoutEndsGrants: endsGrants } = entry;
-  const isNew = await once(deps.store, { kind: "back-channel", issuer, statement }, async (hash) => {
+  const { state } = await once(deps.store, { kind: "back-channel", issuer, statement }, async (hash) => {
     const ended = await endByLogout(deps, { ...statement, issuer, endsGrants });
     deps.log.info({ request: exchange.id, issuer: name, logout: hash, ...ended }, "an issuer signed a user out");
-    return true;
   });
-  if (isNew !== true) return refuse("jti used before", name);
+  if (state === "used") return refuse("jti used before", name);
+  if (state === "busy") return respondNotNow(deps.log, exchange, { issuer: name, detail: BUSY });
   respondBytes(exchange, 200, ["cache-control", "no-store", "content-length", "0"]);
 }
 

@@ -17,7 +17,7 @@ import { isRecord } from "../../shared/is-record.ts";
 import { providerUserId, type UserId } from "../../shared/user-id.ts";
 import { vouchedEmail } from "../issuers/vouched-email.ts";
 import { findSite } from "../sites.ts";
-import { respondNotNow, respondNotThere } from "./answers.ts";
+import { BUSY, respondNotNow, respondNotThere } from "./answers.ts";
 import type { LogoutDeps } from "./back-channel.ts";
 import { endUser, findUsersByEmail, type EndUserDeps } from "./end-user.ts";
 import { checkRevocation } from "./logout-claims.ts";
@@ -69,7 +69,7 @@ export async function handleGlobalRevocation(
   if (!subject.ok) return refuse(subject.refusal, subject.detail, entry.name);
 
   const { issuer, name } = entry;
-  const users = await once(deps.store, { kind: "global-revocation", issuer, statement }, async (hash) => {
+  const outcome = await once(deps.store, { kind: "global-revocation", issuer, statement }, async (hash) => {
     const { email, userId } = subject;
     const meant = email === undefined ? [userId] : await findUsersByEmail(deps, email);
     const ended: UserId[] = [];
@@ -78,8 +78,9 @@ export async function handleGlobalRevocation(
     deps.log.info(facts, "an issuer ended everything of a user");
     return ended;
   });
-  if (users === undefined) return refuse(BAD_BEARER, "jti used before", name);
-  if (users.length === 0) return refuse(UNKNOWN_USER, "nothing is known of the user", name);
+  if (outcome.state === "used") return refuse(BAD_BEARER, "jti used before", name);
+  if (outcome.state === "busy") return respondNotNow(deps.log, exchange, { issuer: name, detail: BUSY });
+  if (outcome.value.length === 0) return refuse(UNKNOWN_USER, "nothing is known of the user", name);
   respondBytes(exchange, 204, ["cache-control", "no-store"]);
 }
 
