@@ -12,6 +12,7 @@ export interface ChooseProviderParts {
 }
 
 export function chooseProviderPage({ host, user, choices }: ChooseProviderParts): string {
+  const style = choices.length === 1 ? "button primary" : "button";
   return page({
     title: "Where do you sign in?",
     body: html`${
@@ -24,7 +25,7 @@ export function chooseProviderPage({ host, user, choices }: ChooseProviderParts)
               <p>If you have an account there, sign in with it: it takes the place of the one in this browser.</p>`
       }
       <nav aria-label="Identity providers">
-        ${choices.map(({ label, href }) => html`<p><a class="button" href="${href}">${label}</a></p>`)}
+        ${choices.map(({ label, href }) => html`<p><a class="${style}" href="${href}">${label}</a></p>`)}
       </nav>`,
   });
 }

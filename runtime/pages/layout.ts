@@ -42,6 +42,7 @@ article form { display: inline; }
 main > form { margin-top: 1.25rem; }
 main > form + p, .after { margin-top: 1.25rem; }
 section p { margin-bottom: .75rem; }
+nav p { margin-bottom: .4rem; }
 [role=status]:empty { margin: 0; }
 details { margin: .25rem 0; }
 summary { padding: .15rem 0; cursor: pointer; }
@@ -52,7 +53,7 @@ pre { margin: .35rem 0 .75rem; padding: .6rem .8rem; border: 1px solid var(--lin
 .reference { margin-top: 1.5rem; padding-top: .75rem; border-top: 1px solid var(--line); color: var(--dim); font-size: .92rem; }
 .reference p { margin-bottom: .35rem; }
 .reference dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1.25rem; }
-main > :last-child, .reference > :last-child, dd > :last-child { margin-bottom: 0; }
+main > :last-child, .reference > :last-child, dd > :last-child, nav > :last-child { margin-bottom: 0; }
 @media (max-width: 30rem) { body { padding: .75rem; } main { padding: 1.1rem; } dl { display: block; } dd { margin-bottom: .6rem; } .reference dd { margin: 0; } }
 `;
 

@@ -60,7 +60,7 @@ async function trust(wanted: boolean): Promise<void> {
 beforeEach(() => trust(true));
 
 const choices = (page: Page): readonly string[] =>
-  [...page.text.matchAll(/<a class="button" href="[^"]*idp=([a-z]+)"/g)].map(([, name = ""]) => name);
+  [...page.text.matchAll(/<a class="button[^"]*" href="[^"]*idp=([a-z]+)"/g)].map(([, name = ""]) => name);
 const isAtProvider = (page: Page, { idp }: Pick<SecondProvider, "idp">): boolean => page.url.startsWith(idp.issuer);
 
 /** A browser in which somebody is signed in. */

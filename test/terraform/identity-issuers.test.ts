@@ -9,6 +9,8 @@ import { describeTerraform } from "../support/terraform-suite.ts";
 const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const JWKS = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "ES256" }] });
 
+const SEAL_KEY = JSON.stringify(generateKeyPairSync("x25519").publicKey.export({ format: "jwk" }));
+
 describeTerraform("identity_issuers", {}, (terraform) => {
   const config = (blocks: string): string =>
     bundleConfig(`
@@ -35,6 +37,20 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     issuer = "https://partner.example.net/"
     uses   = ["id_jag"]
     jwks   = jsonencode(${JSON.stringify(JSON.parse(JWKS)).replaceAll('":', '"=')})
+  }`;
+  const people = (version: number): string => `
+  seal_key = ${JSON.stringify(SEAL_KEY)}
+  identity_issuers "contractors" {
+    issuer        = "https://login.contractors.example.net"
+    uses          = ["sign_in"]
+    email_domains = ["contractors.example.net"]
+    sign_in {
+      client_id                = "gateway"
+      client_secret_wo         = "sentinel-of-the-client-${version}"
+      client_secret_wo_version = ${version}
+      label                    = "Contractors"
+      required_claims          = { tid = "tenant" }
+    }
   }`;
   const CLIENT =
     '\nresource "terraform_data" "client" {\n  input = "https://client.example.com/oauth/client.json"\n}\n';
@@ -70,6 +86,21 @@ describeTerraform("identity_issuers", {}, (terraform) => {
     terraform.workspace.write("main.tf", config("") + CLIENT);
     await terraform.apply();
     expect(terraform.workspace.read("slices/team.json")).not.toContain("identity_issuers");
+    expect(await terraform.planCode()).toBe(0);
+  });
+
+  test("people's sign-in is published with its secret sealed, and changes with the secret's version", async () => {
+    terraform.workspace.write("main.tf", config(people(1)));
+    await terraform.apply();
+    const text = terraform.workspace.read("slices/team.json");
+    const { sign_in: signIn } = (JSON.parse(text) as Published).settings.identity_issuers["contractors"] ?? {};
+    expect(signIn).toMatchObject({ client_id: "gateway", label: "Contractors", required_claims: { tid: "tenant" } });
+    expect(text).not.toContain("sentinel-of-the-client");
+    expect(await terraform.planCode()).toBe(0);
+    terraform.workspace.write("main.tf", config(people(2)));
+    expect(await terraform.planCode()).toBe(2);
+    await terraform.apply();
+    expect(terraform.workspace.read("slices/team.json")).not.toBe(text);
     expect(await terraform.planCode()).toBe(0);
   });
 
