@@ -45,6 +45,7 @@ import type {
   Revocations,
   SignIn,
 } from "./interfaces.ts";
+import { callbackPath } from "./sign-in/choose-provider.ts";
 import { createProviderSignIn } from "./sign-in/sign-in-provider.ts";
 import { createSignIn } from "./sign-in/sign-in.ts";
 import { createSignOut } from "./sign-in/sign-out.ts";
@@ -194,7 +195,7 @@ export function createSession(deps: SessionDeps): SessionModule {
       { methods: ["POST"], path: SESSIONS_PATH, handle: userSessions.handleEnd },
       { methods: ["GET"], path: "/.gateway/user", handle: user.handleJson },
       { methods: ["GET"], path: "/.gateway/sign_in", handle: provider.handleSignIn },
-      { methods: ["GET"], path: "/.gateway/callback/*", handle: provider.handleCallback },
+      { methods: ["GET"], path: callbackPath("*"), handle: provider.handleCallback },
       { methods: ["GET"], path: "/.gateway/return", handle: routeSignIn.handleReturn },
       { methods: ["GET", "POST"], path: "/.gateway/sign_out", handle: signOut.handleSignOut },
       ...(issuerKeys ? logoutEndpoints({ store, records, snapshots, revocations, issuerKeys, clock, log }) : []),
