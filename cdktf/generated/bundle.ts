@@ -2284,7 +2284,7 @@ export class BundleIdentityIssuersSignInOutputReference extends cdktf.ComplexObj
 }
 export interface BundleIdentityIssuers {
   /**
-  * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.
+  * Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name. `kubernetes:///` stands for the cluster in which the gateway runs (with `workload`): its issuer is read from the pod's own token and its keys from its API server, which the role `system:service-account-issuer-discovery` lets it do; `kubernetes://host:port` asks that address.
   *
   */
   readonly issuer: string;

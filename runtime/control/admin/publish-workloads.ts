@@ -50,7 +50,7 @@ export function createPublishWorkloads(
       const issuer = readUnverified(token)?.issuer;
       const found: WorkloadRight[] = [];
       for (const workload of known) {
-        if (workload.issuer !== issuer) continue;
+        if (issuer === undefined || (await keys.issuerOf(workload)) !== issuer) continue;
         const terms = { audiences: [workload.audience], maxAgeSeconds: MAX_AGE_SECONDS, now: epochSeconds(clock) };
         const verified = await verifyPlatformToken(keys, [workload], token, () => terms);
         if (!verified.ok && verified.reason === "unavailable") return "unavailable";

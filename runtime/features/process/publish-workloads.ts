@@ -9,6 +9,7 @@ import {
   type IssuerKeySource,
   issuerProblem,
   keySource,
+  keysTogetherProblem,
   keysProblem,
 } from "../sign-in/issuer-checks.ts";
 import { claimProblems } from "../sign-in/claim-problems.ts";
@@ -21,7 +22,7 @@ import { SIGNING_ALGORITHMS } from "../../shared/key-set.ts";
 
 const shape = {
   issuer: text({
-    doc: "Issuer identifier of the platform, exactly as `iss` has it.",
+    doc: "Issuer identifier of the platform, exactly as `iss` has it, or `kubernetes:///`, as in `identity_issuers`.",
     required: true,
     check: issuerProblem,
   }),
@@ -70,11 +71,11 @@ export interface PublishWorkload {
 
 export function* publishWorkloadProblems(owners: OwnersDoc | undefined): Iterable<UnplacedProblem> {
   for (const [entry, { publish_workloads: workloads = {} }] of Object.entries(owners ?? {})) {
-    for (const [name, { issuer, jwks, jwks_url: url, claims }] of Object.entries(workloads)) {
+    for (const [name, workload] of Object.entries(workloads)) {
       const at = ["owners", entry, "publish_workloads", name];
-      if (jwks !== undefined && url !== undefined)
-        yield errorAt([...at, "jwks"], 'stands beside "jwks_url", must be the only one of them');
-      yield* claimProblems([...at, "claims"], issuer, claims);
+      const together = keysTogetherProblem(workload);
+      if (together) yield errorAt([...at, together[0]], together[1]);
+      yield* claimProblems([...at, "claims"], workload.issuer, workload.claims);
     }
   }
 }

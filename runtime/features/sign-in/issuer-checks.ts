@@ -20,7 +20,18 @@ export function nameProblem(name: string): string | undefined {
   return `is ${quote(name)}, ${expected}`;
 }
 
+/** The cluster in which the gateway runs, or with "host:port" its API server by another address. */
+const KUBERNETES = /^kubernetes:\/\/(|(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):[0-9]{1,5})\/?$/;
+
+export function isKubernetesIssuer(issuer: string): boolean {
+  return issuer.startsWith("kubernetes:");
+}
+
 export function issuerProblem(value: string): string | undefined {
+  if (isKubernetesIssuer(value))
+    return KUBERNETES.test(value)
+      ? undefined
+      : quotedProblem(value, 'must be "kubernetes:///" or "kubernetes://host:port"');
   // OpenID Connect Discovery §3: "using the https scheme with no query or fragment components".
   return value.includes("?") ? quotedProblem(value, "must be without a query") : addressProblem(value);
 }
@@ -61,16 +72,31 @@ export function oneOf(values: readonly string[], what: string): (value: string) 
 export type IssuerKeySource =
   | { readonly kind: "discovery" }
   | { readonly kind: "url"; readonly url: string }
-  | { readonly kind: "static"; readonly keys: JSONWebKeySet };
+  | { readonly kind: "static"; readonly keys: JSONWebKeySet }
+  /** The cluster's; `host`: "host:port" in the place of the API server's own. */
+  | { readonly kind: "kubernetes"; readonly host: string | undefined };
 
-/** Of settings that were accepted. */
-export function keySource({
-  jwks,
-  jwks_url: url,
-}: {
+interface KeysDoc {
+  readonly issuer: string;
   readonly jwks?: string;
   readonly jwks_url?: string;
-}): IssuerKeySource {
+}
+
+/** What does not go together. */
+export function keysTogetherProblem({
+  issuer,
+  jwks,
+  jwks_url: url,
+}: KeysDoc): readonly ["jwks" | "jwks_url", string] | undefined {
+  if (jwks !== undefined && url !== undefined)
+    return ["jwks", 'stands beside "jwks_url", must be the only one of them'];
+  if (!isKubernetesIssuer(issuer) || (jwks === undefined && url === undefined)) return undefined;
+  return [jwks === undefined ? "jwks_url" : "jwks", "stands beside a cluster as issuer, whose own keys they are"];
+}
+
+/** Of settings that were accepted. */
+export function keySource({ issuer, jwks, jwks_url: url }: KeysDoc): IssuerKeySource {
+  if (isKubernetesIssuer(issuer)) return { kind: "kubernetes", host: KUBERNETES.exec(issuer)?.[1] || undefined };
   if (url !== undefined) return { kind: "url", url };
   if (jwks === undefined) return { kind: "discovery" };
   return { kind: "static", keys: accepted(parseKeySet(JSON.parse(jwks), MAX_ISSUER_KEYS)) };

@@ -18,7 +18,9 @@ import {
   hostProblem,
   issuerProblem,
   keysProblem,
+  isKubernetesIssuer,
   keySource,
+  keysTogetherProblem,
   type IssuerKeySource,
   nameProblem,
   oneOf,
@@ -65,7 +67,7 @@ const IDENTITY_ISSUERS = "identity_issuers";
 
 const shape = {
   issuer: text({
-    doc: "Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name.",
+    doc: "Its issuer identifier, exactly as `iss` has it, a slash at the end included: `https://`, or `http://` on a loopback host. When it is `idp_provider_url`, its users are those who sign in there, with the groups that a sign-in brought; the users of every other issuer are `issuer:<name>/<sub>`, so that another issuer needs another name. `kubernetes:///` stands for the cluster in which the gateway runs (with `workload`): its issuer is read from the pod's own token and its keys from its API server, which the role `system:service-account-issuer-discovery` lets it do; `kubernetes://host:port` asks that address.",
     required: true,
     check: issuerProblem,
   }),
@@ -196,8 +198,10 @@ export function* trustedIssuers({ identity_issuers: issuers }: Partial<IssuersDo
     const earlier = names.get(doc.issuer);
     if (earlier === undefined) names.set(doc.issuer, name);
     else yield errorAt([...at, "issuer"], `is that of ${quote(earlier)} too, must be of one entry alone`);
-    if (doc.jwks !== undefined && doc.jwks_url !== undefined)
-      yield errorAt([...at, "jwks"], 'stands beside "jwks_url", must be the only one of them');
+    const together = keysTogetherProblem(doc);
+    if (together) yield errorAt([...at, together[0]], together[1]);
+    if (isKubernetesIssuer(doc.issuer) && doc.uses.some((use) => use !== "workload"))
+      yield errorAt([...at, "uses"], 'has others than "workload", which is all that a cluster can vouch for');
     yield* ageProblems(at, doc);
     for (const list of LISTS) {
       if (doc[list]?.length === 0) yield errorAt([...at, list], "is an empty list, must name one at least");

@@ -16,6 +16,7 @@ import { createCooldowns } from "../../shared/cooldown.ts";
 import { isRecord } from "../../shared/is-record.ts";
 import { parseKeySet } from "../../shared/key-set.ts";
 import type { Log } from "../../shared/log.ts";
+import { createKubernetesIssuer, type KubernetesIssuer, type ReadKeySet } from "./kubernetes-issuer.ts";
 import { fitsNoKey } from "../provider/provider-keys.ts";
 import { trimSlash } from "../../shared/http/trim-slash.ts";
 
@@ -32,6 +33,8 @@ export type SignatureResult =
 export type KeyOwner = Pick<TrustedIssuer, "name" | "issuer" | "keys" | "algorithms">;
 
 export interface IssuerKeys {
+  /** `iss` of its tokens; undefined while it cannot be known. */
+  issuerOf(issuer: KeyOwner): string | Promise<string | undefined>;
   /** Whether a key of this issuer signed the compact JWS, and what it says; nothing else of it is checked. */
   verify(issuer: KeyOwner, token: string): Promise<SignatureResult>;
 }
@@ -40,6 +43,8 @@ export interface IssuerKeysDeps {
   readonly fetch: SafeFetch;
   readonly clock: Clock;
   readonly log: Log;
+  /** The cluster in which this process runs, if there is one. */
+  readonly kubernetes?: KubernetesIssuer;
 }
 
 /** From here on they are read again: a key that was withdrawn is good for no longer. */
@@ -60,7 +65,12 @@ interface Known {
   problem: string;
 }
 
-export function createIssuerKeys({ fetch, clock, log }: IssuerKeysDeps): IssuerKeys {
+export function createIssuerKeys({
+  fetch,
+  clock,
+  log,
+  kubernetes = createKubernetesIssuer(clock),
+}: IssuerKeysDeps): IssuerKeys {
   const known = new Map<string, Known>();
   const fixed = new WeakMap<KeyOwner, FindKey>();
   const cooldowns = createCooldowns(clock);
@@ -81,7 +91,7 @@ export function createIssuerKeys({ fetch, clock, log }: IssuerKeysDeps): IssuerK
     if (state.reading) return state.reading;
     if (cooldowns.has(key)) return Promise.resolve(false);
     cooldowns.begin(key, RETRY_MS);
-    const reading = readKeys(fetch, issuer).then((read) => {
+    const reading = readKeys({ fetch, kubernetes }, issuer).then((read) => {
       state.reading = undefined;
       if (read.ok) {
         Object.assign(state, { find: read.find, readAtMs: clock.now() });
@@ -99,6 +109,7 @@ export function createIssuerKeys({ fetch, clock, log }: IssuerKeysDeps): IssuerK
     find !== undefined && clock.now() - readAtMs < STALE_MS ? find : undefined;
 
   return {
+    issuerOf: ({ issuer, keys }) => (keys.kind === "kubernetes" ? kubernetes.name() : issuer),
     async verify(issuer, token) {
       const { keys } = issuer;
       if (keys.kind === "static") {
@@ -149,15 +160,24 @@ function bad(error: unknown): SignatureResult {
 
 type ReadKeys = { readonly ok: true; readonly find: FindKey } | { readonly ok: false; readonly problem: string };
 
-async function readKeys(fetch: SafeFetch, issuer: KeyOwner): Promise<ReadKeys> {
+interface Sources {
+  readonly fetch: SafeFetch;
+  readonly kubernetes: KubernetesIssuer;
+}
+
+async function readKeys({ fetch, kubernetes }: Sources, issuer: KeyOwner): Promise<ReadKeys> {
+  if (issuer.keys.kind === "kubernetes") return parsed(await kubernetes.readKeys(issuer.keys.host));
   const place = issuer.keys.kind === "url" ? { url: issuer.keys.url, target: WRITTEN } : await discover(fetch, issuer);
   if (typeof place === "string") return { ok: false, problem: place };
-  const document = await readJson(fetch, place.url, place.target, KEY_SET_BYTES);
+  return parsed(await readJson(fetch, place.url, place.target, KEY_SET_BYTES));
+}
+
+function parsed(document: ReadKeySet): ReadKeys {
   if (!document.ok) return document;
-  const parsed = parseKeySet(document.value, MAX_ISSUER_KEYS);
-  if (!parsed.ok) return { ok: false, problem: `the key set ${parsed.problem}` };
-  if (parsed.value.keys.length === 0) return { ok: false, problem: "the key set has no key for signatures" };
-  return { ok: true, find: createLocalJWKSet(parsed.value) };
+  const set = parseKeySet(document.value, MAX_ISSUER_KEYS);
+  if (!set.ok) return { ok: false, problem: `the key set ${set.problem}` };
+  if (set.value.keys.length === 0) return { ok: false, problem: "the key set has no key for signatures" };
+  return { ok: true, find: createLocalJWKSet(set.value) };
 }
 
 const WRITTEN: FetchTarget = { kind: "configured" };

@@ -98,7 +98,7 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
   if (claimed.type !== undefined && claimed.type !== "JWT") return bad("typ is not that of a platform's token");
 
   // Whose it says it is: a look-up, no more.
-  const entry = entries.find(({ issuer }) => issuer === claimed.issuer);
+  const entry = await findEntry(keys, entries, claimed.issuer);
   if (!entry) return bad("iss is no issuer with the use workload here");
 
   // A key of that issuer must have signed it.
@@ -125,6 +125,15 @@ export async function verifyPlatformToken<Entry extends KeyOwner>(
     // Without the signature, which a holder of the token could write in another way.
     hash: hashSecret(JSON.stringify([entry.issuer, jti ?? token.slice(0, token.lastIndexOf("."))])),
   };
+}
+
+async function findEntry<Entry extends KeyOwner>(
+  keys: IssuerKeys,
+  entries: readonly Entry[],
+  issuer: unknown,
+): Promise<Entry | undefined> {
+  for (const entry of entries) if ((await keys.issuerOf(entry)) === issuer && issuer !== undefined) return entry;
+  return undefined;
 }
 
 /** Said of a user to an application (OpenID Connect Core §2, §3.1.3.6), or bound to a key that nobody shows. */

@@ -37,11 +37,18 @@ export type WorkloadRequest = Omit<TokenRequest, "client"> & { readonly client: 
 const CREDENTIALS = ["client_secret", "client_assertion", "client_assertion_type"];
 
 /** Whether no client stands beside the assertion; one that does must prove itself, as everywhere. */
-export function needsNoClient(exchange: Exchange, form: Parameters, entries: readonly TrustedIssuer[]): boolean {
+export async function needsNoClient(
+  { issuerKeys }: Pick<TokenDeps, "issuerKeys">,
+  exchange: Exchange,
+  form: Parameters,
+  entries: readonly TrustedIssuer[],
+): Promise<boolean> {
   if (exchange.headerValues("authorization").length > 0 || CREDENTIALS.some((name) => form.has(name))) return false;
   if (!form.has("client_id")) return true;
   const issuer = readUnverified(form.get("assertion") ?? "")?.issuer;
-  return entries.some((entry) => entry.issuer === issuer && entry.ignoresClientId);
+  const isIgnored = async (entry: TrustedIssuer): Promise<boolean> =>
+    entry.ignoresClientId && issuer !== undefined && (await issuerKeys?.issuerOf(entry)) === issuer;
+  return (await Promise.all(entries.map(isIgnored))).includes(true);
 }
 
 export async function exchangeWorkload(deps: WorkloadDeps, request: WorkloadRequest): Promise<Step<TokenAnswer>> {

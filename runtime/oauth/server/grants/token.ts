@@ -63,7 +63,7 @@ export async function token(deps: TokenDeps, exchange: Exchange, snapshot: Snaps
   const parameters = new Map([...form.value].filter(([, value]) => value !== ""));
   const isWorkload = presentsWorkload(asserts, parameters);
   const client =
-    isWorkload && needsNoClient(exchange, parameters, workloadIssuers(snapshot, issuer))
+    isWorkload && (await needsNoClient(deps, exchange, parameters, workloadIssuers(snapshot, issuer)))
       ? pass(undefined)
       : await proveClient(deps, endpoint, parameters);
   if (!client.ok) return answerRefusal(client.refusal);
