@@ -164,6 +164,15 @@ describe("an owner without leave", () => {
     ]);
   });
 
+  test("has no ID tokens of its visitors exchanged for access to its upstream", async () => {
+    const oauth = { client_id: "mine", client_secret_sealed: "mine", id_jag: {} };
+    const answer = await publish("other.three", { bait: { mcp: { server: { upstream_oauth2: oauth } } } });
+    expect(problemsOf(answer)).toContainEqual(
+      "routes.bait.mcp.server.upstream_oauth2.id_jag has the ID tokens of its users exchanged for access to its upstream, " +
+        'which owner "other.three" may not; "id_jag" must be in "owners.other.*.allowed_tokens" of the boot file',
+    );
+  });
+
   test("gets no provider token by leave for External Tokens", async () => {
     const bait = { set_request_headers: { A: "${gateway.id_token}" } };
     const answer = await publish("team-a", { bait }, {}, "*");

@@ -13,7 +13,7 @@ import {
 import type { IdentityProvider } from "../../examples/demo/identity-provider.ts";
 import { type RunningMcpServer, startMcpServer } from "../../examples/demo/mcp-server.ts";
 import { type Answer, type Browser, createSend } from "./browser.ts";
-import type { TestClock } from "./clock.ts";
+import { createTestClock, type TestClock } from "./clock.ts";
 import { startGateway, type TestGateway } from "./gateway.ts";
 import { createOAuthClient, type Registration, signInClient } from "./oauth-client.ts";
 import { freePort } from "./ports.ts";
@@ -42,10 +42,12 @@ export interface CompanyWorld {
     readonly email: string;
     readonly browser: Browser;
   }>;
-  /** One MCP request with an External Token of the front gateway. */
-  call(token: string, at?: string): Promise<Answer>;
+  /** One MCP request with an External Token of the front gateway. @param via port of its replica */
+  call(token: string, via?: number): Promise<Answer>;
   /** Live settings and routes of the front gateway. @param oauth more members of `upstream_oauth2` */
   frontYaml(oauth?: Readonly<Record<string, unknown>>): string;
+  /** What the back gateway gave so far ends there, while the front gateway takes it for good. A few times in a test. */
+  endUpstreamTokens(): void;
   /** Puts the back gateway's trust into force, or takes it away. */
   trust(uses: readonly string[]): Promise<void>;
   close(): Promise<void>;
@@ -60,6 +62,8 @@ export interface CompanyOptions {
   /** More live settings of the front gateway. */
   readonly settings?: string;
 }
+
+const UPSTREAM_TOKEN_SECONDS = 60;
 
 export async function startCompanyWorld(options: CompanyOptions = {}): Promise<CompanyWorld> {
   const send = createSend();
@@ -94,6 +98,7 @@ export async function startCompanyWorld(options: CompanyOptions = {}): Promise<C
   const provider = front.identityProvider;
   const backYaml = (uses: readonly string[]): string => `
 runtime_flags: { mcp: true }
+access_token_lifetime: ${UPSTREAM_TOKEN_SECONDS}s
 ${uses.length === 0 ? "" : `identity_issuers: { company: { issuer: "${provider.issuer}", uses: [${uses.join(", ")}] } }`}
 authorize_log_fields: [user, client-id, issuer]
 routes:
@@ -104,7 +109,8 @@ routes:
     mcp: { server: { path: /mcp } }
     policy: { allow: { and: [authenticated_user: true] } }
 `;
-  const back = await startGateway({ yaml: backYaml(["id_jag"]) });
+  const backClock = createTestClock(Date.now());
+  const back = await startGateway({ yaml: backYaml(["id_jag"]), clock: backClock });
   const upstream = `${back.origin}/tools/mcp`;
   client = await createOAuthClient({ resource: upstream }).register({
     token_endpoint_auth_method: "client_secret_basic",
@@ -139,10 +145,10 @@ routes:
       return { token: tokens.access_token, id, email, browser: oauth.browser };
     },
     decide: (next) => void (decision = next),
-    call: (token, at = resource) =>
-      send({
+    call: (token, via) =>
+      (via === undefined ? send : createSend({ via }))({
         method: "POST",
-        url: at,
+        url: resource,
         headers: {
           authorization: `Bearer ${token}`,
           "content-type": "application/json",
@@ -152,6 +158,8 @@ routes:
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
       }),
     frontYaml,
+    // Assertions last five minutes: the new ones are still good.
+    endUpstreamTokens: () => backClock.advance((UPSTREAM_TOKEN_SECONDS + 1) * 1000),
     trust: (uses) => back.reconfigure(backYaml(uses)),
     async close() {
       await front.close();

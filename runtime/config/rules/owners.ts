@@ -107,6 +107,10 @@ function* tokenProblems(
   if (route.mcp?.client && !allowed.has("external")) {
     yield errorAt(["mcp", "client"], refused("hands External Tokens of its users to the application", "external"));
   }
+  if (route.mcp?.server?.upstream_oauth2?.id_jag && !allowed.has("id_jag")) {
+    const what = "has the ID tokens of its users exchanged for access to its upstream";
+    yield errorAt(["mcp", "server", "upstream_oauth2", "id_jag"], refused(what, "id_jag"));
+  }
   if (allowed.has("provider")) return;
   for (const [name, value] of Object.entries(route.set_request_headers ?? {})) {
     if (!passesProviderToken(value)) continue;

@@ -50,6 +50,8 @@ export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterab
   if (settings.idp_provider_url === undefined) return;
   if (!hasSecret(settings, "idp_client_secret"))
     yield warningAt(path, 'needs "idp_client_secret" at most providers, which exchange tokens of known clients alone');
-  if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access"))
+  // Google knows the parameter instead of the scope.
+  const isOffline = settings.idp_request_params?.["access_type"] === "offline";
+  if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access") && !isOffline)
     yield warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it');
 }

@@ -25,8 +25,7 @@ function* oauthRules(oauth: UpstreamOAuthDoc): Iterable<UnplacedProblem> {
   const [direct, ...others] = DIRECT.filter((name) => oauth[name] !== undefined && oauth[name] !== false);
   for (const other of others) yield errorAt([other], `stands beside "${direct}", must be the only one of them`);
   if (direct === undefined) {
-    if (oauth.resource !== undefined)
-      yield errorAt(["resource"], `is for ${quotedList(DIRECT)}, one of which it needs`);
+    if (oauth.resource !== undefined) yield errorAt(["resource"], 'is for "workload" and "client_credentials" alone');
     return;
   }
   if (oauth.authorization_url_params)

@@ -12,7 +12,7 @@ import { secret } from "../../settings/types/secret.ts";
 import type { ShapeDoc } from "../../settings/types/registry.ts";
 
 /** Of `owners.<name>.allowed_tokens`. */
-const OWNER_TOKENS: readonly string[] = ["external", "provider"];
+const OWNER_TOKENS: readonly string[] = ["external", "provider", "id_jag"];
 
 export const DEFAULT_STORAGE_URL = "sqlite:gateway.db";
 
@@ -122,11 +122,11 @@ export const ownersShape = (liveNames: readonly string[]) => ({
             : quotedProblem(value, "must be the name of a live setting"),
       }),
       allowed_tokens: textList({
-        doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`.",
+        doc: "Tokens that its routes may hand to applications: `external`, MCP client routes, whose applications get External Tokens of their users; `provider`, `${gateway.access_token}` and `${gateway.id_token}`. And `id_jag`, `upstream_oauth2.id_jag`, by which its upstreams get tokens of their users without asking them.",
         unset: "none",
         itemValues: OWNER_TOKENS,
         check: (value) =>
-          OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external" or "provider"'),
+          OWNER_TOKENS.includes(value) ? undefined : quotedProblem(value, 'must be "external", "provider" or "id_jag"'),
       }),
       allowed_refs: textList({
         doc: 'Secret references its slice may use; a trailing "*" matches any rest: "env:TEAM_A_*".',

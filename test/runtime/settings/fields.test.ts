@@ -137,7 +137,10 @@ describe("configJsonSchema(), what an editor offers", () => {
   test("the words of lists that take only some", () => {
     const owner = ["properties", "owners", "additionalProperties", "properties"];
     expect(listed("properties", "authorize_log_fields", "items")).toEqual({ type: "string", enum: RECORD_FIELDS });
-    expect(listed(...owner, "allowed_tokens", "items")).toEqual({ type: "string", enum: ["external", "provider"] });
+    expect(listed(...owner, "allowed_tokens", "items")).toEqual({
+      type: "string",
+      enum: ["external", "provider", "id_jag"],
+    });
     expect(listed(...owner, "allowed_settings", "items", "enum")).toEqual(
       expect.arrayContaining(["*", "authorize_log_fields", "mcp_allowed_client_id_domains"]),
     );

@@ -116,16 +116,17 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
   ): Promise<Held> => {
     const isGood = stored !== undefined && !isRefused && !isExpired(stored.value);
     const known = await paused(key, userId, true);
-    if (known) return known.kind === "unavailable" && isGood ? heldOf(key, stored.value) : known;
+    if (known) return isGood ? heldOf(key, stored.value) : known;
     const granted = await askGrant(userId, target, direct);
     const owner = readUserId(userId);
     if (!granted.ok || !granted.client || owner === undefined) {
       const { why, detail } = granted.ok ? { why: "misconfigured" as const, detail: "there is no client" } : granted;
       tellRefusal(userId, target, why, detail);
       const result = await pause(key, userId, true, why);
-      if (why === "unavailable") return isGood ? heldOf(key, stored.value) : result;
+      // Neither a server that is away nor a mistake of the operator takes away what is still good.
+      if (isGood && (why === "unavailable" || why === "misconfigured")) return heldOf(key, stored.value);
       // Who may not have another one keeps none.
-      if (stored) await store.delete(key, { ifVersion: stored.version });
+      if (stored && why !== "unavailable") await store.delete(key, { ifVersion: stored.version });
       return result;
     }
     const { tokens, server, client, resource } = granted;
@@ -211,8 +212,9 @@ export function createDirectTokens(deps: DirectTokensDeps): DirectTokens {
     }
     if (granted) tellRefusal(userId, target, granted.why, granted.detail);
     const result = granted ? await pause(key, userId, false, granted.why) : (wait ?? UNAVAILABLE);
-    if (result.kind === "unavailable" && known && !isRefused) return heldOfRoute(known);
-    if (isRefused || result.kind !== "unavailable") ofRoutes.delete(key);
+    // Neither a server that is away nor a mistake of the operator takes away what is still good.
+    if (known && !isRefused) return heldOfRoute(known);
+    ofRoutes.delete(key);
     return result;
   };
 
