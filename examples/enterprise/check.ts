@@ -1,12 +1,17 @@
 /** How a company lets agents and pipelines in, and out, unattended: a line per step, then "N passed, N failed". */
+import { setTimeout as pause } from "node:timers/promises";
+
 import * as oauth from "openid-client";
 
 import { examine } from "../../runtime/tools/doctor/doctor.ts";
 import { type Answer, createBrowser, createSend, findForm } from "../../test/support/browser.ts";
 import { runCommand } from "../../test/support/run-command.ts";
+import { terraformMissing } from "../../test/support/terraform.ts";
 import { visit } from "../demo/person.ts";
 import { createSteps } from "../demo/steps.ts";
 import { type Assistant, connectAssistant } from "./assistant.ts";
+import type { Job } from "./ci-platform.ts";
+import { publishBuild } from "./pipeline.ts";
 import { startStage } from "./stage.ts";
 
 const ALICE = { id: "u-alice", email: "alice@example.com" };
@@ -76,6 +81,41 @@ function call(token: string, tool: string, input: object = {}): Promise<Answer> 
       accept: "application/json, text/event-stream",
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: input } }),
+  });
+}
+
+/** The pipeline's job publishes a page, which Alice reads at both replicas. */
+async function publish(main: Job): Promise<void> {
+  const publishing = { adminUrl: stage.adminOrigin, origin, build: "build 7" };
+  const audience = `${origin}/publish`;
+  await steps.step("a job of another branch gets no publish token", async () => {
+    const jobToken = await ci.tokenFor({ ...main, ref: "refs/heads/feature" }, audience);
+    const headers = { authorization: `Bearer ${jobToken}`, "content-type": "application/json" };
+    const body = JSON.stringify({ owner: "builds" });
+    const answer = await send({ method: "POST", url: `${stage.adminOrigin}/publish-tokens`, headers, body });
+    steps.equal(answer.status, 401);
+    return String(answer.status);
+  });
+  await steps.step(
+    "the job of the main branch publishes by Terraform, with no secret but its platform's token",
+    async () => {
+      const jobToken = await ci.tokenFor(main, audience);
+      const said = await publishBuild({ ...publishing, jobToken });
+      steps.ok(!said.includes(jobToken.split(".").at(-1) ?? ""), "the token is in Terraform's output or state");
+      return /^Apply complete.*$/m.exec(said)?.[0] ?? "";
+    },
+  );
+  await steps.step("Alice reads what was published, at both replicas", async () => {
+    for (const replica of [FIRST, SECOND]) {
+      balancer.prefer(replica);
+      const headers = { cookie: browser.cookieHeader("localhost"), accept: "text/plain" };
+      let text = "";
+      // The other replica hears of it from the database.
+      for (const until = Date.now() + 5000; text !== "build 7" && Date.now() < until; await pause(20))
+        ({ text } = await send({ method: "GET", url: `${origin}/latest`, headers }));
+      steps.equal(text, "build 7");
+    }
+    return "build 7";
   });
 }
 
@@ -164,6 +204,9 @@ try {
   );
 
   const main = { repository: "acme/builds", ref: "refs/heads/main" };
+  const missing = terraformMissing();
+  if (missing === undefined) await publish(main);
+  else console.log(`skipped: the pipeline publishes (${missing})`);
   await steps.step("a job of the pipeline reports a build with nothing but the token of its platform", async () => {
     balancer.prefer(undefined);
     const answer = await exchange({ assertion: await ci.tokenFor(main, origin), resource: server });

@@ -23,6 +23,8 @@ export interface Stage {
   readonly ci: CiPlatform;
   readonly builds: BuildsServer;
   readonly balancer: Balancer;
+  /** Of the first replica: where the pipeline publishes. */
+  readonly adminOrigin: string;
   /** Boot file of the first replica, for commands. */
   readonly configFile: string;
   /** Authorization records of a replica, oldest first. */
@@ -60,6 +62,7 @@ export async function startStage(): Promise<Stage> {
 
     const bootFile = (await readFile(new URL("gateway.yaml", import.meta.url), "utf8"))
       .replaceAll("https://mcp.example.com", origin)
+      .replaceAll("mcp.example.com", "localhost")
       .replaceAll("https://login.example.com", company.issuer)
       .replaceAll("https://ci.example.com", ci.issuer)
       .replaceAll("http://builds.internal:3000", builds.origin)
@@ -91,6 +94,7 @@ export async function startStage(): Promise<Stage> {
       ci,
       builds,
       balancer,
+      adminOrigin: gateways[0]?.adminOrigin ?? "",
       configFile: configFile(0),
       async records(replica) {
         await gateways[replica]?.flushRecords();
