@@ -143,7 +143,7 @@ describe("a cluster", () => {
   test.each<[string, () => Promise<void> | void]>([
     [
       "signed by another authority",
-      () => podToken().then((token) => mount(token, makeTestCertificate({ name: "x", isAuthority: true }).cert),
+      async () => mount(await podToken(), makeTestCertificate({ name: "x", isAuthority: true }).cert),
     ],
     [
       "that leads elsewhere",
