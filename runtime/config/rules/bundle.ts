@@ -12,7 +12,13 @@ import { below, warningAt, errorAt, type UnplacedProblem, quote } from "../../se
 import { ownAddressRules, ownHostRules, type OwnListener, ownListeners } from "./own-addresses.ts";
 import type { ReadRoute, ReadSlice } from "../read-slice.ts";
 import { hasProvider, providerProblems } from "../../features/sign-in/issuer-sign-in.ts";
-import { acceptsHttpProvider, authenticateServiceProblem, idJagRules, signInRules } from "./sign-in.ts";
+import {
+  acceptsHttpProvider,
+  authenticateServiceProblem,
+  idJagRules,
+  providerNameRules,
+  signInRules,
+} from "./sign-in.ts";
 import { accepted, parseOrigin } from "../../settings/values.ts";
 
 const HTTPS_PROBLEM = 'begins with http://, must begin with https:// unless "insecure_server" or "development" is set';
@@ -105,6 +111,7 @@ function* routeRules(
     const message = 'holds nobody back: the boot file has no "owners", so every application may call this server';
     yield warningAt(["mcp", "server", "allowed_applications"], message);
   }
+  if (boot) yield* providerNameRules(route, settings);
   if (route.valid.mcp) yield* mcpBundleRules(route, settings, acceptsHttp(boot));
   if (boot) yield* idJagRules(route, settings);
   yield* claimHeaderRule(route, settings, slices);

@@ -5,8 +5,10 @@
 import { type BootDoc, type SettingsDoc } from "../settings.ts";
 import { routePolicy } from "../../policy/access-keys.ts";
 import { compilePolicy } from "../../policy/evaluate.ts";
+import type { StringMatch } from "../../policy/match.ts";
 import { hasProvider } from "../../features/sign-in/issuer-sign-in.ts";
-import { errorAt, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { errorAt, quote, type UnplacedProblem, warningAt } from "../../settings/problem.ts";
+import { FIRST_PROVIDER } from "../../shared/user-id.ts";
 import type { ReadRoute } from "../read-slice.ts";
 import { hasSecret } from "../../settings/secret-spellings.ts";
 import { accepted, isTlsOrLoopback, parseOrigin } from "../../settings/values.ts";
@@ -54,4 +56,26 @@ export function* idJagRules({ valid }: ReadRoute, settings: SettingsDoc): Iterab
   const isOffline = settings.idp_request_params?.["access_type"] === "offline";
   if (settings.idp_scopes && !settings.idp_scopes.includes("offline_access") && !isOffline)
     yield warningAt(path, 'works until a user\'s ID token ends: "idp_scopes" lacks "offline_access", which renews it');
+}
+
+/** A policy that asks for a provider that nobody comes from: an allow rule lets nobody in then, a deny rule keeps nobody out. */
+export function* providerNameRules(
+  { doc }: ReadRoute,
+  { identity_issuers: issuers = {} }: SettingsDoc,
+): Iterable<UnplacedProblem> {
+  if (doc?.policy === undefined) return;
+  const { allow, deny, needsProvider } = compilePolicy(doc.policy);
+  if (!needsProvider) return;
+  const known = [FIRST_PROVIDER, ...Object.keys(issuers)];
+  const leaves = [...allow, ...deny].flatMap((rule) => rule.leaves.filter(({ key }) => key === "idp"));
+  for (const name of new Set(leaves.flatMap(({ data }) => namesIn(data as StringMatch)))) {
+    // "" is said of machines.
+    if (name === "" || known.includes(name)) continue;
+    const message = `asks for the provider ${quote(name)}, which is none, must be one of ${known.join(", ")}`;
+    yield warningAt(["policy"], message);
+  }
+}
+
+function namesIn({ is, not, in: some = [], not_in: others = [] }: StringMatch): readonly string[] {
+  return [is, not, ...some, ...others].filter((name) => name !== undefined);
 }

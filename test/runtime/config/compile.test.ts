@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import { compileBoot, compileRoute, compileSettings } from "../../../runtime/config/compile-settings.ts";
+import { logoutAudiences } from "../../../runtime/identity/logout/audiences.ts";
 import { clientIdsAt } from "../../../runtime/features/sign-in/providers.ts";
 import { loadSlices } from "../../../runtime/config/load.ts";
 import { formatPath } from "../../../runtime/settings/problem.ts";
@@ -249,7 +250,7 @@ describe("compileSettings()", () => {
               client_secret_ref: env:PARTNER
               scopes: [openid]
               required_claims: { tid: t1 }
-          other: { issuer: "https://other.example", uses: [id_jag, sign_in], sign_in: { client_id: o, label: Others } }
+          other: { issuer: "https://other.example", uses: [logout, sign_in], sign_in: { client_id: o, label: Others } }
       `,
       { secrets: { "env:PARTNER": "known" } },
     );
@@ -274,6 +275,9 @@ describe("compileSettings()", () => {
     });
     const clientIds = settings.identityIssuers.map((issuer) => clientIdsAt(settings, issuer));
     expect(clientIds).toEqual([[], ["from-partner"], ["o"]]);
+    // Its logout tokens are for that client.
+    const other = settings.identityIssuers.find(({ name }) => name === "other");
+    expect(other && [...logoutAudiences(other, settings)]).toEqual(["o"]);
   });
 
   test("keeps an empty authorize_log_fields apart from none", () => {
