@@ -638,6 +638,9 @@ describe("examine()", () => {
                 authorization_endpoint: "file:///etc/passwd",
                 token_endpoint: "http://[",
                 registration_endpoint: evil,
+                introspection_endpoint: "http://[",
+                grant_types_supported: evil,
+                authorization_grant_profiles_supported: ["urn:ietf:params:oauth:grant-profile:id-jag", evil],
               },
             }
           : answer,
