@@ -10,6 +10,7 @@ import { parse } from "yaml";
 
 import { writeDevMirror } from "../../runtime/terraform/dev-mirror.ts";
 import { type LiveGateway, startLiveGateway } from "../../test/support/live-gateway.ts";
+import { startPlatform, type Platform } from "../../test/support/platform.ts";
 import { terraformMissing } from "../../test/support/terraform.ts";
 import { createSteps } from "../demo/steps.ts";
 import { startComments } from "./comments.ts";
@@ -18,7 +19,9 @@ const steps = createSteps();
 const root = new URL("../../", import.meta.url).pathname;
 const owners = ["platform", "payments"] as const;
 type Owner = (typeof owners)[number];
-const publishTokens = { platform: randomUUID(), payments: randomUUID() };
+const publishTokens: Record<Owner, string> = { platform: "", payments: "" };
+const AUDIENCE = "https://gateway.example.com/publish";
+const REQUEST_TOKEN = randomUUID();
 
 const workspace = await mkdtemp(join(tmpdir(), "gateway-gitops-"));
 try {
@@ -33,6 +36,7 @@ try {
       "plan -input=false",
       "comment-plan.ts",
       "apply -input=false",
+      "node publish-token.ts",
     ]) {
       steps.ok(text.includes(command), `"${command}" is missing`);
     }
@@ -91,6 +95,14 @@ async function comments(): Promise<string> {
 async function play(): Promise<void> {
   const mirror = await mkdtemp(join(tmpdir(), "gateway-mirror-"));
   const { cliConfigFile } = await writeDevMirror(mirror);
+  // In the place of GitHub Actions: it gives jobs their tokens.
+  const platform = await startPlatform((self) => (request, response) => {
+    if (request.headers.authorization !== `Bearer ${REQUEST_TOKEN}`) return response.writeHead(401).end();
+    const audience = new URL(request.url ?? "", self.issuer).searchParams.get("audience") ?? "";
+    return void self.token(audience).then((value) => response.end(JSON.stringify({ value })));
+  });
+  const claims = { repository_id: ["42"] };
+  const publish_workloads = { pipeline: { issuer: platform.issuer, audience: AUDIENCE, claims } };
   // As in gateway.yaml, with the two names that this machine has, where the upstream is, too.
   const rights = {
     platform: {
@@ -98,9 +110,9 @@ async function play(): Promise<void> {
       allowed_settings: ["*"],
       allowed_refs: ["env:IDP_*"],
       allow_local_upstreams: true,
-      publish_token: publishTokens.platform,
+      publish_workloads,
     },
-    payments: { allowed_from: ["localhost"], allow_local_upstreams: true, publish_token: publishTokens.payments },
+    payments: { allowed_from: ["localhost"], allow_local_upstreams: true, publish_workloads },
   };
   // Of the gateway's environment: here that is this process.
   process.env["IDP_CLIENT_SECRET"] = "secret-of-the-check";
@@ -115,11 +127,36 @@ async function play(): Promise<void> {
     STATE_FILE: join(workspace, `${owner}.tfstate`),
   });
   try {
+    await steps.step("no stored secret: jobs get publish tokens for the tokens of their platform", async () => {
+      for (const owner of owners) publishTokens[owner] = await publishToken(owner, gateway, platform);
+      const refusal = await publishToken("platform", gateway, platform, "another-audience").then(() => "", String);
+      steps.match(refusal, /answered 401/);
+    });
     await live(gateway, environment);
   } finally {
+    await platform.close();
     await gateway.close();
     await rm(mirror, { recursive: true });
   }
+}
+
+/** As the workflow's step: what it writes for later steps. */
+async function publishToken(
+  owner: Owner,
+  gateway: Pick<LiveGateway, "adminOrigin">,
+  { issuer }: Platform,
+  audience = AUDIENCE,
+): Promise<string> {
+  const file = join(workspace, `${owner}.env`);
+  await writeFile(file, "");
+  await run(process.execPath, ["publish-token.ts", owner], workspace, {
+    GATEWAY_ADMIN_URL: gateway.adminOrigin,
+    GATEWAY_PUBLISH_AUDIENCE: audience,
+    ACTIONS_ID_TOKEN_REQUEST_URL: `${issuer}/request?api-version=2.0`,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: REQUEST_TOKEN,
+    GITHUB_ENV: file,
+  });
+  return /^GATEWAY_ADMIN_TOKEN=(.*)$/m.exec(await readFile(file, "utf8"))?.[1] ?? "";
 }
 
 async function live(gateway: LiveGateway, environment: (owner: Owner) => Environment): Promise<void> {

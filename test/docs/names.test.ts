@@ -62,6 +62,15 @@ const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   "a secret x in its spellings": ["x_ref", "x_sealed", "x_wo", "x_wo_version"],
   "what Pomerium has and this gateway has not": ["time_of_day"],
   "members of answers": ["request_id"],
+  "claims of platforms": [
+    "job_workflow_ref",
+    "project_id",
+    "ref_protected",
+    "ref_type",
+    "repository_id",
+    "repository_owner_id",
+    "aws_account",
+  ],
   "members of requests for global token revocation": ["iss_sub", "sub_id"],
   "other programs": ["node_modules", "stop_grace_period"],
 };
