@@ -4,8 +4,8 @@
  * Several of them join as in three-valued logic: one that is false decides, else one that is unknown.
  */
 import { FALSE, TRUE, UNKNOWN, type Outcome } from "../packed-outcome.ts";
-import { NumberToken } from "./argument-values.ts";
-import { type Decimal, compareDecimals, parseDecimal } from "./decimal.ts";
+import { isKeptWhole, NumberToken } from "./argument-values.ts";
+import { compareDecimals, parseDecimal } from "./decimal.ts";
 
 export type Scalar = string | number | boolean;
 
@@ -14,17 +14,27 @@ export type Find = (value: unknown) => Outcome;
 /** The value equals one of these; of a type that none of them has it cannot be told. */
 export function oneOf(scalars: readonly Scalar[], holds: boolean): Find {
   const others = new Set(scalars.filter((each) => typeof each !== "number"));
-  const numbers = scalars
-    .filter((each) => typeof each === "number")
-    .map((each) => parseDecimal(String(each)))
-    .filter((each) => each !== undefined);
+  const numbers = scalars.filter((each) => typeof each === "number").map((each) => inOrderTo(String(each)));
   const types = new Set<string>(scalars.map((each) => typeof each));
   return (value) => {
-    if (value instanceof NumberToken) {
-      const number = types.has("number") ? parseDecimal(value.text) : undefined;
-      return number ? truth(numbers.some((each) => compareDecimals(each, number) === 0) === holds) : UNKNOWN;
+    if (typeof value === "number" || value instanceof NumberToken) {
+      if (!types.has("number")) return UNKNOWN;
+      const orders = numbers.map((order) => order?.(value));
+      return orders.includes(undefined) ? UNKNOWN : truth(orders.includes(0) === holds);
     }
     return types.has(typeof value) ? truth(others.has(value as string | boolean) === holds) : UNKNOWN;
+  };
+}
+
+/** @returns undefined when the limit is no number; what it gives is undefined for what cannot be compared */
+function inOrderTo(limit: string): ((value: number | NumberToken) => number | undefined) | undefined {
+  const exact = parseDecimal(limit);
+  if (!exact) return undefined;
+  const plain = isKeptWhole(limit) ? Number(limit) : undefined;
+  return (value) => {
+    if (typeof value === "number" && plain !== undefined) return value < plain ? -1 : value > plain ? 1 : 0;
+    const number = parseDecimal(typeof value === "number" ? String(value) : value.text);
+    return number && compareDecimals(number, exact);
   };
 }
 
@@ -78,13 +88,14 @@ function truth(holds: boolean): Outcome {
   return holds ? TRUE : FALSE;
 }
 
-/** A number in this order to the limit. */
-export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: Decimal): Find {
+/** A number in this order to the limit. @param limit a number, as JSON writes it; undefined: it is none */
+export function inOrder(name: "gt" | "gte" | "lt" | "lte", limit: string): Find | undefined {
+  const orderTo = inOrderTo(limit);
+  if (!orderTo) return undefined;
   return (value) => {
-    const number = value instanceof NumberToken ? parseDecimal(value.text) : undefined;
-    if (!number) return UNKNOWN;
-    const order = compareDecimals(number, limit);
-    return (order === 0 ? name === "gte" || name === "lte" : order > 0 === name.startsWith("g")) ? TRUE : FALSE;
+    const order = typeof value === "number" || value instanceof NumberToken ? orderTo(value) : undefined;
+    if (order === undefined) return UNKNOWN;
+    return truth(order === 0 ? name === "gte" || name === "lte" : order > 0 === name.startsWith("g"));
   };
 }
 

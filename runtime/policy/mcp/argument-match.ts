@@ -18,7 +18,6 @@ import {
 } from "../match.ts";
 import { type Find, type Scalar, all, every, inOrder, ofText, oneOf, onlyMembers, some } from "./argument-find.ts";
 import { parsePointer } from "./argument-values.ts";
-import { parseDecimal } from "./decimal.ts";
 
 /** Canonical; all operators that are written must hold. */
 export interface ValueMatch {
@@ -247,12 +246,9 @@ function isOrder(name: string): name is (typeof ORDERS)[number] {
 
 function readOrder(name: (typeof ORDERS)[number], operand: unknown, at: string, report: Report): Find | undefined {
   const text = typeof operand === "number" && isExact(operand) ? String(operand) : operand;
-  const limit = typeof text === "string" ? parseDecimal(text) : undefined;
-  if (!limit) {
-    report(at, `is ${describe(operand)}, must be a number, or its decimal digits as text`);
-    return undefined;
-  }
-  return inOrder(name, limit);
+  const find = typeof text === "string" ? inOrder(name, text) : undefined;
+  if (!find) report(at, `is ${describe(operand)}, must be a number, or its decimal digits as text`);
+  return find;
 }
 
 function readPiece(name: (typeof PIECES)[number], operand: unknown, at: string, report: Report): Find | undefined {

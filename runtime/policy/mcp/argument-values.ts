@@ -1,7 +1,7 @@
 /** The arguments of a tool call as criteria read them: when the first one asks, and numbers as they were written. */
 import type { ArgumentFacts } from "../facts.ts";
 
-/** A number as the message wrote it. */
+/** A number as the message wrote it, where reading it could have rounded it. */
 export class NumberToken {
   readonly text: string;
 
@@ -15,15 +15,28 @@ export class NumberToken {
  *             which servers read as an empty object
  */
 export function readArguments(text: () => string | undefined): ArgumentFacts {
+  let written: string | undefined;
   let plain: unknown;
   let exact: unknown;
   return {
     find(pointer, withNumbers) {
-      // The reviver costs ten times the reading; most criteria are about texts.
-      if (withNumbers) return valueAt((exact ??= JSON.parse(text() ?? "{}", keepNumber)), pointer);
-      return valueAt((plain ??= JSON.parse(text() ?? "{}")), pointer);
+      written ??= text() ?? "{}";
+      // Keeping numbers as they were written costs ten times the reading, and is seldom needed.
+      if (withNumbers && MAY_ROUND.test(written)) return valueAt((exact ??= JSON.parse(written, keepNumber)), pointer);
+      return valueAt((plain ??= JSON.parse(written)), pointer);
     },
   };
+}
+
+/**
+ * A number with more than 15 digits, or a large exponent: all others are what they were written as, and no two different
+ * ones become the same (IEEE 754 doubles keep 15 decimal digits).
+ */
+const MAY_ROUND = /[0-9.]{16}|[eE][+-]?[0-9]{3}/;
+
+/** Whether a number can be compared as what it was read as. */
+export function isKeptWhole(text: string): boolean {
+  return !MAY_ROUND.test(text);
 }
 
 function keepNumber(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
