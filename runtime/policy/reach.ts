@@ -1,7 +1,7 @@
 /** What a policy could decide before a request is known: for the server list, for routes open to everybody, for lists of tools. */
 import { FIRST_PROVIDER, providerUserId } from "../shared/user-id.ts";
 import type { Facts, McpFacts, UserFacts } from "./facts.ts";
-import { POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
+import { MAY_HOLD, MAY_MISS, NEITHER, POSSIBLY, possibleOnTemplate, type Possible } from "./mcp/resource-template.ts";
 import { FALSE, TRUE, outcomeOf } from "./packed-outcome.ts";
 import { findLeaf, isLeftOut } from "./tree.ts";
 import type { Leaf, OperatorRule, PolicyTree } from "./tree.ts";
@@ -70,69 +70,83 @@ export function mayUse(
 }
 
 function mayBeAllowed(policy: Pick<PolicyTree, "allow" | "deny">, known: Known): boolean {
+  const facts: Facts = {
+    http: NO_REQUEST,
+    ...(known.user && { user: known.user }),
+    ...(known.mcp && { mcp: known.mcp }),
+  };
   return (
-    policy.allow.some((rule) => possibleRule(rule, known).true) &&
-    policy.deny.every((rule) => possibleRule(rule, known).false)
+    policy.allow.some((rule) => (possibleRule(rule, known, facts) & MAY_HOLD) !== 0) &&
+    policy.deny.every((rule) => (possibleRule(rule, known, facts) & MAY_MISS) !== 0)
   );
 }
 
-function possibleRule({ operator, leaves }: OperatorRule, known: Known): Possible {
-  const possible = leaves.map((leaf) => possibleLeaf(leaf, known));
-  const allTrue = possible.every((each) => each.true);
-  const allFalse = possible.every((each) => each.false);
-  const anyTrue = possible.some((each) => each.true);
-  const anyFalse = possible.some((each) => each.false);
+/** Asked for each item of long lists: sets of outcomes are numbers, and nothing is allocated. */
+function possibleRule({ operator, leaves }: OperatorRule, known: Known, facts: Facts): Possible {
+  let any = NEITHER;
+  let all = POSSIBLY;
+  for (const leaf of leaves) {
+    const possible = possibleLeaf(leaf, known, facts);
+    any |= possible;
+    all &= possible;
+  }
   switch (operator) {
     case "and":
-      return { true: allTrue, false: anyFalse };
+      return (all & MAY_HOLD) | (any & MAY_MISS);
     case "or":
-      return { true: anyTrue, false: allFalse };
+      return (any & MAY_HOLD) | (all & MAY_MISS);
     case "not":
-      return { true: allFalse, false: anyTrue };
+      return opposite((any & MAY_HOLD) | (all & MAY_MISS));
     case "nor":
-      return { true: anyFalse, false: allTrue };
+      return opposite((all & MAY_HOLD) | (any & MAY_MISS));
   }
   return operator satisfies never;
 }
 
-function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template }: Known): Possible {
-  const { about, name } = leaf.criterion;
-  if (isAnyOfProvider && !KNOWN_OF_PROVIDER.has(name)) return POSSIBLY;
-  if (about === "tool" || about === "message")
-    return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, mcp, template);
-  if (about === "request" || about === "certificate") return possibleOfRequest(leaf, mcp);
-  // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
-  if (about === "device") return NEITHER;
-  if (about === "user" && user === undefined) return NEITHER;
-  if (user?.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return NEITHER;
-  return certain(leaf, user === undefined ? { http: NO_REQUEST } : { user, http: NO_REQUEST });
+function opposite(possible: Possible): Possible {
+  return ((possible & MAY_HOLD) === 0 ? 0 : MAY_MISS) | ((possible & MAY_MISS) === 0 ? 0 : MAY_HOLD);
 }
 
-function possibleOfMessage(leaf: Leaf, mcp: McpFacts, template: string | undefined): Possible {
+function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template }: Known, facts: Facts): Possible {
+  if (isAnyOfProvider && !KNOWN_OF_PROVIDER.has(leaf.criterion.name)) return POSSIBLY;
+  switch (leaf.criterion.about) {
+    case "tool":
+    case "message":
+      return mcp === undefined ? POSSIBLY : possibleOfMessage(leaf, facts, template);
+    case "request":
+      // Calls come by POST; all else about their connection may differ from the one that asks.
+      return mcp === undefined || leaf.key !== "http_method" ? POSSIBLY : certain(leaf, facts);
+    case "certificate":
+      return POSSIBLY;
+    case "device":
+      // With a user this is asked about MCP servers alone, and their clients cannot prove a device: no request gets past.
+      return NEITHER;
+    case "user":
+      if (user === undefined) return NEITHER;
+      if (user.leftOut !== undefined && isLeftOut(leaf, user.leftOut, user.claims)) return NEITHER;
+      return certain(leaf, facts);
+    case "nothing":
+      return certain(leaf, facts);
+  }
+}
+
+function possibleOfMessage(leaf: Leaf, facts: Facts, template: string | undefined): Possible {
   if (template !== undefined && leaf.key === "mcp_resource") return possibleOnTemplate(leaf.data, template);
-  const found = outcomeOf(findLeaf(leaf, { http: NO_REQUEST, mcp }));
-  if (found === TRUE || found === FALSE) return { true: found === TRUE, false: found === FALSE };
+  const found = outcomeOf(findLeaf(leaf, facts));
+  if (found === TRUE) return MAY_HOLD;
+  if (found === FALSE) return MAY_MISS;
   // What arguments will be is open; a resource that has no one reading is refused whatever comes.
   return leaf.find ? POSSIBLY : NEITHER;
 }
 
-/** Calls come by POST; all else about their connection may differ from the one that asks. */
-function possibleOfRequest(leaf: Leaf, mcp: McpFacts | undefined): Possible {
-  if (mcp === undefined || leaf.key !== "http_method") return POSSIBLY;
-  return certain(leaf, { http: { ...NO_REQUEST, method: "POST" } });
-}
-
 function certain(leaf: Leaf, facts: Facts): Possible {
   try {
-    const holds = leaf.test(facts);
-    return { true: holds, false: !holds };
+    return leaf.test(facts) ? MAY_HOLD : MAY_MISS;
   } catch {
     // Cannot be checked, so every request would be denied.
     return NEITHER;
   }
 }
 
-const NEITHER: Possible = { true: false, false: false };
-
-/** Never read: only criteria about the user, the message or about nothing are tested here. */
-const NO_REQUEST: Facts["http"] = { method: "", path: "", host: "", ip: "" };
+/** Of it only the method is read, which all calls have; other criteria about the request count as unknown. */
+const NO_REQUEST: Facts["http"] = { method: "POST", path: "", host: "", ip: "" };

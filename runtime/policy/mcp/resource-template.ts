@@ -2,13 +2,12 @@
 import type { StringMatch } from "../match.ts";
 import { normalResourceUri } from "./resource-uri.ts";
 
-/** Which outcomes something could have, over all requests this caller could make. */
-export interface Possible {
-  readonly true: boolean;
-  readonly false: boolean;
-}
-
-export const POSSIBLY: Possible = { true: true, false: true };
+/** Which outcomes something could have, over all requests this caller could make: a set of the two below. */
+export type Possible = number;
+export const NEITHER: Possible = 0;
+export const MAY_HOLD: Possible = 1;
+export const MAY_MISS: Possible = 2;
+export const POSSIBLY: Possible = MAY_HOLD | MAY_MISS;
 
 /** Goes by what stands before the first expression (RFC 6570), and errs on the side of both. @param data canonical */
 export function possibleOnTemplate(data: unknown, template: string): Possible {
@@ -21,5 +20,5 @@ export function possibleOnTemplate(data: unknown, template: string): Possible {
   const mayEqual = wanted.length === 0 || wanted.some((text) => text.startsWith(prefix));
   const mayStart = start === undefined || prefix.startsWith(start) || start.startsWith(prefix);
   const surelyStarts = start !== undefined && prefix.startsWith(start) && Object.keys(data as StringMatch).length === 1;
-  return { true: mayEqual && mayStart, false: !surelyStarts };
+  return (mayEqual && mayStart ? MAY_HOLD : NEITHER) | (surelyStarts ? NEITHER : MAY_MISS);
 }
