@@ -128,6 +128,7 @@ function possibleLeaf(leaf: Leaf, { user, isAnyOfProvider = false, mcp, template
     case "nothing":
       return certain(leaf, facts);
   }
+  return leaf.criterion.about satisfies never;
 }
 
 function possibleOfMessage(leaf: Leaf, facts: Facts, template: string | undefined): Possible {
