@@ -17,6 +17,7 @@ import { openRecords } from "../../runtime/record-kinds.ts";
 import { createExternalTokens, EVERY_SERVER, programAudience } from "../../runtime/identity/external-token.ts";
 import { createServiceAccount, mintServiceAccountToken } from "../../runtime/identity/tokens/service-accounts.ts";
 import { makeSigningKey, type SigningKey } from "../support/client-assertion.ts";
+import { jobClaims, PLATFORM, signJob } from "../support/workload.ts";
 import { IDP, idJagClaims, JWT_BEARER, signIdJag } from "../support/id-jag.ts";
 import { createBrowser, createSend, findForm, findLink, type Answer } from "../support/browser.ts";
 import { type EchoUpstream, startEchoUpstream } from "../support/echo-upstream.ts";
@@ -72,7 +73,7 @@ beforeAll(async () => {
   world = await startSignInGateway({
     boot: { storage_url: storage },
     yaml: `
-identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag, logout], logout_audiences: [gateway], jwks: '${jwks}' } }
+identity_issuers: { company: { issuer: "${IDP}", uses: [id_jag, logout], logout_audiences: [gateway], jwks: '${jwks}' }, platform: { issuer: "${PLATFORM}", uses: [workload], jwks: '${jwks}', workload_rules: { job: { claims: { repository_id: ["42"] }, resources: ["{origin}/github"] } } } }
 routes:
   - { name: web, from: "{origin}", prefix: /web, to: "${upstream.origin}", policy: { allow: { and: [authenticated_user: true] } } }
   - { name: assistant, from: "{origin}", prefix: /assistant, to: "${upstream.origin}", mcp: { client: {} }, policy: { allow: { and: [authenticated_user: true] } } }
@@ -188,6 +189,11 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
   const userPage = await oauth.browser.open(`${origin}/.gateway/`);
   const formToken = (action: string): string => findForm(userPage, action)?.fields["csrf"] ?? "";
 
+  const job = (): Promise<string> => signJob(jobClaims(Date.now(), { aud: origin }), company);
+  const jobForm = form({ grant_type: JWT_BEARER, assertion: await job(), resource });
+  const tokenUrl = `${origin}/.gateway/mcp/token`;
+  const workload = await send({ method: "POST", url: tokenUrl, headers: FORM, body: jobForm });
+
   const { verifier, challenge } = createPkce();
   const approved = await oauth.authorize({ clientId: registration.client_id, redirectUri: REDIRECT_URI, challenge });
   const sessions = createMcpSessions({ keys });
@@ -198,6 +204,8 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
     "access token of the host": String(wide.json()["access_token"]),
     "ID-JAG": await idJag(registration.client_id),
     "access token of an ID-JAG": String(exchanged.json()["access_token"]),
+    "platform's token": await job(),
+    "access token of a workload": String(workload.json()["access_token"]),
     "logout token": await statement({}, "logout+jwt"),
     "bearer of a global revocation": await statement({ aud: revocationAddress }, "global-token-revocation+jwt"),
     "application token": (atApplication["authorization"] ?? "").replace(/^Bearer /, ""),
@@ -281,6 +289,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         "access token",
         "access token of the host",
         "access token of an ID-JAG",
+        "access token of a workload",
         "application token",
         "service account token",
       ],
@@ -402,6 +411,10 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
       opensFor: [],
       isOpen: (assertion) => tokenRequest({ grant_type: JWT_BEARER, assertion, client_id: registration.client_id }),
     },
+    "the exchange of a workload": {
+      opensFor: ["platform's token"],
+      isOpen: (assertion) => tokenRequest({ grant_type: JWT_BEARER, assertion, resource }),
+    },
     "a client's proof": {
       opensFor: ["client secret"],
       isOpen: (credential) =>
@@ -436,6 +449,7 @@ async function makeKinds(store: Awaited<ReturnType<typeof openRecords>>): Promis
         "access token",
         "access token of the host",
         "access token of an ID-JAG",
+        "access token of a workload",
         "application token",
         "service account token",
       ],
@@ -578,6 +592,7 @@ const DOORS = [
   "an exchange of ID-JAGs",
   "an exchange of ID-JAGs by another client",
   "an exchange of ID-JAGs without a secret",
+  "the exchange of a workload",
   "a client's proof",
   "a client's assertion",
   "client credentials",
